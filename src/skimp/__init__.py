@@ -1,0 +1,25 @@
+"""skimp: kernel machines on a budget. Skimp on compute, not on accuracy."""
+
+from importlib import import_module
+from typing import Any
+
+_CLASSES = {"KernelClassifier": "skimp.estimators", "KernelRegressor": "skimp.estimators"}
+_FOLDERS = ("budgets", "data", "estimators", "features", "kernels", "losses", "solvers", "testing")
+
+__all__ = [*_CLASSES, *_FOLDERS, "__version__"]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _CLASSES:
+        return getattr(import_module(_CLASSES[name]), name)
+    if name in _FOLDERS:
+        return import_module(f"skimp.{name}")
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("skimp")
+    raise AttributeError(f"module 'skimp' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

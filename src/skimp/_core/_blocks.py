@@ -1,0 +1,103 @@
+"""Fold a function over blocks on a thread pool, with the same bits for any number of threads."""
+
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from math import prod
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from skimp._core._threads import single_threaded_blas
+from skimp._core._types import Array
+
+B = TypeVar("B")
+P = TypeVar("P")
+T = TypeVar("T")
+
+
+class Scratch:
+    """Named buffers that one worker keeps from block to block."""
+
+    def __init__(self) -> None:
+        self._buffers: dict[str, Array] = {}
+
+    def array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
+        """Return an uninitialized array of this shape; its content lives until the next call."""
+        size = prod(shape)
+        buffer = self._buffers.get(name)
+        if buffer is None or buffer.size < size or buffer.dtype != dtype:
+            buffer = self._buffers[name] = np.empty(size, dtype)
+        return buffer[:size].reshape(shape)
+
+
+def fold(
+    blocks: Iterable[B],
+    fn: Callable[[B, Scratch], P],
+    combine: Callable[[T, P], T],
+    initial: T,
+    n_threads: int,
+) -> T:
+    """Compute ``total = combine(total, fn(block, scratch))`` over the blocks, in their order.
+
+    ``fn`` runs concurrently, with single-threaded BLAS; ``combine`` runs on one block at a time,
+    in the order of the blocks, so that sums do not depend on the number of threads. What ``fn``
+    returns may live in its scratch buffers: they are not reused before it has been combined.
+    """
+    with single_threaded_blas():
+        if n_threads > 1:
+            return _threaded_fold(blocks, fn, combine, initial, n_threads)
+        scratch, total = Scratch(), initial
+        for block in blocks:
+            total = combine(total, fn(block, scratch))
+        return total
+
+
+def _threaded_fold(
+    blocks: Iterable[B],
+    fn: Callable[[B, Scratch], P],
+    combine: Callable[[T, P], T],
+    initial: T,
+    n_threads: int,
+) -> T:
+    numbered = enumerate(blocks)
+    reading = threading.Lock()
+    turn = threading.Condition()
+    state: dict[str, Any] = {"total": initial, "next": 0, "stopped": False}
+
+    def stop() -> None:
+        with turn:
+            state["stopped"] = True
+            turn.notify_all()
+
+    def work() -> None:
+        scratch = Scratch()
+        try:
+            while not state["stopped"]:
+                with reading:
+                    numbered_block = next(numbered, None)
+                if numbered_block is None:
+                    return
+                number, block = numbered_block
+                part = fn(block, scratch)
+                with turn:
+                    turn.wait_for(lambda n=number: state["stopped"] or state["next"] == n)
+                    if state["stopped"]:
+                        return
+                    state["total"] = combine(state["total"], part)
+                    state["next"] = number + 1
+                    turn.notify_all()
+        except BaseException:
+            stop()
+            raise
+
+    with ThreadPoolExecutor(n_threads, thread_name_prefix="skimp") as pool:
+        try:
+            for worker in [pool.submit(work) for _ in range(n_threads)]:
+                worker.result()
+        except BaseException:
+            stop()
+            raise
+    total: T = state["total"]
+    return total

@@ -1,0 +1,112 @@
+"""Small dense linear algebra in float64, safe on singular matrices, and products of rows."""
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+
+from skimp._core._threads import single_threaded_blas
+from skimp._core._types import Array, DType, Matrix
+
+
+def as_compute_dtype(dtype: Any) -> DType:
+    """Return what rows of this dtype are computed in: float32 for float32 and float16."""
+    dtype = np.dtype(dtype)
+    single = dtype.kind == "f" and dtype.itemsize <= 4
+    return np.dtype(np.float32 if single else np.float64)
+
+
+def dense(X: Matrix, dtype: DType) -> Array:
+    """Return a C-contiguous array of this dtype, X itself where it is one already."""
+    if sparse.issparse(X):
+        X = X.toarray()
+    return np.ascontiguousarray(X, dtype)
+
+
+def product(X: Matrix, W: Matrix, out: Array) -> None:
+    """Write ``X @ W`` into ``out``; either of the two may be sparse."""
+    if sparse.issparse(X) or sparse.issparse(W):
+        XW = X.astype(W.dtype, copy=False) @ W
+        out[...] = XW.toarray() if sparse.issparse(XW) else XW
+    else:
+        np.matmul(np.asarray(X, W.dtype), W, out=out)
+
+
+def squared_norms(X: Matrix, dtype: DType) -> Array:
+    """Return the squared length of each row."""
+    if sparse.issparse(X):
+        X = X.astype(dtype, copy=False)
+        norms: Array = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+        return norms
+    X = np.asarray(X, dtype)
+    norms = np.einsum("ij,ij->i", X, X)
+    return norms
+
+
+def cholesky(A: Array, *, jitter: float = 0.0) -> Array | None:
+    """Return the upper factor R of ``A + jitter mean(diag A) I = R^T R``, None if there is none.
+
+    Reads the upper triangle of A only.
+    """
+    with single_threaded_blas():
+        shifted = np.array(A, order="F")
+        if jitter:
+            shifted.flat[:: len(A) + 1] += jitter * A.diagonal().mean()
+        R, info = linalg.lapack.dpotrf(shifted, lower=0, clean=1, overwrite_a=1)
+    return R if info == 0 and np.isfinite(R[-1, -1]) else None
+
+
+def reciprocal_condition(R: Array, A: Array) -> float:
+    """Estimate 1 / (||A|| ||A^-1||) in the 1-norm from the Cholesky factor R of A."""
+    with single_threaded_blas():
+        rcond, _ = linalg.lapack.dpocon(R, np.abs(A).sum(axis=0).max(), uplo="U")
+    return float(rcond)
+
+
+def solve_positive(A: Array, b: Array) -> tuple[Array, str]:
+    """Solve ``A x = b`` for a symmetric, positive semidefinite A, and say how.
+
+    Cholesky; with a jitter of a few eps where A is singular to working precision; the
+    pseudo-inverse with eigenvalues below ``eps len(A)`` of the largest one cut off where even that
+    fails.
+    """
+    for jitter, how in ((0.0, "Cholesky"), (8 * _EPS64 * len(A), "Cholesky with jitter")):
+        R = cholesky(A, jitter=jitter)
+        if R is not None and reciprocal_condition(R, A) > _EPS64:
+            with single_threaded_blas():
+                return linalg.cho_solve((R, False), b), how
+    values, vectors = eigenpairs(A)
+    keep = values > _EPS64 * len(A) * max(values[-1], 0.0)
+    with single_threaded_blas():
+        coef = (vectors[:, keep].T @ b) / values[keep, None]
+        return vectors[:, keep] @ coef, "eigenvalues"
+
+
+def eigenpairs(A: Array) -> tuple[Array, Array]:
+    """Return eigenvalues, rising, and eigenvectors of a symmetric matrix (its upper triangle)."""
+    with single_threaded_blas():
+        values, vectors = linalg.eigh(A, lower=False, driver="evd")
+    return values, vectors
+
+
+def inverse_root(A: Array, *, rank: int | None, eps: float) -> tuple[Array, bool]:
+    r"""Return W, of shape (m, r), with :math:`W W^T = A^+`, and whether A is well conditioned.
+
+    Where it is, to a relative ``10 eps``, and no rank is asked for, W is the inverse Cholesky
+    factor. Otherwise it is made of eigenvectors over the roots of the largest eigenvalues, without
+    those below ``eps`` times the largest.
+    """
+    R = cholesky(A) if rank is None else None
+    if R is not None and reciprocal_condition(R, A) >= 10 * eps:
+        with single_threaded_blas():
+            W, _ = linalg.lapack.dtrtri(R, lower=0)
+        return np.ascontiguousarray(W), True
+    values, vectors = eigenpairs(A)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    cut = max(eps, len(A) * _EPS64) * max(values[0], _TINY)
+    keep = max(1, int(np.count_nonzero(values[:rank] > cut)))
+    return np.ascontiguousarray(vectors[:, :keep] / np.sqrt(np.maximum(values[:keep], cut))), False
+
+
+_EPS64 = float(np.finfo(np.float64).eps)
+_TINY = float(np.finfo(np.float64).tiny)

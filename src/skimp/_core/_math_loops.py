@@ -1,0 +1,102 @@
+"""exp and cos/sin that LLVM can vectorize: range reduction and a polynomial, no branches.
+
+The C library's functions are opaque calls, one element at a time. These agree with them to a few
+units in the last place in both precisions, on the arguments that kernels and features need.
+"""
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+# not `nnan` and `ninf`: they would let the compiler drop NaN and infinity checks
+FAST = {"reassoc", "nsz", "arcp", "contract", "afn"}
+
+
+def exp(x):  # type: ignore[no-untyped-def]
+    """Return e**x for x <= 0 (smaller than the smallest normal number: about that number)."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(exp, jit_options={"fastmath": FAST})
+def _exp(x):  # type: ignore[no-untyped-def]
+    return _exp32 if x == types.float32 else _exp64
+
+
+def _exp32(x):  # type: ignore[no-untyped-def]
+    x = max(x, np.float32(-87.0))
+    n = np.floor(x * np.float32(1.44269504) + np.float32(0.5))
+    r = (x - n * np.float32(0.693359375)) + n * np.float32(2.12194440e-4)
+    p = np.float32(1.9875691500e-4)
+    p = p * r + np.float32(1.3981999507e-3)
+    p = p * r + np.float32(8.3334519073e-3)
+    p = p * r + np.float32(4.1665795894e-2)
+    p = p * r + np.float32(1.6666665459e-1)
+    p = p * r + np.float32(5.0000001201e-1)
+    p = p * r * r + r + np.float32(1)
+    return p * np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
+
+
+def _exp64(x):  # type: ignore[no-untyped-def]
+    x = max(x, -708.0)
+    n = np.floor(x * 1.4426950408889634 + 0.5)
+    r = (x - n * 6.93145751953125e-1) - n * 1.42860682030941723212e-6
+    p = 1.0 / 6227020800
+    p = p * r + 1.0 / 479001600
+    p = p * r + 1.0 / 39916800
+    p = p * r + 1.0 / 3628800
+    p = p * r + 1.0 / 362880
+    p = p * r + 1.0 / 40320
+    p = p * r + 1.0 / 5040
+    p = p * r + 1.0 / 720
+    p = p * r + 1.0 / 120
+    p = p * r + 1.0 / 24
+    p = p * r + 1.0 / 6
+    p = p * r + 0.5
+    p = p * r * r + r + 1.0
+    return p * np.int64((np.int64(n) + np.int64(1023)) << np.int64(52)).view(np.float64)
+
+
+def cos_sin(t):  # type: ignore[no-untyped-def]
+    """Return cos(2 pi t), sin(2 pi t): the argument is in turns, so its reduction is exact."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(cos_sin, jit_options={"fastmath": FAST})
+def _cos_sin(t):  # type: ignore[no-untyped-def]
+    return _cos_sin32 if t == types.float32 else _cos_sin64
+
+
+def _cos_sin32(t):  # type: ignore[no-untyped-def]
+    r = t - np.floor(t + np.float32(0.5))
+    quarter = np.floor(np.float32(4) * r + np.float32(0.5))
+    u = (r - np.float32(0.25) * quarter) * np.float32(6.283185307)
+    v = u * u
+    c = np.float32(-1.38873162e-3) + v * np.float32(2.44331571e-5)
+    c = np.float32(1) + v * (np.float32(-0.5) + v * (np.float32(4.16666418e-2) + v * c))
+    s = np.float32(8.33216087e-3) + v * np.float32(-1.95152959e-4)
+    s = u * (np.float32(1) + v * (np.float32(-1.66666546e-1) + v * s))
+    k = np.int32(quarter)
+    odd = (k & 1) != 0
+    c_sign = np.float32(-1) if ((k + 1) & 2) != 0 else np.float32(1)
+    s_sign = np.float32(-1) if (k & 2) != 0 else np.float32(1)
+    return (s if odd else c) * c_sign, (c if odd else s) * s_sign
+
+
+def _cos_sin64(t):  # type: ignore[no-untyped-def]
+    r = t - np.floor(t + 0.5)
+    quarter = np.floor(4.0 * r + 0.5)
+    u = (r - 0.25 * quarter) * 6.283185307179586
+    v = u * u
+    c = -1.0 / 87178291200 + v * (1.0 / 20922789888000)
+    c = -1.0 / 3628800 + v * (1.0 / 479001600 + v * c)
+    c = -1.0 / 720 + v * (1.0 / 40320 + v * c)
+    c = 1.0 + v * (-0.5 + v * (1.0 / 24 + v * c))
+    s = 1.0 / 6227020800 + v * (-1.0 / 1307674368000 + v * (1.0 / 355687428096000))
+    s = 1.0 / 362880 + v * (-1.0 / 39916800 + v * s)
+    s = 1.0 / 120 + v * (-1.0 / 5040 + v * s)
+    s = u * (1.0 + v * (-1.0 / 6 + v * s))
+    k = np.int64(quarter)
+    odd = (k & 1) != 0
+    c_sign = -1.0 if ((k + 1) & 2) != 0 else 1.0
+    s_sign = -1.0 if (k & 2) != 0 else 1.0
+    return (s if odd else c) * c_sign, (c if odd else s) * s_sign

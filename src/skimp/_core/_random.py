@@ -1,0 +1,35 @@
+"""Random generators from what users pass, and random keys for rows."""
+
+import numpy as np
+
+from skimp._core._types import Array, RandomState
+
+
+def as_generator(random_state: RandomState) -> np.random.Generator:
+    """Return a generator: fresh for ``None``, seeded by an int, drawn from a ``RandomState``."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max, size=4))
+    return np.random.default_rng(random_state)
+
+
+def draw_seed(rng: np.random.Generator) -> int:
+    """Draw a seed for `row_keys`."""
+    return int(rng.integers(np.iinfo(np.int64).max))
+
+
+def row_keys(seed: int, start: int, stop: int) -> Array:
+    """Return a pseudo-random 64-bit key for each row number in ``start, ..., stop - 1``.
+
+    A counter-based hash (the finalizer of SplitMix64): a row's key depends on the seed and on its
+    number alone, so the rows with the smallest keys are the same sample in any chunking.
+    """
+    # the seed passes through the finalizer first: neighbouring seeds are not shifts of each other
+    key = np.arange(start, stop, dtype=np.uint64) + _mix(np.array([seed], dtype=np.uint64))
+    return _mix(key * np.uint64(0x9E3779B97F4A7C15))
+
+
+def _mix(key: Array) -> Array:
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: Array = key ^ (key >> np.uint64(31))
+    return mixed

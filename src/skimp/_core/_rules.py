@@ -1,0 +1,90 @@
+"""Rules for parameters, and the one message that says a rule was broken.
+
+A class lists its rules in ``_rules``, a dict from parameter name to `Rule`; `check_params` tests
+them all at the start of ``fit``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A test and its wording, which completes the sentence "<parameter> must be ..."."""
+
+    wording: str
+    test: Callable[[Any], bool]
+
+    def __or__(self, other: "Rule") -> "Rule":
+        """Return the rule that either of the two allows."""
+        return Rule(
+            f"{self.wording} or {other.wording}",
+            lambda value: self.test(value) or other.test(value),
+        )
+
+
+def _is_number(value: Any, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+
+
+def integer(at_least: int) -> Rule:
+    """Allow whole numbers from a minimum on."""
+    return Rule(
+        f"an integer >= {at_least}", lambda v: _is_number(v, Integral) and v >= at_least
+    )
+
+
+def number(*, above: float | None = None, at_least: float | None = None) -> Rule:
+    """Allow finite numbers, with a strict or an inclusive lower bound."""
+    bound = "" if above is None else f" > {above:g}"
+    bound += "" if at_least is None else f" >= {at_least:g}"
+
+    def test(value: Any) -> bool:
+        return (
+            _is_number(value, Real)
+            and bool(np.isfinite(value))
+            and (above is None or value > above)
+            and (at_least is None or value >= at_least)
+        )
+
+    return Rule(f"a number{bound}", test)
+
+
+def one_of(*values: str) -> Rule:
+    """Allow these strings."""
+    return Rule(
+        " or ".join(repr(value) for value in values),
+        lambda v: isinstance(v, str) and v in values,
+    )
+
+
+def instance(kind: type | tuple[type, ...], wording: str) -> Rule:
+    """Allow instances of a class (not the class itself)."""
+    return Rule(wording, lambda v: isinstance(v, kind))
+
+
+NONE = Rule("None", lambda v: v is None)
+BOOLEAN = Rule("True or False", lambda v: isinstance(v, bool | np.bool_))
+N_JOBS = NONE | Rule("an integer other than 0", lambda v: _is_number(v, Integral) and v != 0)
+RANDOM_STATE = (
+    NONE
+    | integer(at_least=0)
+    | instance((np.random.Generator, np.random.RandomState), "a NumPy random generator")
+)
+
+
+def broken(owner: str, name: str, wording: str, value: object) -> ValueError:
+    """Return the error for a broken rule; every message about a parameter has this shape."""
+    return ValueError(f"{owner}: {name} must be {wording}, got {value!r}.")
+
+
+def check_params(obj: Any) -> None:
+    """Raise a `ValueError` for the first parameter of ``obj`` that breaks its rule."""
+    for name, rule in obj._rules.items():
+        value = getattr(obj, name)
+        if not rule.test(value):
+            raise broken(type(obj).__name__, name, rule.wording, value)

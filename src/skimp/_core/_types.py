@@ -1,0 +1,21 @@
+"""Names for the types that appear in most signatures."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+"""A dense array."""
+
+Matrix: TypeAlias = Any
+"""A dense array or a SciPy CSR matrix: rows are samples."""
+
+DType: TypeAlias = np.dtype[Any]
+"""float32 or float64: what rows are computed in."""
+
+RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+
+Report: TypeAlias = Callable[[int], None]
+"""Called with the number of rows done so far."""

@@ -1,0 +1,54 @@
+"""Points that the user chose."""
+
+from typing import Any, final
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from skimp._core._types import Array
+from skimp.budgets._base import Budget, Selector
+from skimp.data import open_rows
+from skimp.kernels import Kernel
+
+
+@final
+class Fixed(Selector):
+    """The user's own points; at most ``size`` of them, the first ones.
+
+    Parameters
+    ----------
+    points : array or CSR matrix of shape (m, d)
+        The points: rows of the data or any others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.budgets import Fixed
+    >>> from skimp.kernels import Linear
+    >>> grid = np.array([[0.0], [0.5], [1.0]])
+    >>> X = np.random.default_rng(0).random((100, 1))
+    >>> Fixed(grid).select(X, 1000, Linear(), np.random.default_rng(0)).points.shape
+    (3, 1)
+    """
+
+    def __init__(self, points: Any):
+        self.points = points
+
+    def select(
+        self,
+        X: Any,
+        size: int,
+        kernel: Kernel,
+        rng: np.random.Generator,
+        y: Array | None = None,
+    ) -> Budget:
+        """Return the points; see `Selector.select`."""
+        points = check_array(
+            self.points, accept_sparse="csr", dtype="numeric", input_name="points"
+        )
+        n_features = open_rows(X).n_features
+        if points.shape[1] != n_features:
+            raise ValueError(
+                f"Fixed: points must have {n_features} columns as X has, found {points.shape[1]}."
+            )
+        return Budget(points[:size])

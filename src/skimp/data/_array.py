@@ -1,0 +1,48 @@
+"""Rows of a dense array or a CSR matrix in memory, or of a memory-mapped array."""
+
+from collections.abc import Iterator
+from typing import final
+
+from skimp._core._linalg import as_compute_dtype
+from skimp._core._types import Array, Matrix
+from skimp.data._rows import Block, Rows, block_rows_for
+
+
+@final
+class ArrayRows(Rows):
+    """Views of consecutive rows of X, which is never copied or converted as a whole.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        The rows, of any numeric dtype.
+    y : array of shape (n,) or (n, k), optional
+        Targets.
+    weight : array of shape (n,), optional
+        Weights.
+    block_rows : int, optional
+        Rows in a block; by default a power of two that takes about 32 MB, at most 8,192.
+    """
+
+    def __init__(
+        self,
+        X: Matrix,
+        y: Array | None = None,
+        weight: Array | None = None,
+        *,
+        block_rows: int | None = None,
+    ):
+        self._whole = Block(X, y, weight, 0)
+        self.n_features = X.shape[1]
+        self.dtype = as_compute_dtype(X.dtype)
+        self.block_rows = block_rows or block_rows_for(self.n_features, self.dtype)
+
+    @property
+    def n_rows(self) -> int:
+        """Return the number of rows."""
+        return self._whole.size
+
+    def chunks(self) -> Iterator[Block]:
+        """Slice the arrays at the block boundaries."""
+        for start in range(0, self.n_rows, self.block_rows):
+            yield self._whole[start : start + self.block_rows]

@@ -1,0 +1,55 @@
+"""The unit of work: consecutive rows with their targets and weights."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skimp._core._rechunk import concatenate_rows
+from skimp._core._types import Array, Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Consecutive rows.
+
+    Attributes
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        The rows as their source holds them: convert to the source's ``dtype`` before computing.
+    y : array of shape (n,) or (n, k), or None
+        Their targets.
+    weight : array of shape (n,), or None
+        Their weights; None stands for ones.
+    start : int
+        The number of the first row.
+    """
+
+    X: Matrix
+    y: Array | None
+    weight: Array | None
+    start: int
+
+    @property
+    def size(self) -> int:
+        """Return the number of rows."""
+        return int(self.X.shape[0])
+
+    def __getitem__(self, part: slice | Array) -> "Block":
+        """Return a part of the rows; ``start`` moves along with a slice."""
+        return Block(
+            self.X[part],
+            None if self.y is None else self.y[part],
+            None if self.weight is None else self.weight[part],
+            self.start + (part.indices(self.size)[0] if isinstance(part, slice) else 0),
+        )
+
+
+def join(parts: list[Block]) -> Block:
+    """Return the rows of several blocks as one."""
+    first = parts[0]
+    return Block(
+        concatenate_rows([part.X for part in parts]),
+        None if first.y is None else np.concatenate([part.y for part in parts]),  # type: ignore[misc]
+        None if first.weight is None else np.concatenate([part.weight for part in parts]),  # type: ignore[misc]
+        first.start,
+    )

@@ -1,0 +1,77 @@
+"""Rows of a pandas or polars frame, converted to numbers block by block."""
+
+from collections.abc import Iterator
+from typing import Any, final
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from skimp._core._linalg import as_compute_dtype
+from skimp._core._types import Array
+from skimp.data._rows import Block, Rows, block_rows_for
+
+
+@final
+class FrameRows(Rows):
+    """Consecutive rows of a frame; the frame is never converted as a whole.
+
+    float32 if every column is float32 or float16, float64 otherwise.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame or polars.DataFrame
+        The rows; every column must hold numbers or booleans.
+    y, weight, block_rows
+        As in `ArrayRows`.
+    """
+
+    def __init__(
+        self,
+        frame: Any,
+        y: Array | None = None,
+        weight: Array | None = None,
+        *,
+        block_rows: int | None = None,
+    ):
+        self._frame = frame
+        self._y = y
+        self._weight = weight
+        self.n_features = frame.shape[1]
+        self.feature_names = [str(name) for name in frame.columns]
+        self.dtype = as_compute_dtype(self._convert(slice(0, 1), dtype="numeric").dtype)
+        self.block_rows = block_rows or block_rows_for(self.n_features, self.dtype)
+        self._check()
+
+    @property
+    def n_rows(self) -> int:
+        """Return the number of rows."""
+        return int(self._frame.shape[0])
+
+    def chunks(self) -> Iterator[Block]:
+        """Convert the frame at the block boundaries."""
+        for start in range(0, self.n_rows, self.block_rows):
+            part = slice(start, start + self.block_rows)
+            yield Block(
+                self._convert(part, dtype=self.dtype, ensure_all_finite=False),
+                None if self._y is None else self._y[part],
+                None if self._weight is None else self._weight[part],
+                start,
+            )
+
+    def _convert(self, part: slice, **options: Any) -> Array:
+        frame = self._frame
+        converted: Array = check_array(
+            frame.iloc[part] if hasattr(frame, "iloc") else frame[part], input_name="X", **options
+        )
+        return converted
+
+    def _check(self) -> None:
+        """Raise for missing, infinite and non-numeric values anywhere in the frame."""
+        for start in range(0, self.n_rows, self.block_rows):
+            self._convert(slice(start, start + self.block_rows), dtype=self.dtype)
+
+
+def is_frame(X: object) -> bool:
+    """Tell whether X is a pandas or polars frame."""
+    module = type(X).__module__.partition(".")[0]
+    return module in {"pandas", "polars"} and np.ndim(getattr(X, "columns", None)) == 1

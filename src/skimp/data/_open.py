@@ -1,0 +1,135 @@
+"""Turn what users pass as X into rows, checked once."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array, check_consistent_length, validate_data
+
+from skimp._core._types import Array
+from skimp.data._array import ArrayRows
+from skimp.data._frame import FrameRows, is_frame
+from skimp.data._rows import Rows
+
+_ACCEPTED = {"accept_sparse": "csr", "dtype": "numeric"}
+
+
+def open_rows(
+    source: Any,
+    *,
+    target: Any = None,
+    weight: Any = None,
+    block_rows: int | None = None,
+) -> Rows:
+    """Return re-iterable row blocks of a known width.
+
+    Nothing is copied or converted as a whole: an array of bytes, say, becomes float64 one block at
+    a time.
+
+    Parameters
+    ----------
+    source : array, CSR matrix, pandas or polars frame, or Rows
+        The data; `Rows` are returned as they are.
+    target : array of shape (n,) or (n, k), optional
+        Targets of the rows.
+    weight : array of shape (n,), optional
+        Weights of the rows.
+    block_rows : int, optional
+        Rows in a block; by default a power of two that takes about 32 MB, at most 8,192.
+
+    Returns
+    -------
+    Rows
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.data import open_rows
+    >>> rows = open_rows(np.ones((1000, 3)), block_rows=300)
+    >>> [block.size for block in rows.blocks()]
+    [300, 300, 300, 100]
+    """
+    if isinstance(source, Rows):
+        if target is not None or weight is not None:
+            raise ValueError("target and weight must be None for a source that is Rows already.")
+        return source if block_rows is None else source.copy_with(block_rows=block_rows)
+    y = None if target is None else np.asarray(target)
+    w = None if weight is None else np.asarray(weight)
+    check_consistent_length(source, y, w)
+    if is_frame(source):
+        return FrameRows(source, y, w, block_rows=block_rows)
+    return ArrayRows(check_array(source, **_ACCEPTED), y, w, block_rows=block_rows)
+
+
+def as_rows(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    reset: bool = True,
+    **target_checks: Any,
+) -> Rows:
+    """Return the rows that an estimator was given, after scikit-learn's checks.
+
+    Sets or compares ``n_features_in_`` and ``feature_names_in_``.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its tags say whether y is required.
+    X, y, sample_weight
+        What the user passed.
+    reset : bool
+        True in ``fit``, False where the columns must be those of ``fit``.
+    **target_checks
+        ``multi_output`` and ``y_numeric``, as in `sklearn.utils.validation.validate_data`; given
+        only where y is expected.
+    """
+    n_jobs = getattr(estimator, "n_jobs", None)
+    if isinstance(X, Rows):
+        rows = open_rows(X, target=y, weight=sample_weight).copy_with(n_jobs=n_jobs)
+        _check_columns(estimator, rows, reset)
+        return rows
+    if is_frame(X):
+        if target_checks and y is not None:
+            y = validate_data(estimator, y=y, **target_checks)
+        given = y if target_checks else "no_validation"
+        validate_data(estimator, X, given, reset=reset, skip_check_array=True)
+        check_consistent_length(X, y)
+    elif target_checks:
+        X, y = validate_data(estimator, X, y, reset=reset, **_ACCEPTED, **target_checks)
+    else:
+        X = validate_data(estimator, X, reset=reset, **_ACCEPTED)
+    weight = None if sample_weight is None else _check_weight(sample_weight, X.shape[0])
+    kind = FrameRows if is_frame(X) else ArrayRows
+    return kind(X, y, weight).copy_with(n_jobs=n_jobs)
+
+
+def _check_weight(sample_weight: Any, n_rows: int) -> Array:
+    if np.ndim(sample_weight) == 0:
+        sample_weight = np.full(n_rows, sample_weight)
+    weight: Array = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weight.shape != (n_rows,):
+        raise ValueError(f"sample_weight must have shape ({n_rows},), found {weight.shape}.")
+    if weight.min() < 0 or weight.max() == 0:
+        raise ValueError("sample_weight must not be negative, nor zero for every row.")
+    return weight
+
+
+def _check_columns(estimator: Any, rows: Rows, reset: bool) -> None:
+    """Set or compare the columns of a source that is `Rows` already."""
+    names = rows.feature_names
+    if reset:
+        estimator.n_features_in_ = rows.n_features
+        vars(estimator).pop("feature_names_in_", None)
+        if names is not None:
+            estimator.feature_names_in_ = np.asarray(names, dtype=object)
+    elif rows.n_features != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {rows.n_features} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
+    elif names is not None and names != list(getattr(estimator, "feature_names_in_", names)):
+        raise ValueError("The feature names of X must be those that were passed in fit, in order.")

@@ -1,0 +1,178 @@
+"""Row blocks: the one way in which anything touches data."""
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, Protocol, Self, TypeVar, final
+
+from skimp._core._blocks import Scratch, fold
+from skimp._core._rechunk import rechunk
+from skimp._core._threads import thread_count
+from skimp._core._types import Array, DType, Matrix, Report
+from skimp.data._block import Block, join
+from skimp.data._sample import Sample, entry_moments, sample_rows
+
+P = TypeVar("P")
+T = TypeVar("T")
+
+_BLOCK_BYTES = 2**25
+_LARGEST_BLOCK, _SMALLEST_BLOCK = 2**13, 2**8
+
+
+class Rows(ABC):
+    """Rows that can be read again and again, in blocks, in a fixed order.
+
+    A source says how wide its rows are (``n_features``), what they are computed in (``dtype``) and
+    how to read them once, in chunks of any size (`chunks`). Everything else is here.
+
+    Attributes
+    ----------
+    block_rows : int
+        Rows in each block but the last.
+    n_jobs : int or None
+        Threads that `map_reduce` uses; None for all cores.
+    feature_names : list of str, or None
+        Names of the columns.
+    report : callable or None
+        Called with the number of rows done after each block of `map_reduce`.
+    """
+
+    n_features: int
+    dtype: DType
+    block_rows: int
+    n_jobs: int | None = None
+    feature_names: list[str] | None = None
+    report: Report | None = None
+
+    @abstractmethod
+    def chunks(self) -> Iterator[Block]:
+        """Read the rows once, in order, in chunks of any size, empty ones included."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Read the rows once, in order, in blocks of ``block_rows``."""
+        return rechunk(self.chunks(), self.block_rows, join)
+
+    @property
+    def n_rows(self) -> int:
+        """Return the number of rows, by reading them where the source does not know."""
+        return self.map_reduce(lambda block, _: block.size, lambda a, b: a + b, 0)
+
+    def map_reduce(
+        self, fn: Callable[[Block, Scratch], P], combine: Callable[[T, P], T], initial: T
+    ) -> T:
+        """Fold ``combine(total, fn(block, scratch))`` over the blocks, in order.
+
+        Blocks are handled concurrently, combined in order: the result has the same bits for any
+        number of threads. What ``fn`` returns may live in the buffers of ``scratch``.
+        """
+        report = self.report
+
+        def sized(block: Block, scratch: Scratch) -> tuple[int, P]:
+            return block.start + block.size, fn(block, scratch)
+
+        def reported(total: T, part: tuple[int, P]) -> T:
+            total = combine(total, part[1])
+            if report is not None:
+                report(part[0])
+            return total
+
+        return fold(self.blocks(), sized, reported, initial, thread_count(self.n_jobs))
+
+    def sample(self, size: int, seed: int) -> Sample:
+        """Draw rows uniformly, without replacement, the same ones in any chunking."""
+        return sample_rows(self, size, seed)
+
+    def variance(self) -> float:
+        """Return the weighted variance of all entries taken together."""
+        return entry_moments(self).variance
+
+    def collect(self) -> Block:
+        """Return all rows as one block, without those of weight zero."""
+        blocks = [b if b.weight is None else b[b.weight > 0] for b in self.blocks()]
+        return join(blocks)
+
+    def copy_with(self, **attributes: Any) -> Self:
+        """Return the same rows with another ``dtype``, ``block_rows`` or ``n_jobs``."""
+        other = copy.copy(self)
+        for name, value in attributes.items():
+            setattr(other, name, value)
+        return other
+
+    def mapped(self, feature_map: "BlockMap") -> "MappedRows":
+        """Return the rows with features in the place of columns, computed block by block."""
+        return MappedRows(self, feature_map=feature_map)
+
+    def with_targets(
+        self, targets: Callable[[Array | None, Array | None], tuple[Array, Array | None]]
+    ) -> "MappedRows":
+        """Return the rows with ``(y, weight) = targets(y, weight)``, computed block by block."""
+        return MappedRows(self, targets=targets)
+
+
+def block_rows_for(width: int, dtype: DType) -> int:
+    """Return a power of two of rows that takes about 32 MB at this width."""
+    fitting = _BLOCK_BYTES // max(1, width * dtype.itemsize)
+    return max(_SMALLEST_BLOCK, min(_LARGEST_BLOCK, 1 << max(0, fitting.bit_length() - 1)))
+
+
+class BlockMap(Protocol):
+    """What `Rows.mapped` needs of a feature map."""
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+
+    def map_block(self, X: Matrix, out: Array) -> None:
+        """Write the features of the rows X into ``out``."""
+
+    def astype(self, dtype: DType) -> Self:
+        """Return the map for another precision."""
+
+
+@final
+class MappedRows(Rows):
+    """Rows of another source with features, targets or both computed block by block."""
+
+    def __init__(
+        self,
+        source: Rows,
+        *,
+        feature_map: BlockMap | None = None,
+        targets: Callable[[Array | None, Array | None], tuple[Array, Array | None]] | None = None,
+    ):
+        self._source = source
+        self._map = feature_map
+        self._targets = targets
+        self.n_features = source.n_features if feature_map is None else feature_map.width
+        self.dtype = source.dtype
+        self.block_rows = min(source.block_rows, block_rows_for(self.n_features, self.dtype))
+
+    def chunks(self) -> Iterator[Block]:
+        """Read the rows as they are in the source, to be mapped by the workers."""
+        return self._source.chunks()
+
+    @property
+    def n_rows(self) -> int:
+        """Return the number of rows of the source."""
+        return self._source.n_rows
+
+    def map_reduce(
+        self, fn: Callable[[Block, Scratch], P], combine: Callable[[T, P], T], initial: T
+    ) -> T:
+        """Fold over the mapped blocks; features live in a buffer that is reused."""
+
+        feature_map = None if self._map is None else self._map.astype(self.dtype)
+
+        def on_mapped(block: Block, scratch: Scratch) -> P:
+            if self._targets is not None:
+                y, weight = self._targets(block.y, block.weight)
+                block = replace(block, y=y, weight=weight)
+            if feature_map is not None:
+                Z = scratch.array("Z", (block.size, self.n_features), self.dtype)
+                feature_map.map_block(block.X, Z)
+                block = replace(block, X=Z)
+            return fn(block, scratch)
+
+        source = self._source.copy_with(block_rows=self.block_rows)
+        return source.map_reduce(on_mapped, combine, initial)

@@ -1,0 +1,133 @@
+"""Uniform samples and summaries of rows that do not depend on how the rows are chunked."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from skimp._core._blocks import Scratch
+from skimp._core._random import row_keys
+from skimp._core._rechunk import concatenate_rows
+from skimp._core._types import Array, Matrix
+from skimp.data._block import Block
+
+
+class _Reducible(Protocol):
+    @property
+    def n_features(self) -> int: ...
+
+    def map_reduce(
+        self, fn: Callable[[Block, Scratch], Any], combine: Callable[[Any, Any], Any], initial: Any
+    ) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Sampled rows, their numbers and random keys; a prefix is a smaller sample of the same seed."""
+
+    X: Matrix
+    indices: Array
+    keys: Array
+
+
+def sample_rows(rows: _Reducible, size: int, seed: int) -> Sample:
+    """Draw rows uniformly, without replacement: those with the ``size`` smallest keys.
+
+    A row's key is a hash of the seed and of its number, so that the same rows come out of any
+    source in any chunking, in one pass. Rows of weight zero count as absent. All rows are drawn
+    where there are no more than ``size``.
+    """
+
+    def smallest_of_block(block: Block, _: Scratch) -> Sample:
+        keys = row_keys(seed, block.start, block.start + block.size)
+        chosen = np.arange(block.size)
+        if block.weight is not None:
+            chosen = chosen[block.weight != 0]
+        chosen = chosen[np.argsort(keys[chosen], kind="stable")[:size]]
+        # rows above the largest key kept so far cannot enter, whichever block set that key
+        chosen = chosen[keys[chosen] <= bound[0]]
+        return Sample(block.X[chosen], block.start + chosen, keys[chosen])
+
+    def merge(kept: Sample | None, found: Sample) -> Sample:
+        if kept is None:
+            merged = found
+        elif len(found.keys) == 0:
+            return kept
+        else:
+            keys = np.concatenate([kept.keys, found.keys])
+            order = np.argsort(keys, kind="stable")[:size]
+            merged = Sample(
+                concatenate_rows([kept.X, found.X])[order],
+                np.concatenate([kept.indices, found.indices])[order],
+                keys[order],
+            )
+        if len(merged.keys) == size:
+            bound[0] = merged.keys[-1]
+        return merged
+
+    bound = [np.iinfo(np.uint64).max]
+    initial: Sample | None = None
+    sample: Sample | None = rows.map_reduce(smallest_of_block, merge, initial)
+    if sample is None or len(sample.indices) == 0:
+        raise ValueError("X must have at least one row of positive weight, found none.")
+    return sample
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Total weight, mean and sum of squared deviations of all entries of X, in float64."""
+
+    weight: float
+    mean: float
+    deviation: float
+
+    @property
+    def variance(self) -> float:
+        """Return the weighted variance of all entries."""
+        return self.deviation / self.weight if self.weight else 0.0
+
+
+def entry_moments(rows: _Reducible) -> Moments:
+    """Return the moments of all entries of X taken together, each row with its weight."""
+
+    def of_block(block: Block, _: Scratch) -> Moments:
+        X, weight = block.X, block.weight
+        n = block.size if weight is None else float(weight.sum())
+        if n == 0:
+            return Moments(0.0, 0.0, 0.0)
+        row_sums = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+        total = row_sums.sum() if weight is None else weight @ row_sums
+        mean = float(total) / (n * rows.n_features)
+        squares = _squared_deviations(X, mean)
+        deviation = float(squares.sum() if weight is None else weight @ squares)
+        return Moments(n * rows.n_features, mean, deviation)
+
+    def merge(a: Moments, b: Moments) -> Moments:
+        weight = a.weight + b.weight
+        if weight == 0:
+            return a
+        shift = b.mean - a.mean
+        return Moments(
+            weight,
+            a.mean + shift * b.weight / weight,
+            a.deviation + b.deviation + shift**2 * a.weight * b.weight / weight,
+        )
+
+    moments: Moments = rows.map_reduce(of_block, merge, Moments(0.0, 0.0, 0.0))
+    return moments
+
+
+def _squared_deviations(X: Matrix, mean: float) -> Array:
+    """Return the sum of ``(x - mean)^2`` over each row; absent entries of sparse rows are zeros."""
+    if sparse.issparse(X):
+        squares = sparse.csr_matrix(((X.data - mean) ** 2, X.indices, X.indptr), X.shape)
+        absent = X.shape[1] - np.diff(X.indptr)
+        sums: Array = np.asarray(squares.sum(axis=1)).ravel() + absent * mean**2
+        return sums
+    sums = np.empty(X.shape[0])
+    for start in range(0, X.shape[0], 256):
+        strip = X[start : start + 256] - mean
+        sums[start : start + 256] = np.einsum("ij,ij->i", strip, strip)
+    return sums

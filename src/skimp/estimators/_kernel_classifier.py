@@ -1,0 +1,215 @@
+"""Kernel classification on a budget."""
+
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from skimp._core._rules import NONE, Rule, instance, one_of
+from skimp._core._types import Array, RandomState
+from skimp.data import Rows
+from skimp.estimators._kernel_machine import KernelMachine
+from skimp.features import FeatureMap
+from skimp.kernels import Kernel
+from skimp.losses import Loss
+from skimp.solvers import Solver
+
+
+@final
+class KernelClassifier(ClassifierMixin, KernelMachine):
+    r"""Kernel classification on a budget.
+
+    Minimises over functions f of the approximated kernel's space, and a constant b,
+
+    .. math::
+        \frac{1}{\sum_i w_i} \sum_i w_i \, \ell(y_i, f(x_i) + b) + \alpha \, \|f\|^2
+
+    with y = 1 for a class and -1 for the others, one function for each class (one for two).
+    In time O(n m (d + m)) and memory O(m^2) for n rows and a budget of m, without ever forming
+    an n x m matrix.
+
+    Parameters
+    ----------
+    kernel : Kernel or str, default="rbf"
+        What it means for two rows to be alike.
+    approximation : int, FeatureMap or None, default=1000
+        An int is a budget of that many points (`~skimp.features.Nystroem`); a feature map is used
+        as it is; None fits the exact model, for a few thousand rows.
+    loss : "squared" or Loss, default="squared"
+        What a mistake costs.
+    alpha : float, default=1e-6
+        Strength of the penalty; it does not grow with n. An SVM's C is 1 / (2 n alpha).
+    solver : "auto", "direct" or Solver, default="auto"
+        How the objective is minimised.
+    fit_intercept : bool, default=True
+        Whether there is an unpenalized constant b.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the weights of each class's rows; "balanced" gives every class the same total.
+    memory_limit : int, str or None, default=None
+        Bytes, or "2GB", that a fit may take besides the data; None for half of the machine's.
+    n_jobs : int or None, default=None
+        Threads; None for all cores that the process may use.
+    verbose : int, default=0
+        Report progress on standard error.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the approximation.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels, sorted.
+    kernel_, approximation_, coef_, intercept_, n_iter_, solution_
+        As in `KernelRegressor`.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from skimp import KernelClassifier
+    >>> X, y = make_moons(5000, noise=0.2, random_state=0)
+    >>> model = KernelClassifier(approximation=100, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.96)
+    True
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        **KernelMachine._rules,
+        "class_weight": NONE | one_of("balanced") | instance(dict, "a dict of class weights"),
+    }
+
+    def __init__(
+        self,
+        kernel: Kernel | str = "rbf",
+        *,
+        approximation: FeatureMap | int | None = 1000,
+        loss: Loss | str = "squared",
+        alpha: float = 1e-6,
+        solver: Solver | str = "auto",
+        fit_intercept: bool = True,
+        class_weight: dict[Any, float] | str | None = None,
+        memory_limit: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: RandomState = None,
+    ):
+        self.kernel = kernel
+        self.approximation = approximation
+        self.loss = loss
+        self.alpha = alpha
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Training rows; `~skimp.data.Rows` bring their own labels and weights.
+        y : array of shape (n,)
+            Labels.
+        sample_weight : array of shape (n,), optional
+            A weight of 2 equals a row given twice, a weight of 0 an absent row.
+
+        Returns
+        -------
+        self
+        """
+        rows = self._open(X, y, sample_weight, multi_output=False)
+        totals = _class_totals(rows)
+        classes = np.array(sorted(totals))
+        if len(classes) < 2:
+            raise ValueError(
+                f"y must hold at least two classes with positive weight, found one class: "
+                f"{classes[0]!r}."
+            )
+        factors = self._class_factors(totals)
+        n_outputs = 1 if len(classes) == 2 else len(classes)
+
+        def one_against_rest(y: Array | None, weight: Array | None) -> tuple[Array, Array | None]:
+            # a row of weight zero may hold a label that no other row has
+            codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+            Y = np.full((len(codes), n_outputs), -1.0, rows.dtype)
+            if n_outputs == 1:
+                Y[codes == 1] = 1
+            else:
+                Y[np.arange(len(codes)), codes] = 1
+            if factors is not None:
+                weight = factors[codes] * (1.0 if weight is None else weight)
+            return Y, weight
+
+        self._fit_rows(rows, one_against_rest)
+        self.classes_ = classes
+        return self
+
+    def _class_factors(self, totals: dict[Any, float]) -> Array | None:
+        """Return the factor of each class's weights, in the order of the labels."""
+        if self.class_weight is None:
+            return None
+        labels = sorted(totals)
+        if isinstance(self.class_weight, str):
+            share = sum(totals.values()) / len(labels)
+            return np.array([share / totals[label] for label in labels])
+        unknown = set(self.class_weight) - set(labels)
+        if unknown:
+            raise ValueError(f"class_weight must name classes of y, found {sorted(unknown)}.")
+        return np.array([self.class_weight.get(label, 1.0) for label in labels], np.float64)
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the fitted functions at each row.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n,) or (n, n_classes)
+            One column for each class; for two classes one number, positive for the second class.
+        """
+        F = self._outputs(X)
+        return F[:, 0] if F.shape[1] == 1 else F
+
+    def predict(self, X: Any) -> Array:
+        """Return the label of each row.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        F = self.decision_function(X)
+        codes = (F > 0).astype(np.intp) if F.ndim == 1 else F.argmax(axis=1)
+        labels: Array = self.classes_[codes]
+        return labels
+
+
+def _class_totals(rows: Rows) -> dict[Any, float]:
+    """Return the total weight of each label that occurs with a positive weight."""
+
+    def count(block: Any, _: object) -> tuple[Array, Array]:
+        if block.y is None:
+            raise ValueError("KernelClassifier requires y to be passed, but the rows have none.")
+        check_classification_targets(block.y)
+        weight = np.ones(block.size) if block.weight is None else block.weight
+        labels, codes = np.unique(block.y[weight > 0], return_inverse=True)
+        return labels, np.bincount(codes, weights=weight[weight > 0], minlength=len(labels))
+
+    def add(totals: dict[Any, float], part: tuple[Array, Array]) -> dict[Any, float]:
+        for label, weight in zip(*part, strict=True):
+            totals[label] = totals.get(label, 0.0) + weight
+        return totals
+
+    return rows.map_reduce(count, add, {})

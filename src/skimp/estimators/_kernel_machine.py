@@ -1,0 +1,143 @@
+"""What the classifier and the regressor share: the recipe, and its sum of basis functions."""
+
+from abc import ABC
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from skimp._core._memory import MEMORY_LIMIT, require_memory
+from skimp._core._progress import LineReport
+from skimp._core._random import as_generator, draw_seed
+from skimp._core._rules import (
+    BOOLEAN,
+    N_JOBS,
+    NONE,
+    RANDOM_STATE,
+    Rule,
+    check_params,
+    instance,
+    integer,
+    number,
+)
+from skimp._core._types import Array, RandomState
+from skimp.data import Rows, as_rows
+from skimp.features import FeatureMap, Landmarks, Nystroem
+from skimp.kernels import Kernel, as_kernel
+from skimp.losses import Loss, as_loss
+from skimp.solvers import Problem, Solution, Solver, as_solver, solve_exact
+
+
+class KernelMachine(BaseEstimator, ABC):
+    """A function fitted as a sum of basis functions of an approximated kernel, plus a constant."""
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "approximation": NONE
+        | integer(at_least=1)
+        | instance(FeatureMap, "a feature map"),
+        "alpha": number(at_least=0),
+        "fit_intercept": BOOLEAN,
+        "memory_limit": MEMORY_LIMIT,
+        "n_jobs": N_JOBS,
+        "verbose": integer(at_least=0) | BOOLEAN,
+        "random_state": RANDOM_STATE,
+    }
+
+    kernel: Kernel | str
+    approximation: FeatureMap | int | None
+    loss: Loss | str
+    alpha: float
+    solver: Solver | str
+    fit_intercept: bool
+    memory_limit: int | str | None
+    n_jobs: int | None
+    verbose: int
+    random_state: RandomState
+
+    def _open(self, X: Any, y: Any, sample_weight: Any, **target_checks: Any) -> Rows:
+        """Check parameters and data."""
+        check_params(self)
+        rows = as_rows(self, X, y, sample_weight, **target_checks)
+        return rows.copy_with(report=LineReport(type(self).__name__)) if self.verbose else rows
+
+    def _fit_rows(self, rows: Rows, targets: Any) -> None:
+        """Fit the kernel, the approximation and the coefficients, in this order.
+
+        ``targets`` turns the y and weights of a block into a matrix of numbers and weights.
+        """
+        owner = type(self).__name__
+        rng = as_generator(self.random_state)
+        kernel = as_kernel(self.kernel, owner=owner)
+        loss = as_loss(self.loss, owner=owner)
+        solver = as_solver(self.solver, owner=owner)
+        if self.approximation is None:
+            self._fit_exact(kernel.resolve(rows, draw_seed(rng)), rows.with_targets(targets))
+            return
+        approximation = self._feature_map()
+        if approximation.random_state is not None:
+            rng = as_generator(approximation.random_state)
+        self.approximation_ = approximation.fit_rows(rows, rng, kernel)
+        self.kernel_ = getattr(approximation, "kernel_", kernel)
+        basis = approximation.basis()
+        problem = Problem(
+            rows=rows.with_targets(targets).mapped(basis),
+            loss=loss,
+            alpha=self.alpha,
+            penalty=basis.penalty,
+            fit_intercept=self.fit_intercept,
+            memory_limit=self.memory_limit,
+        )
+        self._keep(basis, solver.solve(problem), rows)
+
+    def _feature_map(self) -> FeatureMap:
+        if isinstance(self.approximation, FeatureMap):
+            return clone(self.approximation)
+        return Nystroem(budget=self.approximation)
+
+    def _fit_exact(self, kernel: Kernel, rows: Rows) -> None:
+        n = rows.n_rows
+        require_memory(
+            16 * n**2,
+            self.memory_limit,
+            f"an exact model of {n} rows (approximation=None)",
+            "give approximation a budget such as 1000",
+        )
+        everything = rows.collect()
+        basis = Landmarks(kernel, everything.X, rows.dtype)
+        self.kernel_, self.approximation_ = kernel, basis
+        solution = solve_exact(
+            basis.penalty.copy(),
+            everything.y,
+            everything.weight,
+            alpha=self.alpha,
+            fit_intercept=self.fit_intercept,
+        )
+        self._keep(basis, solution, rows)
+
+    def _keep(self, basis: Any, solution: Solution, rows: Rows) -> None:
+        self.solution_ = solution
+        self.coef_ = solution.coef.astype(rows.dtype)
+        self.intercept_ = solution.intercept.astype(rows.dtype)
+        self.n_iter_ = solution.n_iter
+        self._basis = basis
+
+    def _outputs(self, X: Any) -> Array:
+        """Return the fitted function at each row, of shape (n, k)."""
+        check_is_fitted(self)
+        rows = as_rows(self, X, reset=False).copy_with(dtype=self.coef_.dtype).mapped(self._basis)
+        F = np.empty((rows.n_rows, self.coef_.shape[1]), self.coef_.dtype)
+
+        def fill(block: Any, _: object) -> None:
+            part = F[block.start : block.start + block.size]
+            np.matmul(block.X, self.coef_, out=part)
+            part += self.intercept_
+
+        rows.map_reduce(fill, lambda total, _: total, None)
+        return F
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what scikit-learn may pass in."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

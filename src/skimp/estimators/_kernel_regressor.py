@@ -1,0 +1,174 @@
+"""Kernel regression on a budget."""
+
+from typing import Any, Self, final
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from skimp._core._types import Array, RandomState
+from skimp.data import Rows
+from skimp.estimators._kernel_machine import KernelMachine
+from skimp.features import FeatureMap
+from skimp.kernels import Kernel
+from skimp.losses import Loss
+from skimp.solvers import Solver
+
+
+@final
+class KernelRegressor(RegressorMixin, KernelMachine):
+    r"""Kernel regression on a budget.
+
+    Minimises over functions f of the approximated kernel's space, and a constant b,
+
+    .. math::
+        \frac{1}{\sum_i w_i} \sum_i w_i \, \ell(y_i, f(x_i) + b) + \alpha \, \|f\|^2
+
+    In time O(n m (d + m)) and memory O(m^2) for n rows and a budget of m, without ever forming
+    an n x m matrix.
+
+    Parameters
+    ----------
+    kernel : Kernel or str, default="rbf"
+        What it means for two rows to be alike.
+    approximation : int, FeatureMap or None, default=1000
+        An int is a budget of that many points (`~skimp.features.Nystroem`); a feature map is used
+        as it is; None fits the exact model, for a few thousand rows.
+    loss : "squared" or Loss, default="squared"
+        What a mistake costs.
+    alpha : float, default=1e-6
+        Strength of the penalty; it does not grow with n. A ridge penalty is n alpha.
+    solver : "auto", "direct" or Solver, default="auto"
+        How the objective is minimised.
+    fit_intercept : bool, default=True
+        Whether there is an unpenalized constant b.
+    memory_limit : int, str or None, default=None
+        Bytes, or "2GB", that a fit may take besides the data; None for half of the machine's.
+    n_jobs : int or None, default=None
+        Threads; None for all cores that the process may use.
+    verbose : int, default=0
+        Report progress on standard error.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the approximation.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with numbers for parameters.
+    approximation_ : FeatureMap or Landmarks
+        The fitted approximation.
+    coef_ : array of shape (width, k)
+        Coefficients of the functions of ``approximation_.basis()``.
+    intercept_ : array of shape (k,)
+        The constants b.
+    n_iter_ : int
+        Iterations of the solver.
+    solution_ : Solution
+        What the solver says about how it went.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp import KernelRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, (2000, 1))
+    >>> y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=2000)
+    >>> model = KernelRegressor(approximation=50, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.97)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | str = "rbf",
+        *,
+        approximation: FeatureMap | int | None = 1000,
+        loss: Loss | str = "squared",
+        alpha: float = 1e-6,
+        solver: Solver | str = "auto",
+        fit_intercept: bool = True,
+        memory_limit: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: RandomState = None,
+    ):
+        self.kernel = kernel
+        self.approximation = approximation
+        self.loss = loss
+        self.alpha = alpha
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Training rows; `~skimp.data.Rows` bring their own targets and weights.
+        y : array of shape (n,) or (n, k)
+            Targets.
+        sample_weight : array of shape (n,), optional
+            A weight of 2 equals a row given twice, a weight of 0 an absent row.
+
+        Returns
+        -------
+        self
+        """
+        rows = self._open(X, y, sample_weight, multi_output=True, y_numeric=True)
+        self._single_output, mean = _target_mean(rows)
+        if not self.fit_intercept:
+            mean = np.zeros_like(mean)
+
+        def centred(y: Array | None, weight: Array | None) -> tuple[Array, Array | None]:
+            assert y is not None
+            return y.reshape(len(y), -1) - mean, weight
+
+        self._fit_rows(rows, centred)
+        self.intercept_ = (self.solution_.intercept + mean).astype(self.coef_.dtype)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Return the fitted function at each row.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n,) or (n, k)
+            In the dtype of the training rows.
+        """
+        F = self._outputs(X)
+        return F[:, 0] if self._single_output else F
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what scikit-learn may pass in."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _target_mean(rows: Rows) -> tuple[bool, Array]:
+    """Return whether y is one-dimensional, and its weighted mean: float32 then keeps its digits."""
+
+    def sums(block: Any, _: object) -> tuple[bool, float, Array]:
+        if block.y is None:
+            raise ValueError("KernelRegressor requires y to be passed, but the rows have none.")
+        weight = np.ones(block.size) if block.weight is None else block.weight
+        Y = np.asarray(block.y, np.float64)
+        return Y.ndim == 1, float(weight.sum()), weight @ Y.reshape(len(Y), -1)
+
+    def add(a: tuple[bool, float, Array] | None, b: tuple[bool, float, Array]) -> Any:
+        return b if a is None else (a[0], a[1] + b[1], a[2] + b[2])
+
+    initial: tuple[bool, float, Array] | None = None
+    single, weight, total = rows.map_reduce(sums, add, initial)
+    return single, total / weight

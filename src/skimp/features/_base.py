@@ -1,0 +1,124 @@
+"""What every feature map is: a scikit-learn transformer with a hot path on row blocks."""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from skimp._core._random import as_generator
+from skimp._core._rules import Rule, check_params
+from skimp._core._types import Array, DType, Matrix, RandomState
+from skimp.data import BlockMap, Rows, as_rows
+from skimp.kernels import Kernel
+
+
+class Basis(BlockMap, Protocol):
+    """Functions whose weighted sums are a model's predictions.
+
+    The norm of such a sum is ``c^T P c`` with P the ``penalty``, or ``c^T c`` where it is None.
+    """
+
+    @property
+    def penalty(self) -> Array | None:
+        """The matrix P in float64."""
+
+
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+    """A feature map.
+
+    `fit_rows` draws or chooses whatever the map is made of; `map_block` computes features of a
+    block of rows; `basis` is what estimators fit a linear model in: the map itself, or other
+    functions that span the same space and are cheaper.
+    """
+
+    _rules: ClassVar[dict[str, Rule]]
+    random_state: RandomState
+    dtype_: DType
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Fit the map.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Training rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        rows = as_rows(self, X)
+        return self.fit_rows(rows, as_generator(self.random_state))
+
+    def fit_rows(
+        self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None = None
+    ) -> Self:
+        """Fit the map to checked rows; ``kernel`` stands in for a map's ``kernel=None``."""
+        check_params(self)
+        self.n_features_in_ = rows.n_features
+        self.dtype_ = rows.dtype
+        self._fit_rows(rows, rng, kernel)
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Return the features of each row.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        Z : array of shape (n, width)
+            In the dtype of the rows that the map was fitted to.
+        """
+        check_is_fitted(self)
+        rows = as_rows(self, X, reset=False)
+        Z = np.empty((rows.n_rows, self.width), self.dtype_)
+        rows.map_reduce(
+            lambda block, _: self.map_block(block.X, Z[block.start : block.start + block.size]),
+            lambda total, _: total,
+            None,
+        )
+        return Z
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Number of features."""
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.width
+
+    @property
+    def penalty(self) -> None:
+        """None: the features are orthonormal coordinates."""
+        return None
+
+    @abstractmethod
+    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None: ...
+
+    @abstractmethod
+    def map_block(self, X: Matrix, out: Array) -> None:
+        """Write the features of a block of checked rows into ``out``: the hot path."""
+
+    @abstractmethod
+    def astype(self, dtype: DType) -> Self:
+        """Return the fitted map for rows of another precision."""
+
+    @abstractmethod
+    def basis(self) -> Basis:
+        """Return the functions that an estimator fits its coefficients to."""
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what scikit-learn may pass in."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,150 @@
+"""Random Fourier features."""
+
+import copy
+from typing import ClassVar, Self, final
+
+import numpy as np
+
+from skimp._core._linalg import product
+from skimp._core._random import draw_seed
+from skimp._core._rules import RANDOM_STATE, Rule, broken, integer, one_of
+from skimp._core._types import Array, DType, Matrix, RandomState
+from skimp.data import Rows
+from skimp.features._base import Basis, FeatureMap
+from skimp.kernels import Kernel, as_kernel
+
+_STRIP = 512
+
+
+@final
+class RandomFourier(FeatureMap):
+    r"""Random Fourier features of a kernel with a spectrum :math:`p(w)`.
+
+    With frequencies :math:`w_j \sim p`, in the pair form, D / 2 of them,
+
+    .. math:: z(x) = \sqrt{2 / D} \, [\cos(w_j^T x), \sin(w_j^T x)]_j
+
+    and in the phase form, D of them and :math:`b_j` uniform on :math:`[0, 2 \pi]`,
+
+    .. math:: z(x) = \sqrt{2 / D} \, [\cos(w_j^T x + b_j)]_j
+
+    Both are unbiased, :math:`E \langle z(x), z(y) \rangle = k(x, y)`, the pair form with the lower
+    variance. An odd D in the pair form leaves one frequency alone, in the phase form.
+
+    The map depends on the data through the number of columns and the kernel's width only. Mapping
+    n rows takes 2 n d D operations (half of that in the pair form) and n D cosines or sines.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None, default=None
+        A kernel with ``sample_frequencies``; None for the estimator's own, or Gaussian where the
+        map is used alone.
+    n_components : int, default=1000
+        Number of features D.
+    form : "pair" or "phase", default="pair"
+        Cosines and sines, or cosines with random phases.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the frequencies.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with numbers for parameters.
+    frequencies_ : array of shape (d, number of frequencies)
+        The frequencies, in turns (divided by :math:`2 \pi`).
+    offset_ : array of shape (number of frequencies,)
+        The phases, in turns.
+
+    References
+    ----------
+    Rahimi and Recht (2007), Random features for large-scale kernel machines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.features import RandomFourier
+    >>> from skimp.kernels import Gaussian
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> Z = RandomFourier(Gaussian(0.2), n_components=20_000, random_state=0).fit_transform(X)
+    >>> bool(np.abs(Z @ Z.T - Gaussian(0.2)(X)).max() < 0.05)
+    True
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_components": integer(at_least=1),
+        "form": one_of("pair", "phase"),
+        "random_state": RANDOM_STATE,
+    }
+
+    def __init__(
+        self,
+        kernel: Kernel | str | None = None,
+        *,
+        n_components: int = 1000,
+        form: str = "pair",
+        random_state: RandomState = None,
+    ):
+        self.kernel = kernel
+        self.n_components = n_components
+        self.form = form
+        self.random_state = random_state
+
+    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
+        given = self.kernel if self.kernel is not None else kernel
+        own = as_kernel("rbf" if given is None else given, owner=type(self).__name__)
+        if not hasattr(own, "sample_frequencies"):
+            raise broken(
+                type(self).__name__,
+                "kernel",
+                "one with a spectrum to sample, such as Gaussian or Laplacian",
+                own,
+            )
+        self.kernel_ = own.resolve(rows, draw_seed(rng))
+        paired = self.form == "pair"
+        size = (self.n_components + 1) // 2 if paired else self.n_components
+        frequencies = self.kernel_.sample_frequencies(rows.n_features, size, rng)
+        offset = np.zeros(size)
+        alone = slice(size - self.n_components % 2, size) if paired else slice(0, size)
+        offset[alone] = rng.random(len(offset[alone]))
+        self._alone = alone
+        self.frequencies_ = (frequencies / (2 * np.pi)).astype(rows.dtype)
+        self.offset_ = offset.astype(rows.dtype)
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return int(self.n_components)
+
+    def map_block(self, X: Matrix, out: Array) -> None:
+        """Write the features of the rows X into ``out``, strip by strip."""
+        from skimp._core._feature_loops import cosine_pairs, cosines
+
+        size = self.frequencies_.shape[1]
+        real = self.dtype_.type
+        if self.form == "phase":
+            for start in range(0, X.shape[0], _STRIP):
+                strip = out[start : start + _STRIP]
+                product(X[start : start + _STRIP], self.frequencies_, strip)
+                cosines(strip, self.offset_, real(np.sqrt(2 / size)))
+            return
+        turns = np.empty((min(_STRIP, X.shape[0]), size), self.dtype_)
+        for start in range(0, X.shape[0], _STRIP):
+            strip = out[start : start + _STRIP]
+            part = turns[: strip.shape[0]]
+            product(X[start : start + _STRIP], self.frequencies_, part)
+            cosine_pairs(part, self.offset_, real(np.sqrt(1 / size)), strip)
+        out[:, self._alone] *= real(np.sqrt(2))
+
+    def astype(self, dtype: DType) -> Self:
+        """Return the same map in another precision."""
+        if dtype == self.dtype_:
+            return self
+        other = copy.copy(self)
+        other.dtype_ = dtype
+        other.frequencies_ = self.frequencies_.astype(dtype)
+        other.offset_ = self.offset_.astype(dtype)
+        return other
+
+    def basis(self) -> Basis:
+        """Return the map itself."""
+        return self

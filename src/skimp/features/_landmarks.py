@@ -1,0 +1,63 @@
+"""Kernel columns of a budget of points, as the functions that a model is a sum of."""
+
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from scipy import sparse
+
+from skimp._core._linalg import as_compute_dtype
+from skimp._core._types import Array, DType, Matrix
+from skimp.kernels import Kernel
+from skimp.kernels._base import Columns
+
+
+@final
+class Landmarks:
+    r"""The functions :math:`k(\cdot, b_j)` of points :math:`b_1, \dots, b_m`.
+
+    A sum :math:`f = \sum_j c_j k(\cdot, b_j)` has the norm :math:`\|f\|^2 = c^T K_{mm} c`.
+    Evaluating all of them on n rows costs one n x m kernel block.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A kernel with numbers for parameters.
+    points : array or CSR matrix of shape (m, d)
+        The points.
+    dtype : float32 or float64, optional
+        What rows are computed in; that of the points by default.
+    """
+
+    def __init__(self, kernel: Kernel, points: Matrix, dtype: DType | None = None):
+        self.kernel = kernel
+        self.dtype = as_compute_dtype(points.dtype) if dtype is None else dtype
+        self.points = points.astype(self.dtype, copy=False)
+
+    @property
+    def width(self) -> int:
+        """Number of points."""
+        return int(self.points.shape[0])
+
+    @cached_property
+    def penalty(self) -> Array:
+        """The kernel matrix of the points, in float64."""
+        if sparse.issparse(self.points):
+            return self.kernel(self.points.astype(np.float64))
+        return self.kernel(np.asarray(self.points, np.float64))
+
+    @cached_property
+    def _columns(self) -> Columns:
+        return Columns(self.kernel, self.points, self.dtype)
+
+    def map_block(self, X: Matrix, out: Array) -> None:
+        """Write the kernel block of the rows X into ``out``."""
+        self._columns.fill(X, out)
+
+    def astype(self, dtype: DType) -> "Landmarks":
+        """Return the same functions in another precision."""
+        return self if dtype == self.dtype else Landmarks(self.kernel, self.points, dtype)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be computed again."""
+        return {name: vars(self)[name] for name in ("kernel", "points", "dtype")}

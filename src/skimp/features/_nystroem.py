@@ -1,0 +1,135 @@
+"""The Nystroem approximation of a kernel on a budget of points."""
+
+import copy
+from typing import ClassVar, Self, final
+
+import numpy as np
+
+from skimp._core._linalg import inverse_root
+from skimp._core._random import draw_seed
+from skimp._core._rules import NONE, RANDOM_STATE, Rule, integer
+from skimp._core._types import Array, DType, Matrix, RandomState
+from skimp.budgets import Selector, as_selector
+from skimp.data import Rows
+from skimp.features._base import Basis, FeatureMap
+from skimp.features._landmarks import Landmarks
+from skimp.kernels import Kernel, as_kernel
+
+_STRIP = 1024
+
+
+@final
+class Nystroem(FeatureMap):
+    r"""Nystroem features: coordinates in the space that a budget of m points spans.
+
+    .. math:: z(x) = W^T k(B, x), \qquad W W^T = K_{mm}^+
+
+    so that :math:`\langle z(x), z(y) \rangle = k(x, B) K_{mm}^+ k(B, y)`, which equals k(x, y)
+    where x or y is one of the points. W is the inverse Cholesky factor of K_mm where that is well
+    conditioned at the precision of the data, and made of its eigenvectors otherwise, without
+    eigenvalues below eps times the largest: duplicate points are harmless.
+
+    Fitting takes O(m^2 d + m^3) time, mapping n rows 2 n m (d + m) operations and O(m^2) memory.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None, default=None
+        The kernel; None for the estimator's own, or Gaussian where the map is used alone.
+    budget : int, default=1000
+        Number of points m; all rows are taken where there are fewer.
+    selector : Selector or "uniform", default="uniform"
+        How the points are chosen.
+    rank : int or None, default=None
+        Keep this many of the largest eigenvalues only.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the selection.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with numbers for parameters.
+    budget_ : Budget
+        The chosen points, with their row numbers.
+    normalization_ : array of shape (m, r)
+        The matrix W.
+
+    References
+    ----------
+    Williams and Seeger (2001), Using the Nystroem method to speed up kernel machines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.features import Nystroem
+    >>> from skimp.kernels import Gaussian
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> Z = Nystroem(Gaussian(gamma=0.1), budget=200, random_state=0).fit_transform(X)
+    >>> bool(np.allclose(Z @ Z.T, Gaussian(gamma=0.1)(X), atol=1e-6))
+    True
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "budget": integer(at_least=1),
+        "rank": NONE | integer(at_least=1),
+        "random_state": RANDOM_STATE,
+    }
+
+    def __init__(
+        self,
+        kernel: Kernel | str | None = None,
+        *,
+        budget: int = 1000,
+        selector: Selector | str = "uniform",
+        rank: int | None = None,
+        random_state: RandomState = None,
+    ):
+        self.kernel = kernel
+        self.budget = budget
+        self.selector = selector
+        self.rank = rank
+        self.random_state = random_state
+
+    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
+        given = self.kernel if self.kernel is not None else kernel
+        own = as_kernel("rbf" if given is None else given, owner=type(self).__name__)
+        selector = as_selector(self.selector, owner=type(self).__name__)
+        self.kernel_ = own.resolve(rows, draw_seed(rng))
+        self.budget_ = selector.select(rows, self.budget, self.kernel_, rng)
+        self._landmarks = Landmarks(self.kernel_, self.budget_.points, rows.dtype)
+        K, weights = self._landmarks.penalty, self.budget_.weights
+        scale = np.ones(len(K)) if weights is None else weights
+        W, self._independent = inverse_root(
+            K * np.outer(scale, scale), rank=self.rank, eps=float(np.finfo(rows.dtype).eps)
+        )
+        self.normalization_ = (W * scale[:, None]).astype(rows.dtype)
+
+    @property
+    def width(self) -> int:
+        """Number of features, the rank of K_mm at the data's precision."""
+        return int(self.normalization_.shape[1])
+
+    def map_block(self, X: Matrix, out: Array) -> None:
+        """Write the features of the rows X into ``out``, strip by strip."""
+        K = np.empty((min(_STRIP, X.shape[0]), self._landmarks.width), self.dtype_)
+        for start in range(0, X.shape[0], _STRIP):
+            strip = X[start : start + _STRIP]
+            part = K[: strip.shape[0]]
+            self._landmarks.map_block(strip, part)
+            np.matmul(part, self.normalization_, out=out[start : start + _STRIP])
+
+    def astype(self, dtype: DType) -> Self:
+        """Return the same map in another precision."""
+        if dtype == self.dtype_:
+            return self
+        other = copy.copy(self)
+        other.dtype_ = dtype
+        other.normalization_ = self.normalization_.astype(dtype)
+        other._landmarks = self._landmarks.astype(dtype)
+        return other
+
+    def basis(self) -> Basis:
+        """Return the kernel columns of the points where they are independent, else the features.
+
+        In kernel columns a model needs no product with W, neither in fit nor in predict.
+        """
+        return self._landmarks if self._independent else self

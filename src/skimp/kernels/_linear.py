@@ -1,0 +1,36 @@
+"""The linear kernel."""
+
+from typing import ClassVar, final
+
+import numpy as np
+
+from skimp._core._linalg import squared_norms
+from skimp._core._pairs import InnerProducts
+from skimp._core._rules import Rule
+from skimp._core._types import Array, Matrix
+from skimp.kernels._base import Kernel
+
+
+@final
+class Linear(Kernel):
+    r"""Linear kernel, with which a kernel machine is the linear model of its columns.
+
+    .. math:: k(x, y) = \langle x, y \rangle
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.kernels import Linear
+    >>> Linear()(np.array([[1.0, 2.0]])).item()
+    5.0
+    """
+
+    _pairs = InnerProducts
+    _rules: ClassVar[dict[str, Rule]] = {}
+
+    def diag(self, X: Matrix) -> Array:
+        """Return the squared lengths of the rows."""
+        return squared_norms(X, np.dtype(np.float64))
+
+    def _profile(self, S: Array) -> None:
+        """Leave the inner products as they are."""

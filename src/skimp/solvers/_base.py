@@ -1,0 +1,96 @@
+"""A problem, a solver, and the solution that it returns."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from skimp._core._rules import broken
+from skimp._core._types import Array
+from skimp.data import Rows
+from skimp.losses import Loss
+
+
+@dataclass(frozen=True)
+class Problem:
+    r"""A regularized loss over rows that are mapped already.
+
+    .. math::
+        \min_{c, b} \; \frac{1}{\sum_i w_i} \sum_i w_i \, \ell(y_i, c^T z_i + b)
+        + \alpha \, c^T P c
+
+    Attributes
+    ----------
+    rows : Rows
+        Blocks with features for columns, targets of shape (n, k), and weights.
+    loss : Loss
+        What a mistake costs.
+    alpha : float
+        Strength of the penalty; it does not grow with n.
+    penalty : array of shape (width, width), or None
+        The matrix P in float64, None for the identity.
+    fit_intercept : bool
+        Whether there is a b, which is not penalized.
+    memory_limit : int, str or None
+        Bytes that the solver may take besides the rows.
+    """
+
+    rows: Rows
+    loss: Loss
+    alpha: float
+    penalty: Array | None = None
+    fit_intercept: bool = True
+    memory_limit: int | str | None = None
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a solver found.
+
+    Attributes
+    ----------
+    coef : array of shape (width, k)
+        One column for each output, in float64.
+    intercept : array of shape (k,)
+        In float64, zeros where none was asked for.
+    n_iter : int
+        Iterations taken.
+    converged : bool
+        Whether the tolerance was reached.
+    message : str
+        How it was solved, and what had to be worked around.
+    history : array
+        The objective, summed over outputs, after each iteration.
+    """
+
+    coef: Array
+    intercept: Array
+    n_iter: int
+    converged: bool
+    message: str
+    history: Array = field(default_factory=lambda: np.empty(0))
+
+
+class Solver(BaseEstimator, ABC):
+    """A way to minimise a `Problem`: parameters, and `solve`. It never sees a kernel."""
+
+    @abstractmethod
+    def solve(self, problem: Problem) -> Solution:
+        """Minimise the problem's objective."""
+
+
+_NAMES = {"auto": "Direct", "direct": "Direct"}
+
+
+def as_solver(solver: Any, *, owner: str) -> Solver:
+    """Return a solver for a name or an object; ``owner`` is named in the error."""
+    if isinstance(solver, Solver):
+        return solver
+    if isinstance(solver, str) and solver in _NAMES:
+        named: Solver = getattr(import_module("skimp.solvers"), _NAMES[solver])()
+        return named
+    names = ", ".join(repr(name) for name in _NAMES)
+    raise broken(owner, "solver", f"a solver object or one of {names}", solver)
