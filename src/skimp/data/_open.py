@@ -1,5 +1,6 @@
 """Turn what users pass as X into rows, checked once."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ def as_rows(
 
 
 def _check_weight(sample_weight: Any, n_rows: int) -> Array:
-    if np.ndim(sample_weight) == 0:
+    if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, sample_weight)
     weight: Array = check_array(
         sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"

@@ -89,8 +89,7 @@ class Rows(ABC):
 
     def collect(self) -> Block:
         """Return all rows as one block, without those of weight zero."""
-        blocks = [b if b.weight is None else b[b.weight > 0] for b in self.blocks()]
-        return join(blocks)
+        return join([b if b.weight is None else b[b.weight > 0] for b in self.blocks()])
 
     def copy_with(self, **attributes: Any) -> Self:
         """Return the same rows with another ``dtype``, ``block_rows`` or ``n_jobs``."""
@@ -149,8 +148,10 @@ class MappedRows(Rows):
         self.block_rows = min(source.block_rows, block_rows_for(self.n_features, self.dtype))
 
     def chunks(self) -> Iterator[Block]:
-        """Read the rows as they are in the source, to be mapped by the workers."""
-        return self._source.chunks()
+        """Map the rows at the block boundaries, into new arrays."""
+        feature_map = self._feature_map()
+        for block in self._source.copy_with(block_rows=self.block_rows).blocks():
+            yield self._mapped(block, feature_map, Scratch())
 
     @property
     def n_rows(self) -> int:
@@ -161,18 +162,22 @@ class MappedRows(Rows):
         self, fn: Callable[[Block, Scratch], P], combine: Callable[[T, P], T], initial: T
     ) -> T:
         """Fold over the mapped blocks; features live in a buffer that is reused."""
+        feature_map = self._feature_map()
+        return self._source.copy_with(block_rows=self.block_rows).map_reduce(
+            lambda block, scratch: fn(self._mapped(block, feature_map, scratch), scratch),
+            combine,
+            initial,
+        )
 
-        feature_map = None if self._map is None else self._map.astype(self.dtype)
+    def _feature_map(self) -> BlockMap | None:
+        return None if self._map is None else self._map.astype(self.dtype)
 
-        def on_mapped(block: Block, scratch: Scratch) -> P:
-            if self._targets is not None:
-                y, weight = self._targets(block.y, block.weight)
-                block = replace(block, y=y, weight=weight)
-            if feature_map is not None:
-                Z = scratch.array("Z", (block.size, self.n_features), self.dtype)
-                feature_map.map_block(block.X, Z)
-                block = replace(block, X=Z)
-            return fn(block, scratch)
-
-        source = self._source.copy_with(block_rows=self.block_rows)
-        return source.map_reduce(on_mapped, combine, initial)
+    def _mapped(self, block: Block, feature_map: BlockMap | None, scratch: Scratch) -> Block:
+        if self._targets is not None:
+            y, weight = self._targets(block.y, block.weight)
+            block = replace(block, y=y, weight=weight)
+        if feature_map is not None:
+            Z = scratch.array("Z", (block.size, self.n_features), self.dtype)
+            feature_map.map_block(block.X, Z)
+            block = replace(block, X=Z)
+        return block

@@ -1,0 +1,1 @@
+"""PyTorch layers; the only folder that imports torch."""

@@ -1,0 +1,1 @@
+"""The names that the literature gives to choices of kernel, approximation, loss and solver."""

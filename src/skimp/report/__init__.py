@@ -1,0 +1,1 @@
+"""Fitted models and comparisons as plots and pages; the only folder that imports matplotlib."""
