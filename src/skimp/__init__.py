@@ -6,7 +6,7 @@ from typing import Any
 _CLASSES = {"KernelClassifier": "skimp.estimators", "KernelRegressor": "skimp.estimators"}
 _FOLDERS = ("budgets", "data", "estimators", "features", "kernels", "losses", "solvers", "testing")
 
-__all__ = [*_CLASSES, *_FOLDERS, "__version__"]  # noqa: PLE0604
+__all__ = [*_CLASSES, *_FOLDERS, "__version__"]
 
 
 def __getattr__(name: str) -> Any:

@@ -82,7 +82,8 @@ def _threaded_fold(
                 number, block = numbered_block
                 part = fn(block, scratch)
                 with turn:
-                    turn.wait_for(lambda n=number: state["stopped"] or state["next"] == n)
+                    while not state["stopped"] and state["next"] != number:
+                        turn.wait()
                     if state["stopped"]:
                         return
                     state["total"] = combine(state["total"], part)

@@ -6,7 +6,7 @@ from skimp._core._math_loops import FAST, cos_sin
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def cosine_pairs(T, offset, scale, Z):  # type: ignore[no-untyped-def]
+def cosine_pairs(T, offset, scale, Z):
     """Fill Z with cosines, then sines, of ``T + offset`` turns (the last sine may be left out)."""
     n_cos, n_sin = T.shape[1], Z.shape[1] - T.shape[1]
     for i in range(T.shape[0]):
@@ -20,7 +20,7 @@ def cosine_pairs(T, offset, scale, Z):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def cosines(Z, offset, scale):  # type: ignore[no-untyped-def]
+def cosines(Z, offset, scale):
     """Replace Z, in turns, by ``scale cos(2 pi (Z + offset))``."""
     for i in range(Z.shape[0]):
         for j in range(Z.shape[1]):

@@ -12,17 +12,17 @@ from numba.extending import overload
 FAST = {"reassoc", "nsz", "arcp", "contract", "afn"}
 
 
-def exp(x):  # type: ignore[no-untyped-def]
+def exp(x):
     """Return e**x for x <= 0 (smaller than the smallest normal number: about that number)."""
     raise NotImplementedError("compiled code only")
 
 
 @overload(exp, jit_options={"fastmath": FAST})
-def _exp(x):  # type: ignore[no-untyped-def]
+def _exp(x):
     return _exp32 if x == types.float32 else _exp64
 
 
-def _exp32(x):  # type: ignore[no-untyped-def]
+def _exp32(x):
     x = max(x, np.float32(-87.0))
     n = np.floor(x * np.float32(1.44269504) + np.float32(0.5))
     r = (x - n * np.float32(0.693359375)) + n * np.float32(2.12194440e-4)
@@ -36,7 +36,7 @@ def _exp32(x):  # type: ignore[no-untyped-def]
     return p * np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
-def _exp64(x):  # type: ignore[no-untyped-def]
+def _exp64(x):
     x = max(x, -708.0)
     n = np.floor(x * 1.4426950408889634 + 0.5)
     r = (x - n * 6.93145751953125e-1) - n * 1.42860682030941723212e-6
@@ -56,17 +56,17 @@ def _exp64(x):  # type: ignore[no-untyped-def]
     return p * np.int64((np.int64(n) + np.int64(1023)) << np.int64(52)).view(np.float64)
 
 
-def cos_sin(t):  # type: ignore[no-untyped-def]
+def cos_sin(t):
     """Return cos(2 pi t), sin(2 pi t): the argument is in turns, so its reduction is exact."""
     raise NotImplementedError("compiled code only")
 
 
 @overload(cos_sin, jit_options={"fastmath": FAST})
-def _cos_sin(t):  # type: ignore[no-untyped-def]
+def _cos_sin(t):
     return _cos_sin32 if t == types.float32 else _cos_sin64
 
 
-def _cos_sin32(t):  # type: ignore[no-untyped-def]
+def _cos_sin32(t):
     r = t - np.floor(t + np.float32(0.5))
     quarter = np.floor(np.float32(4) * r + np.float32(0.5))
     u = (r - np.float32(0.25) * quarter) * np.float32(6.283185307)
@@ -82,7 +82,7 @@ def _cos_sin32(t):  # type: ignore[no-untyped-def]
     return (s if odd else c) * c_sign, (c if odd else s) * s_sign
 
 
-def _cos_sin64(t):  # type: ignore[no-untyped-def]
+def _cos_sin64(t):
     r = t - np.floor(t + 0.5)
     quarter = np.floor(4.0 * r + 0.5)
     u = (r - 0.25 * quarter) * 6.283185307179586

@@ -9,7 +9,7 @@ from skimp._core._math_loops import FAST, exp
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def squared_distances(K, xx, yy):  # type: ignore[no-untyped-def]
+def squared_distances(K, xx, yy):
     """Turn inner products into ``xx_i + yy_j - 2 K_ij``, never negative."""
     zero = K.dtype.type(0)
     two = K.dtype.type(2)
@@ -20,7 +20,7 @@ def squared_distances(K, xx, yy):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def manhattan(X, Bt, K):  # type: ignore[no-untyped-def]
+def manhattan(X, Bt, K):
     """Fill ``K_ij = sum_k |X_ik - B_jk|``; ``Bt`` is B transposed."""
     for i in range(X.shape[0]):
         K[i, :] = 0
@@ -31,7 +31,7 @@ def manhattan(X, Bt, K):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def chi_square(X, Bt, K):  # type: ignore[no-untyped-def]
+def chi_square(X, Bt, K):
     """Fill ``K_ij = sum_k (X_ik - B_jk)^2 / (X_ik + B_jk)``, terms 0/0 being 0."""
     # a tiny shift makes 0/0 a 0 without a branch, and changes no sum of two normal numbers
     tiny = X.dtype.type(1e-37)
@@ -45,7 +45,7 @@ def chi_square(X, Bt, K):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def scaled_exp(K, scale):  # type: ignore[no-untyped-def]
+def scaled_exp(K, scale):
     """Replace K by ``exp(scale K)``, for a scale and K whose product is not positive."""
     for i in range(K.shape[0]):
         for j in range(K.shape[1]):
@@ -53,7 +53,7 @@ def scaled_exp(K, scale):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def shifted_power(K, scale, shift, degree):  # type: ignore[no-untyped-def]
+def shifted_power(K, scale, shift, degree):
     """Replace K by ``(scale K + shift) ** degree`` for a whole degree >= 1."""
     for i in range(K.shape[0]):
         base = K[i] * scale + shift

@@ -33,9 +33,7 @@ def _is_number(value: Any, kind: type) -> bool:
 
 def integer(at_least: int) -> Rule:
     """Allow whole numbers from a minimum on."""
-    return Rule(
-        f"an integer >= {at_least}", lambda v: _is_number(v, Integral) and v >= at_least
-    )
+    return Rule(f"an integer >= {at_least}", lambda v: _is_number(v, Integral) and v >= at_least)
 
 
 def number(*, above: float | None = None, at_least: float | None = None) -> Rule:

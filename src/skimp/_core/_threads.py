@@ -18,7 +18,7 @@ def thread_count(n_jobs: int | None) -> int:
     """
     if n_jobs is not None and n_jobs > 0:
         return n_jobs
-    cores = cpu_count()
+    cores = int(cpu_count())
     limit = os.environ.get("OMP_NUM_THREADS", "")
     if limit.isdigit() and int(limit) > 0:
         cores = min(cores, int(limit))

@@ -43,9 +43,7 @@ class Fixed(Selector):
         y: Array | None = None,
     ) -> Budget:
         """Return the points; see `Selector.select`."""
-        points = check_array(
-            self.points, accept_sparse="csr", dtype="numeric", input_name="points"
-        )
+        points = check_array(self.points, accept_sparse="csr", dtype="numeric", input_name="points")
         n_features = open_rows(X).n_features
         if points.shape[1] != n_features:
             raise ValueError(

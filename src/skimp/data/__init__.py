@@ -6,4 +6,13 @@ from skimp.data._frame import FrameRows
 from skimp.data._open import as_rows, open_rows
 from skimp.data._rows import BlockMap, MappedRows, Rows
 
-__all__ = ["ArrayRows", "Block", "BlockMap", "FrameRows", "MappedRows", "Rows", "as_rows", "open_rows"]
+__all__ = [
+    "ArrayRows",
+    "Block",
+    "BlockMap",
+    "FrameRows",
+    "MappedRows",
+    "Rows",
+    "as_rows",
+    "open_rows",
+]

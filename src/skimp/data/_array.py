@@ -5,7 +5,8 @@ from typing import final
 
 from skimp._core._linalg import as_compute_dtype
 from skimp._core._types import Array, Matrix
-from skimp.data._rows import Block, Rows, block_rows_for
+from skimp.data._block import Block
+from skimp.data._rows import Rows, block_rows_for
 
 
 @final

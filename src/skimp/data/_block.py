@@ -49,7 +49,7 @@ def join(parts: list[Block]) -> Block:
     first = parts[0]
     return Block(
         concatenate_rows([part.X for part in parts]),
-        None if first.y is None else np.concatenate([part.y for part in parts]),  # type: ignore[misc]
-        None if first.weight is None else np.concatenate([part.weight for part in parts]),  # type: ignore[misc]
+        None if first.y is None else np.concatenate([part.y for part in parts]),
+        None if first.weight is None else np.concatenate([part.weight for part in parts]),
         first.start,
     )

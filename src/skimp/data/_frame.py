@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any, final
 
-import numpy as np
 from sklearn.utils.validation import check_array
 
 from skimp._core._linalg import as_compute_dtype
 from skimp._core._types import Array
-from skimp.data._rows import Block, Rows, block_rows_for
+from skimp.data._block import Block
+from skimp.data._rows import Rows, block_rows_for
 
 
 @final
@@ -73,5 +73,7 @@ class FrameRows(Rows):
 
 def is_frame(X: object) -> bool:
     """Tell whether X is a pandas or polars frame."""
-    module = type(X).__module__.partition(".")[0]
-    return module in {"pandas", "polars"} and np.ndim(getattr(X, "columns", None)) == 1
+    kind = type(X)
+    return (
+        kind.__module__.partition(".")[0] in {"pandas", "polars"} and kind.__name__ == "DataFrame"
+    )

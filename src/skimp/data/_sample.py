@@ -25,7 +25,7 @@ class _Reducible(Protocol):
 
 @dataclass(frozen=True)
 class Sample:
-    """Sampled rows, their numbers and random keys; a prefix is a smaller sample of the same seed."""
+    """Sampled rows, their numbers and keys; a prefix is a smaller sample of the same seed."""
 
     X: Matrix
     indices: Array

@@ -133,7 +133,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         factors = self._class_factors(totals)
         n_outputs = 1 if len(classes) == 2 else len(classes)
 
-        def one_against_rest(y: Array | None, weight: Array | None) -> tuple[Array, Array | None]:
+        def one_against_rest(y: Any, weight: Array | None) -> tuple[Array, Array | None]:
             # a row of weight zero may hold a label that no other row has
             codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
             Y = np.full((len(codes), n_outputs), -1.0, rows.dtype)

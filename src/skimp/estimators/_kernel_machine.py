@@ -1,6 +1,7 @@
 """What the classifier and the regressor share: the recipe, and its sum of basis functions."""
 
 from abc import ABC
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from skimp._core._rules import (
     NONE,
     RANDOM_STATE,
     Rule,
+    broken,
     check_params,
     instance,
     integer,
@@ -25,7 +27,7 @@ from skimp._core._types import Array, RandomState
 from skimp.data import Rows, as_rows
 from skimp.features import FeatureMap, Landmarks, Nystroem
 from skimp.kernels import Kernel, as_kernel
-from skimp.losses import Loss, as_loss
+from skimp.losses import Loss, Squared, as_loss
 from skimp.solvers import Problem, Solution, Solver, as_solver, solve_exact
 
 
@@ -33,9 +35,7 @@ class KernelMachine(BaseEstimator, ABC):
     """A function fitted as a sum of basis functions of an approximated kernel, plus a constant."""
 
     _rules: ClassVar[dict[str, Rule]] = {
-        "approximation": NONE
-        | integer(at_least=1)
-        | instance(FeatureMap, "a feature map"),
+        "approximation": NONE | integer(at_least=1) | instance(FeatureMap, "a feature map"),
         "alpha": number(at_least=0),
         "fit_intercept": BOOLEAN,
         "memory_limit": MEMORY_LIMIT,
@@ -72,12 +72,17 @@ class KernelMachine(BaseEstimator, ABC):
         loss = as_loss(self.loss, owner=owner)
         solver = as_solver(self.solver, owner=owner)
         if self.approximation is None:
+            if not isinstance(loss, Squared):
+                raise broken(owner, "loss", "'squared' where approximation is None", self.loss)
             self._fit_exact(kernel.resolve(rows, draw_seed(rng)), rows.with_targets(targets))
             return
-        approximation = self._feature_map()
+        given = self.approximation
+        approximation: FeatureMap = (
+            Nystroem(budget=given) if isinstance(given, Integral) else clone(given)
+        )
         if approximation.random_state is not None:
             rng = as_generator(approximation.random_state)
-        self.approximation_ = approximation.fit_rows(rows, rng, kernel)
+        self.approximation_: FeatureMap | Landmarks = approximation.fit_rows(rows, rng, kernel)
         self.kernel_ = getattr(approximation, "kernel_", kernel)
         basis = approximation.basis()
         problem = Problem(
@@ -90,11 +95,6 @@ class KernelMachine(BaseEstimator, ABC):
         )
         self._keep(basis, solver.solve(problem), rows)
 
-    def _feature_map(self) -> FeatureMap:
-        if isinstance(self.approximation, FeatureMap):
-            return clone(self.approximation)
-        return Nystroem(budget=self.approximation)
-
     def _fit_exact(self, kernel: Kernel, rows: Rows) -> None:
         n = rows.n_rows
         require_memory(
@@ -104,8 +104,10 @@ class KernelMachine(BaseEstimator, ABC):
             "give approximation a budget such as 1000",
         )
         everything = rows.collect()
+        assert everything.y is not None, "targets were computed for every block"
         basis = Landmarks(kernel, everything.X, rows.dtype)
-        self.kernel_, self.approximation_ = kernel, basis
+        self.kernel_ = kernel
+        self.approximation_ = basis
         solution = solve_exact(
             basis.penalty.copy(),
             everything.y,

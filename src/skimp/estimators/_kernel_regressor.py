@@ -169,6 +169,6 @@ def _target_mean(rows: Rows) -> tuple[bool, Array]:
     def add(a: tuple[bool, float, Array] | None, b: tuple[bool, float, Array]) -> Any:
         return b if a is None else (a[0], a[1] + b[1], a[2] + b[2])
 
-    initial: tuple[bool, float, Array] | None = None
+    initial: Any = None
     single, weight, total = rows.map_reduce(sums, add, initial)
     return single, total / weight

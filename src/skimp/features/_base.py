@@ -54,9 +54,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         rows = as_rows(self, X)
         return self.fit_rows(rows, as_generator(self.random_state))
 
-    def fit_rows(
-        self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None = None
-    ) -> Self:
+    def fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None = None) -> Self:
         """Fit the map to checked rows; ``kernel`` stands in for a map's ``kernel=None``."""
         check_params(self)
         self.n_features_in_ = rows.n_features

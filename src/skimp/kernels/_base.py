@@ -87,9 +87,10 @@ class Kernel(BaseEstimator, ABC):
             Seed of the sample that ``"median"`` looks at.
         """
         check_params(self)
-        resolved = clone(self)
-        if isinstance(getattr(self, "gamma", None), str):
-            resolved.gamma = resolve_gamma(resolved.gamma, rows, seed)
+        resolved: Self = clone(self)
+        gamma = getattr(self, "gamma", None)
+        if isinstance(gamma, str):
+            resolved.set_params(gamma=resolve_gamma(gamma, rows, seed))
         return resolved
 
     def check_resolved(self) -> None:

@@ -1,6 +1,6 @@
 """The exponential chi-square kernel."""
 
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class Chi2(Kernel):
     _rules: ClassVar[dict[str, Rule]] = {"gamma": GAMMA}
 
     def __init__(self, gamma: float | str = 1.0):
-        self.gamma = gamma
+        self.gamma: Any = gamma
 
     def diag(self, X: Matrix) -> Array:
         """Return ones."""
@@ -48,4 +48,4 @@ class Chi2(Kernel):
     def _profile(self, S: Array) -> None:
         from skimp._core._pair_loops import scaled_exp
 
-        scaled_exp(S, S.dtype.type(-self.gamma))  # type: ignore[operator]
+        scaled_exp(S, S.dtype.type(-self.gamma))

@@ -1,6 +1,6 @@
 """The Gaussian (RBF) kernel."""
 
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class Gaussian(Kernel):
     _rules: ClassVar[dict[str, Rule]] = {"gamma": GAMMA}
 
     def __init__(self, gamma: float | str = "scale"):
-        self.gamma = gamma
+        self.gamma: Any = gamma
 
     def diag(self, X: Matrix) -> Array:
         """Return ones."""
@@ -45,9 +45,10 @@ class Gaussian(Kernel):
 
     def sample_frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
         r"""Draw from the spectrum, :math:`w \sim N(0, 2 \gamma I)`, as columns."""
-        return rng.standard_normal((n_features, size)) * np.sqrt(2 * self.gamma)  # type: ignore[operator]
+        W: Array = rng.standard_normal((n_features, size)) * np.sqrt(2 * self.gamma)
+        return W
 
     def _profile(self, S: Array) -> None:
         from skimp._core._pair_loops import scaled_exp
 
-        scaled_exp(S, S.dtype.type(-self.gamma))  # type: ignore[operator]
+        scaled_exp(S, S.dtype.type(-self.gamma))

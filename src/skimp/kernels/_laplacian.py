@@ -1,6 +1,6 @@
 """The Laplacian kernel."""
 
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class Laplacian(Kernel):
     _rules: ClassVar[dict[str, Rule]] = {"gamma": GAMMA}
 
     def __init__(self, gamma: float | str = "scale"):
-        self.gamma = gamma
+        self.gamma: Any = gamma
 
     def diag(self, X: Matrix) -> Array:
         """Return ones."""
@@ -45,9 +45,10 @@ class Laplacian(Kernel):
 
     def sample_frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
         r"""Draw from the spectrum, independent Cauchy entries of scale :math:`\gamma`."""
-        return rng.standard_cauchy((n_features, size)) * self.gamma  # type: ignore[operator]
+        W: Array = rng.standard_cauchy((n_features, size)) * self.gamma
+        return W
 
     def _profile(self, S: Array) -> None:
         from skimp._core._pair_loops import scaled_exp
 
-        scaled_exp(S, S.dtype.type(-self.gamma))  # type: ignore[operator]
+        scaled_exp(S, S.dtype.type(-self.gamma))

@@ -1,6 +1,6 @@
 """The polynomial kernel."""
 
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class Polynomial(Kernel):
 
     def __init__(self, degree: int = 3, gamma: float | str = "scale", coef0: float = 1.0):
         self.degree = degree
-        self.gamma = gamma
+        self.gamma: Any = gamma
         self.coef0 = coef0
 
     def diag(self, X: Matrix) -> Array:

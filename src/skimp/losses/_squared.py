@@ -24,12 +24,13 @@ class Squared(Loss):
 
     def value(self, y: Array, f: Array) -> Array:
         """Return (y - f)^2."""
-        residual = y - f
-        return residual * residual
+        squares: Array = (y - f) ** 2
+        return squares
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return 2 (f - y)."""
-        return 2 * (f - y)
+        slope: Array = 2 * (f - y)
+        return slope
 
     def curvature(self, y: Array, f: Array) -> Array:
         """Return 2."""

@@ -46,7 +46,10 @@ class Direct(Solver):
         note = ""
         S = _moments(rows).covariance(centred=problem.fit_intercept)
         half = 0.5 * problem.alpha
-        if rows.dtype == np.float32 and cholesky(_penalized(S.within, half, problem.penalty)) is None:
+        if (
+            rows.dtype == np.float32
+            and cholesky(_penalized(S.within, half, problem.penalty)) is None
+        ):
             note = ", summed in float64 because float32 rounding exceeded the penalty"
             S = _moments(rows.copy_with(dtype=np.dtype(np.float64))).covariance(
                 centred=problem.fit_intercept
@@ -75,16 +78,19 @@ class _Covariance:
     target_mean: Array
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Moments:
-    """Weighted sums over rows: of 1, z, y, z z^T, z y^T, y^2."""
+    """Weighted sums over rows: of 1, y^2, z, y, z z^T, z y^T."""
 
     weight: float
+    yy: float
     z: Array
     y: Array
     zz: Array
     zy: Array
-    yy: float
+
+    def arrays(self) -> tuple[Array, ...]:
+        return self.z, self.y, self.zz, self.zy
 
     def covariance(self, *, centred: bool) -> _Covariance:
         mean = self.z / self.weight if centred else np.zeros_like(self.z)
@@ -102,44 +108,34 @@ class _Moments:
 
 def _moments(rows: Rows) -> _Moments:
     def of_block(block: Block, scratch: Scratch) -> _Moments:
-        assert block.y is not None
         Z, Y = dense(block.X, rows.dtype), dense(block.y, rows.dtype)
-        root = np.ones(len(Z), rows.dtype)
+        weight = np.ones(len(Z)) if block.weight is None else block.weight
+        root = np.sqrt(weight).astype(rows.dtype)
         if block.weight is not None:
-            root = np.sqrt(block.weight).astype(rows.dtype)
             Y = Y * root[:, None]
             Z = np.multiply(Z, root[:, None], out=scratch.array("weighted", Z.shape, Z.dtype))
         zz = scratch.array("zz", (Z.shape[1], Z.shape[1]), Z.dtype)
         return _Moments(
-            weight=len(Z) if block.weight is None else float(block.weight.sum()),
+            weight=float(weight.sum()),
+            yy=float(np.sum(Y.astype(np.float64) ** 2)),
             z=root @ Z,
-            y=np.sum(Y * root[:, None], axis=0, dtype=np.float64),
+            y=root @ Y,
             zz=np.matmul(Z.T, Z, out=zz),
             zy=Z.T @ Y,
-            yy=float(np.sum(Y.astype(np.float64) ** 2)),
         )
 
     def add(total: _Moments | None, part: _Moments) -> _Moments:
         if total is None:
-            return _Moments(
-                part.weight,
-                *(a.astype(np.float64) for a in (part.z, part.y, part.zz, part.zy)),
-                part.yy,
-            )
-        for sums, more in (
-            (total.z, part.z),
-            (total.y, part.y),
-            (total.zz, part.zz),
-            (total.zy, part.zy),
-        ):
+            total = _Moments(0.0, 0.0, *(np.zeros(array.shape) for array in part.arrays()))
+        total.weight += part.weight
+        total.yy += part.yy
+        for sums, more in zip(total.arrays(), part.arrays(), strict=True):
             np.add(sums, more, out=sums)
-        return _Moments(
-            total.weight + part.weight, total.z, total.y, total.zz, total.zy, total.yy + part.yy
-        )
+        return total
 
     initial: _Moments | None = None
     moments = rows.map_reduce(of_block, add, initial)
-    assert moments is not None
+    assert moments is not None, "rows that were checked are not empty"
     return moments
 
 
