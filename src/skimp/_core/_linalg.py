@@ -92,12 +92,12 @@ def eigenpairs(A: Array) -> tuple[Array, Array]:
 def inverse_root(A: Array, *, rank: int | None, eps: float) -> tuple[Array, bool]:
     r"""Return W, of shape (m, r), with :math:`W W^T = A^+`, and whether A is well conditioned.
 
-    Where it is, to a relative ``10 eps``, and no rank is asked for, W is the inverse Cholesky
-    factor. Otherwise it is made of eigenvectors over the roots of the largest eigenvalues, without
-    those below ``eps`` times the largest.
+    Where it is, so that even its square is not singular in float64, and no rank is asked for, W is
+    the inverse Cholesky factor. Otherwise it is made of eigenvectors over the roots of the largest
+    eigenvalues, without those below ``eps`` times the largest.
     """
     R = cholesky(A) if rank is None else None
-    if R is not None and reciprocal_condition(R, A) >= 10 * eps:
+    if R is not None and reciprocal_condition(R, A) >= np.sqrt(_EPS64):
         with single_threaded_blas():
             W, _ = linalg.lapack.dtrtri(R, lower=0)
         return np.ascontiguousarray(W), True

@@ -92,7 +92,7 @@ class Rows(ABC):
         return join([b if b.weight is None else b[b.weight > 0] for b in self.blocks()])
 
     def copy_with(self, **attributes: Any) -> Self:
-        """Return the same rows with another ``dtype``, ``block_rows`` or ``n_jobs``."""
+        """Return the same rows with another ``block_rows``, ``n_jobs`` or ``report``."""
         other = copy.copy(self)
         for name, value in attributes.items():
             setattr(other, name, value)
@@ -125,8 +125,9 @@ class BlockMap(Protocol):
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of the rows X into ``out``."""
 
-    def astype(self, dtype: DType) -> Self:
-        """Return the map for another precision."""
+    @property
+    def dtype(self) -> DType:
+        """What the features are computed in."""
 
 
 @final
@@ -144,14 +145,13 @@ class MappedRows(Rows):
         self._map = feature_map
         self._targets = targets
         self.n_features = source.n_features if feature_map is None else feature_map.width
-        self.dtype = source.dtype
+        self.dtype = source.dtype if feature_map is None else feature_map.dtype
         self.block_rows = min(source.block_rows, block_rows_for(self.n_features, self.dtype))
 
     def chunks(self) -> Iterator[Block]:
         """Map the rows at the block boundaries, into new arrays."""
-        feature_map = self._feature_map()
         for block in self._source.copy_with(block_rows=self.block_rows).blocks():
-            yield self._mapped(block, feature_map, Scratch())
+            yield self._mapped(block, Scratch())
 
     @property
     def n_rows(self) -> int:
@@ -162,22 +162,18 @@ class MappedRows(Rows):
         self, fn: Callable[[Block, Scratch], P], combine: Callable[[T, P], T], initial: T
     ) -> T:
         """Fold over the mapped blocks; features live in a buffer that is reused."""
-        feature_map = self._feature_map()
         return self._source.copy_with(block_rows=self.block_rows).map_reduce(
-            lambda block, scratch: fn(self._mapped(block, feature_map, scratch), scratch),
+            lambda block, scratch: fn(self._mapped(block, scratch), scratch),
             combine,
             initial,
         )
 
-    def _feature_map(self) -> BlockMap | None:
-        return None if self._map is None else self._map.astype(self.dtype)
-
-    def _mapped(self, block: Block, feature_map: BlockMap | None, scratch: Scratch) -> Block:
+    def _mapped(self, block: Block, scratch: Scratch) -> Block:
         if self._targets is not None:
             y, weight = self._targets(block.y, block.weight)
             block = replace(block, y=y, weight=weight)
-        if feature_map is not None:
+        if self._map is not None:
             Z = scratch.array("Z", (block.size, self.n_features), self.dtype)
-            feature_map.map_block(block.X, Z)
+            self._map.map_block(block.X, Z)
             block = replace(block, X=Z)
         return block

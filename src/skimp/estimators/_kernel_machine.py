@@ -127,7 +127,7 @@ class KernelMachine(BaseEstimator, ABC):
     def _outputs(self, X: Any) -> Array:
         """Return the fitted function at each row, of shape (n, k)."""
         check_is_fitted(self)
-        rows = as_rows(self, X, reset=False).copy_with(dtype=self.coef_.dtype).mapped(self._basis)
+        rows = as_rows(self, X, reset=False).mapped(self._basis)
         F = np.empty((rows.n_rows, self.coef_.shape[1]), self.coef_.dtype)
 
         def fill(block: Any, _: object) -> None:

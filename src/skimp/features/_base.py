@@ -91,6 +91,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Number of features."""
 
     @property
+    def dtype(self) -> DType:
+        """What the features are computed in: the dtype of the rows of ``fit``."""
+        return self.dtype_
+
+    @property
     def _n_features_out(self) -> int:
         return self.width
 
@@ -105,10 +110,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     @abstractmethod
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of a block of checked rows into ``out``: the hot path."""
-
-    @abstractmethod
-    def astype(self, dtype: DType) -> Self:
-        """Return the fitted map for rows of another precision."""
 
     @abstractmethod
     def basis(self) -> Basis:

@@ -1,14 +1,13 @@
 """Random Fourier features."""
 
-import copy
-from typing import ClassVar, Self, final
+from typing import ClassVar, final
 
 import numpy as np
 
 from skimp._core._linalg import product
 from skimp._core._random import draw_seed
 from skimp._core._rules import RANDOM_STATE, Rule, broken, integer, one_of
-from skimp._core._types import Array, DType, Matrix, RandomState
+from skimp._core._types import Array, Matrix, RandomState
 from skimp.data import Rows
 from skimp.features._base import Basis, FeatureMap
 from skimp.kernels import Kernel, as_kernel
@@ -134,16 +133,6 @@ class RandomFourier(FeatureMap):
             product(X[start : start + _STRIP], self.frequencies_, part)
             cosine_pairs(part, self.offset_, real(np.sqrt(1 / size)), strip)
         out[:, self._alone] *= real(np.sqrt(2))
-
-    def astype(self, dtype: DType) -> Self:
-        """Return the same map in another precision."""
-        if dtype == self.dtype_:
-            return self
-        other = copy.copy(self)
-        other.dtype_ = dtype
-        other.frequencies_ = self.frequencies_.astype(dtype)
-        other.offset_ = self.offset_.astype(dtype)
-        return other
 
     def basis(self) -> Basis:
         """Return the map itself."""

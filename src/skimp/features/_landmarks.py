@@ -54,10 +54,6 @@ class Landmarks:
         """Write the kernel block of the rows X into ``out``."""
         self._columns.fill(X, out)
 
-    def astype(self, dtype: DType) -> "Landmarks":
-        """Return the same functions in another precision."""
-        return self if dtype == self.dtype else Landmarks(self.kernel, self.points, dtype)
-
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be computed again."""
         return {name: vars(self)[name] for name in ("kernel", "points", "dtype")}

@@ -1,14 +1,13 @@
 """The Nystroem approximation of a kernel on a budget of points."""
 
-import copy
-from typing import ClassVar, Self, final
+from typing import ClassVar, final
 
 import numpy as np
 
 from skimp._core._linalg import inverse_root
 from skimp._core._random import draw_seed
 from skimp._core._rules import NONE, RANDOM_STATE, Rule, integer
-from skimp._core._types import Array, DType, Matrix, RandomState
+from skimp._core._types import Array, Matrix, RandomState
 from skimp.budgets import Selector, as_selector
 from skimp.data import Rows
 from skimp.features._base import Basis, FeatureMap
@@ -116,16 +115,6 @@ class Nystroem(FeatureMap):
             part = K[: strip.shape[0]]
             self._landmarks.map_block(strip, part)
             np.matmul(part, self.normalization_, out=out[start : start + _STRIP])
-
-    def astype(self, dtype: DType) -> Self:
-        """Return the same map in another precision."""
-        if dtype == self.dtype_:
-            return self
-        other = copy.copy(self)
-        other.dtype_ = dtype
-        other.normalization_ = self.normalization_.astype(dtype)
-        other._landmarks = self._landmarks.astype(dtype)
-        return other
 
     def basis(self) -> Basis:
         """Return the kernel columns of the points where they are independent, else the features.

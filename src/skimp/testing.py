@@ -1,0 +1,305 @@
+"""The contracts of kernels, feature maps, selectors, losses and solvers, for yours as for ours.
+
+Each function raises an `AssertionError` that says which promise is broken. The data are read-only,
+so that a part which writes into its input fails too.
+"""
+
+import pickle
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from skimp._core._types import Array
+from skimp.budgets import Budget, Selector
+from skimp.data import open_rows
+from skimp.features import FeatureMap
+from skimp.kernels import Gaussian, Kernel
+from skimp.losses import Loss, squared
+from skimp.solvers import Problem, Solution, Solver
+
+__all__ = ["check_feature_map", "check_kernel", "check_loss", "check_selector", "check_solver"]
+
+_Twin = Callable[[Array, Array], Array]
+
+
+def check_kernel(kernel: Kernel, X: Any = None, *, naive: _Twin | None = None) -> None:
+    """Check symmetry, definiteness, diagonal, sparse rows, precision, spectrum and parameters.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel; one that says ``positive_definite = False`` need not be.
+    X : array of shape (n, d), optional
+        Rows to evaluate it on; 600 random ones by default.
+    naive : callable, optional
+        The kernel matrix of two arrays of rows, straight from the formula, to compare with.
+
+    Examples
+    --------
+    >>> from skimp.kernels import Gaussian
+    >>> from skimp.testing import check_kernel
+    >>> check_kernel(Gaussian(gamma=0.5))
+    """
+    X, params = _rows(X, kernel), _params(kernel)
+    Y, S, X32 = X[::7], sparse.csr_matrix(X), X.astype(np.float32)
+    k = kernel.resolve(open_rows(X), seed=0)
+    _require(_params(kernel) == params == _params(clone(kernel)), "parameters do not change")
+    k.check_resolved()
+    K = k(X)
+    tol = 1e-9 * max(1.0, np.abs(K).max())
+    _require(K.dtype == float, "float64 rows give a float64 matrix")
+    _close(K, K.T, "k(x, y) = k(y, x)", tol)
+    _close(K.diagonal(), k.diag(X), "diag(X) is the diagonal of the matrix", tol)
+    if getattr(k, "positive_definite", True):
+        values = np.linalg.eigvalsh(K[::3, ::3])
+        _require(values[0] >= -1e-10 * values[-1], f"k is PSD; smallest eigenvalue {values[0]:.3g}")
+    if naive is not None:
+        _close(k(X, Y), naive(X, Y), "the kernel equals its naive twin", tol)
+    for A, B in ((S, S[::7]), (S, Y), (X, S[::7])):
+        _close(k(A, B), K[:, ::7], "sparse rows give the values of dense rows", tol)
+    _close(k.diag(S), k.diag(X), "sparse rows have the diagonal of dense rows", tol)
+    for part in (slice(0, 1), slice(3, 10), slice(len(X) // 2, None)):
+        _close(k(X[part], Y), K[part, ::7], "a part of the rows gives a part of the matrix", tol)
+    _require(k(X32).dtype == np.float32, "float32 rows give a float32 matrix")
+    _close(k(X32), K, "float32 agrees with float64", 1e5 * tol)
+    if hasattr(k, "sample_frequencies"):
+        A, B, size = X[:50], X[-50:], 100_000
+        W = k.sample_frequencies(X.shape[1], size, np.random.default_rng(0))
+        # Hoeffding: all 50 means of cosines are this close with probability 1 - 1e-9
+        bound = np.sqrt(2 * np.log(2 * len(A) / 1e-9) / size) * k.diag(A)
+        error = np.cos((A - B) @ W).mean(axis=1) * k.diag(A) - k(A, B).diagonal()
+        _require(np.all(np.abs(error) <= bound), "cosines of the frequencies average to the kernel")
+    bad = np.where(np.arange(X.size).reshape(X.shape) == 3, np.nan, X)
+    for given in ((bad,), (X, bad), (X, X[:, 1:]), (X[0],), (X[:0],)):
+        _refused("NaN, unequal widths, vectors and empty data", k, *given)
+    if k.needs_nonnegative:
+        _refused("negative entries", k, -X)
+    for name in k.get_params(deep=False):
+        _refused(f"{name}='no such'", clone(k).set_params(**{name: "no such"}), X)
+
+
+def check_feature_map(feature_map: FeatureMap, X: Any = None, *, max_error: float = np.inf) -> None:
+    """Check that features depend on rows and seed alone, approximate the kernel, and fit models.
+
+    Parameters
+    ----------
+    feature_map : FeatureMap
+        The map; it is cloned, with ``random_state=0``.
+    X : array of shape (n, d), optional
+        Rows to fit it to; 600 random ones by default.
+    max_error : float
+        Largest difference allowed between inner products of features and ``kernel_`` on X.
+
+    Examples
+    --------
+    >>> from skimp.features import Nystroem
+    >>> from skimp.testing import check_feature_map
+    >>> check_feature_map(Nystroem(budget=600), max_error=1e-6)
+    """
+    X = _rows(X, getattr(feature_map, "kernel", None))
+    S, X32 = sparse.csr_matrix(X), X.astype(np.float32)
+    new = clone(feature_map).set_params(random_state=0)
+    _refused("transform before fit", new.transform, X)
+    fitted = clone(new).fit(X)
+    _require(_params(fitted) == _params(new), "fit does not change the parameters")
+    Z = fitted.transform(X)
+    G = Z @ Z.T
+    tol = 1e-8 * max(1.0, np.abs(G).max())
+    _require(Z.shape[1] == fitted.width == len(fitted.get_feature_names_out()), "width is columns")
+    _require(Z.dtype == fitted.dtype == float, "features of float64 rows are float64")
+    _close(clone(new).fit_transform(X), Z, "the same seed gives the same features")
+    _close(pickle.loads(pickle.dumps(fitted)).transform(X), Z, "a pickle gives the same features")
+    _close(fitted.transform(S), Z, "sparse rows have the features of dense rows", tol)
+    out = np.empty_like(Z)
+    for start in range(0, len(X), 77):
+        fitted.map_block(X[start : start + 77], out[start : start + 77])
+    _close(out, Z, "map_block gives the rows of transform, block by block", tol)
+    for source in (S, open_rows(X, block_rows=7)):
+        other = clone(new).fit(source).transform(X)
+        _close(other @ other.T, G, "a map fitted to sparse rows or small blocks is the same", tol)
+    if hasattr(fitted, "kernel_"):
+        _close(G, fitted.kernel_(X), "<z(x), z(y)> approximates k(x, y)", max_error)
+    single = clone(new).fit(X32).transform(X32)
+    _require(single.dtype == np.float32, "features of float32 rows are float32")
+    _close(single @ single.T, G, "float32 agrees with float64", 1e5 * tol)
+    basis = fitted.basis()
+    C = np.empty((len(X), basis.width))
+    basis.map_block(X, C)
+    P = np.eye(basis.width) if basis.penalty is None else basis.penalty
+    y, ridge = np.sin(X.sum(axis=1)), 1e-2 * len(X)
+    f = C @ np.linalg.solve(C.T @ C + ridge * P, C.T @ y)
+    _close(f, G @ np.linalg.solve(G + ridge * np.eye(len(X)), y), "basis() predicts as Z", 1e-6)
+    _refused("another number of columns", fitted.transform, X[:, 1:])
+    for name, width in product({"n_components", "budget"} & set(new.get_params()), (1, 2, 7)):
+        Z = clone(new).set_params(**{name: width}).fit_transform(X)
+        _require(1 <= Z.shape[1] <= width and np.isfinite(Z).all(), f"{name}={width} works")
+
+
+def check_selector(selector: Selector, X: Any = None, *, size: int = 20) -> None:
+    """Check that a budget has its size and real rows, the same ones from any chunks or storage.
+
+    Parameters
+    ----------
+    selector : Selector
+        The selector.
+    X : array of shape (n, d), optional
+        Rows to choose from; 600 random ones by default.
+    size : int
+        Number of points.
+
+    Examples
+    --------
+    >>> from skimp.budgets import Uniform
+    >>> from skimp.testing import check_selector
+    >>> check_selector(Uniform())
+    """
+    X, params = _rows(X), _params(selector)
+
+    def select(source: Any, size: int = size) -> Budget:
+        return selector.select(source, size, Gaussian(gamma=0.1), np.random.default_rng(0))
+
+    for asked, most in ((1, 1), (size, size), (len(X) + 1, len(X))):
+        chosen = select(X, asked)
+        m = len(chosen.points)
+        _require(1 <= m <= most, f"a budget has 1 to {most} points, found {m}")
+        if chosen.indices is not None:
+            _require(m == most == len(np.unique(chosen.indices)), f"{most} rows, none twice")
+            _close(chosen.points, X[chosen.indices], "indices point at the points")
+    chosen = select(X)
+    for source in (X, open_rows(X, block_rows=1), open_rows(X, block_rows=7), sparse.csr_matrix(X)):
+        same = select(source)
+        points = same.points.toarray() if sparse.issparse(same.points) else same.points
+        _close(points, chosen.points, "the same seed chooses the same points", 1e-10)
+        if chosen.indices is not None:
+            _close(same.indices, chosen.indices, "the same seed chooses the same rows")
+    weight = np.arange(len(X)) % 2.0
+    present = select(open_rows(X, weight=weight)).indices
+    _require(present is None or weight[present].all(), "a row of weight zero is absent")
+    _require(_params(selector) == params == _params(clone(selector)), "parameters do not change")
+
+
+def check_loss(loss: Loss, y: Any = None) -> None:
+    """Check derivatives against finite differences, convexity, shapes and dtypes.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss.
+    y : array of shape (n,) or (n, k), optional
+        Targets; 1 and -1 by default, which every loss understands.
+
+    Examples
+    --------
+    >>> from skimp.losses import squared
+    >>> from skimp.testing import check_loss
+    >>> check_loss(squared)
+    """
+    rng = np.random.default_rng(0)
+    y = _frozen(rng.choice([-1.0, 1.0], size=(200, 3)) if y is None else y)
+    f, g, h = _frozen(3 * rng.normal(size=y.shape)), 3 * rng.normal(size=y.shape), 1e-6
+    for fn, dtype in product((loss.value, loss.gradient, loss.curvature), (np.float32, np.float64)):
+        out = fn(y.astype(dtype), f.astype(dtype))
+        _require(out.shape == y.shape and out.dtype == dtype, "shape and dtype are those of f")
+    for fn, slope in ((loss.value, loss.gradient), (loss.gradient, loss.curvature)):
+        differences = (fn(y, f + h) - fn(y, f - h)) / (2 * h)
+        _close(slope(y, f), differences, f"{slope.__name__} is a derivative", 1e-6)
+    t = rng.random(y.shape)
+    chord = t * loss.value(y, f) + (1 - t) * loss.value(y, g)
+    _require(np.all(loss.value(y, t * f + (1 - t) * g) <= chord + 1e-9), "the loss is convex")
+
+
+def check_solver(solver: Solver, loss: Loss = squared, *, tol: float = 1e-8) -> None:
+    """Check that the naive gradient is zero at a solution, and that equal problems have equal ones.
+
+    Parameters
+    ----------
+    solver : Solver
+        The solver.
+    loss : Loss
+        A differentiable loss that it can minimise.
+    tol : float
+        Largest entry of the gradient, and largest difference of predictions.
+
+    Examples
+    --------
+    >>> from skimp.solvers import direct
+    >>> from skimp.testing import check_solver
+    >>> check_solver(direct)
+    """
+    rng, alpha, params = np.random.default_rng(0), 1e-2, _params(solver)
+    Z = rng.normal(1.0, 1.0, (90, 6))
+    Z[:, 4], Z[:, 5] = Z[:, 3], 0.0
+    Y = _frozen(np.where(Z[:, :2] + rng.normal(size=(90, 2)) > 1, 1.0, -1.0))
+    Z, R, count = _frozen(Z), rng.normal(size=(6, 6)), rng.integers(0, 3, 90)
+
+    def solve(P: Any, b: bool, Z: Array, Y: Array, w: Any, block_rows: int = 90) -> Solution:
+        rows = open_rows(Z, target=Y, weight=w, block_rows=block_rows)
+        return solver.solve(Problem(rows, loss, alpha, penalty=P, fit_intercept=b))
+
+    for w, P, b in product((None, 1.0 * count), (None, R.T @ R), (True, False)):
+        fit = partial(solve, P, b)
+        found = fit(Z, Y, w)
+        _require(found.converged is True and found.n_iter >= 1, "the solver says it converged")
+        _require(isinstance(found.message, str) and found.message, "its message says how")
+        F = Z @ found.coef + found.intercept
+        share = np.full((90, 1), 1 / 90) if w is None else w[:, None] / w.sum()
+        slope, Pc = share * loss.gradient(Y, F), found.coef if P is None else P @ found.coef
+        _close(Z.T @ slope + 2 * alpha * Pc, 0, "the gradient in c is zero", tol)
+        _close(slope.sum(axis=0) if b else found.intercept, 0, "b is optimal, or zero", tol)
+        objective = np.sum(share * loss.value(Y, F)) + alpha * np.sum(found.coef * Pc)
+        _close(found.history[-1:], objective, "the history ends at the objective", tol)
+        twice = (np.repeat(Z, count, axis=0), np.repeat(Y, count, axis=0), None)
+        for what, other, expected, bound in (
+            ("blocks of 7 rows", fit(Z, Y, w, 7), F, tol),
+            ("float32 rows", fit(Z.astype(np.float32), Y, w), F, max(1e-4, tol)),
+            ("one output", fit(Z, Y[:, [1]], w), F[:, [1]], tol),
+            ("repeated rows", fit(Z, Y, w) if w is None else fit(*twice), F, tol),
+        ):
+            _require(other.coef.dtype == other.intercept.dtype == float, "a solution is float64")
+            _close(Z @ other.coef + other.intercept, expected, f"{what}: same solution", bound)
+    _require(_params(solver) == params == _params(clone(solver)), "parameters do not change")
+
+
+def _rows(X: Any, kernel: Any = None) -> Array:
+    """Return float64 rows; random ones with zeros, a repeated row and a constant column."""
+    if X is None:
+        X = np.random.default_rng(0).normal(size=(600, 5))
+        X[X < -1], X[:, 4] = 0, 1
+        X[1] = X[0]
+        X = np.abs(X) if getattr(kernel, "needs_nonnegative", False) else X
+    return _frozen(np.asarray(X, np.float64))
+
+
+def _frozen(A: Array) -> Array:
+    A = A.copy()
+    A.flags.writeable = False
+    return A
+
+
+def _params(part: Any) -> str:
+    return repr(part.get_params())
+
+
+def _require(condition: Any, promise: str) -> None:
+    if not condition:
+        raise AssertionError(f"promise broken: {promise}.")
+
+
+def _close(found: Any, expected: Any, promise: str, tol: float = 0.0) -> None:
+    found, shape = np.asarray(found), np.shape(expected)
+    _require(shape in {(), found.shape}, f"{promise}; shape {found.shape} instead of {shape}")
+    error = np.max(np.abs(found - expected), initial=0.0)
+    _require(error <= tol, f"{promise}; largest difference {error:.3g}, allowed {tol:.3g}")
+
+
+def _refused(what: str, fn: Callable[..., Any], *given: Any) -> None:
+    try:
+        fn(*given)
+    except ValueError:
+        return
+    raise AssertionError(f"promise broken: {what} must be refused with a ValueError.")
