@@ -89,24 +89,27 @@ def eigenpairs(A: Array) -> tuple[Array, Array]:
     return values, vectors
 
 
-def inverse_root(A: Array, *, rank: int | None, eps: float) -> tuple[Array, bool]:
-    r"""Return W, of shape (m, r), with :math:`W W^T = A^+`, and whether A is well conditioned.
+def inverse_root(A: Array, *, rank: int | None, eps: float) -> tuple[Array, Array | None]:
+    r"""Return W, of shape (m, r), with :math:`W W^T = A^+`, and the eigenvalues that it keeps.
 
-    Where it is, so that even its square is not singular in float64, and no rank is asked for, W is
-    the inverse Cholesky factor. Otherwise it is made of eigenvectors over the roots of the largest
-    eigenvalues, without those below ``eps`` times the largest.
+    Where A is so well conditioned that its square is not singular in float64, and no rank is asked
+    for, W is the inverse Cholesky factor, and None is returned for the eigenvalues.
+    Otherwise the columns of W are eigenvectors over the roots of their eigenvalues, from the
+    largest down, without those below ``eps`` times the largest.
     """
     R = cholesky(A) if rank is None else None
-    if R is not None and reciprocal_condition(R, A) >= np.sqrt(_EPS64):
+    if R is not None and reciprocal_condition(R, A) >= _WELL_CONDITIONED:
         with single_threaded_blas():
             W, _ = linalg.lapack.dtrtri(R, lower=0)
-        return np.ascontiguousarray(W), True
+        return np.ascontiguousarray(W), None
     values, vectors = eigenpairs(A)
     values, vectors = values[::-1], vectors[:, ::-1]
     cut = max(eps, len(A) * _EPS64) * max(values[0], _TINY)
     keep = max(1, int(np.count_nonzero(values[:rank] > cut)))
-    return np.ascontiguousarray(vectors[:, :keep] / np.sqrt(np.maximum(values[:keep], cut))), False
+    kept = np.maximum(values[:keep], cut)
+    return np.ascontiguousarray(vectors[:, :keep] / np.sqrt(kept)), kept
 
 
+_WELL_CONDITIONED = 1e-7
 _EPS64 = float(np.finfo(np.float64).eps)
 _TINY = float(np.finfo(np.float64).tiny)

@@ -30,6 +30,8 @@ from skimp.kernels import Kernel, as_kernel
 from skimp.losses import Loss, Squared, as_loss
 from skimp.solvers import Problem, Solution, Solver, as_solver, solve_exact
 
+_STRIP = 512
+
 
 class KernelMachine(BaseEstimator, ABC):
     """A function fitted as a sum of basis functions of an approximated kernel, plus a constant."""
@@ -123,6 +125,9 @@ class KernelMachine(BaseEstimator, ABC):
         self.intercept_ = solution.intercept.astype(rows.dtype)
         self.n_iter_ = solution.n_iter
         self._basis = basis
+        # coefficients of kernel columns are large and cancel: their products need float64
+        single = basis.penalty is None and basis.dtype == np.float32
+        self._coef = self.coef_ if single else solution.coef
 
     def _outputs(self, X: Any) -> Array:
         """Return the fitted function at each row, of shape (n, k)."""
@@ -131,11 +136,12 @@ class KernelMachine(BaseEstimator, ABC):
         F = np.empty((rows.n_rows, self.coef_.shape[1]), self.coef_.dtype)
 
         def fill(block: Any, _: object) -> None:
-            part = F[block.start : block.start + block.size]
-            np.matmul(block.X, self.coef_, out=part)
-            part += self.intercept_
+            for start in range(0, block.size, _STRIP):
+                Z = block.X[start : start + _STRIP].astype(self._coef.dtype, copy=False)
+                F[block.start + start : block.start + start + len(Z)] = Z @ self._coef
 
         rows.map_reduce(fill, lambda total, _: total, None)
+        F += self.intercept_
         return F
 
     def __sklearn_tags__(self) -> Any:

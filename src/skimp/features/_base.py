@@ -102,7 +102,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     @property
     def penalty(self) -> None:
         """None: the features are orthonormal coordinates."""
-        return None
 
     @abstractmethod
     def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None: ...

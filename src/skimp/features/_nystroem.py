@@ -1,5 +1,6 @@
 """The Nystroem approximation of a kernel on a budget of points."""
 
+import copy
 from typing import ClassVar, final
 
 import numpy as np
@@ -25,8 +26,8 @@ class Nystroem(FeatureMap):
 
     so that :math:`\langle z(x), z(y) \rangle = k(x, B) K_{mm}^+ k(B, y)`, which equals k(x, y)
     where x or y is one of the points. W is the inverse Cholesky factor of K_mm where that is well
-    conditioned at the precision of the data, and made of its eigenvectors otherwise, without
-    eigenvalues below eps times the largest: duplicate points are harmless.
+    conditioned, and made of its eigenvectors otherwise, without those whose eigenvalues are below
+    eps times the largest: duplicate points are harmless.
 
     Fitting takes O(m^2 d + m^3) time, mapping n rows 2 n m (d + m) operations and O(m^2) memory.
 
@@ -97,10 +98,14 @@ class Nystroem(FeatureMap):
         self._landmarks = Landmarks(self.kernel_, self.budget_.points, rows.dtype)
         K, weights = self._landmarks.penalty, self.budget_.weights
         scale = np.ones(len(K)) if weights is None else weights
-        W, self._independent = inverse_root(
-            K * np.outer(scale, scale), rank=self.rank, eps=float(np.finfo(rows.dtype).eps)
-        )
-        self.normalization_ = (W * scale[:, None]).astype(rows.dtype)
+        eps = float(np.finfo(rows.dtype).eps)
+        W, values = inverse_root(K * np.outer(scale, scale), rank=self.rank, eps=eps**1.5)
+        W *= scale[:, None]
+        self._root = None
+        if values is not None:
+            self._root = W
+            W = W[:, values >= eps * values[0]]
+        self.normalization_ = W.astype(rows.dtype)
 
     @property
     def width(self) -> int:
@@ -109,16 +114,24 @@ class Nystroem(FeatureMap):
 
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of the rows X into ``out``, strip by strip."""
-        K = np.empty((min(_STRIP, X.shape[0]), self._landmarks.width), self.dtype_)
+        K = np.empty((min(_STRIP, X.shape[0]), self._landmarks.width), self._landmarks.dtype)
         for start in range(0, X.shape[0], _STRIP):
             strip = X[start : start + _STRIP]
             part = K[: strip.shape[0]]
             self._landmarks.map_block(strip, part)
+            part = part.astype(self.dtype_, copy=False)
             np.matmul(part, self.normalization_, out=out[start : start + _STRIP])
 
     def basis(self) -> Basis:
-        """Return the kernel columns of the points where they are independent, else the features.
+        """Return the kernel columns of the points if K_mm is well conditioned, else features.
 
-        In kernel columns a model needs no product with W, neither in fit nor in predict.
+        Kernel columns need no product with W, neither in fit nor in predict. The features are made
+        from kernel columns of the rows' precision by a product in float64, which resolves more
+        directions than one in float32 does.
         """
-        return self._landmarks if self._independent else self
+        if self._root is None:
+            return self._landmarks
+        features = copy.copy(self)
+        features.normalization_ = self._root
+        features.dtype_ = np.dtype(np.float64)
+        return features

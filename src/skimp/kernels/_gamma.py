@@ -53,4 +53,5 @@ def resolve_gamma(gamma: str, rows: RowStatistics, seed: int) -> float:
         SquaredDistances(X, np.dtype(np.float64)).fill(X, distances)
         upper = distances[np.triu_indices(len(distances), k=1)]
         scale = float(np.median(upper[upper > 0])) if (upper > 0).any() else 0.0
-    return 1.0 / scale if scale > 0 else 1.0
+    # ten digits: the last bits of a sum depend on how the rows were blocked
+    return float(f"{1.0 / scale:.10g}") if scale > 0 else 1.0

@@ -44,11 +44,13 @@ class Direct(Solver):
             "take a smaller budget or fewer features",
         )
         dtype = rows.dtype if problem.penalty is None else _DOUBLE
-        S, H = _equations(problem, dtype)
+        S = _covariance(problem, dtype)
+        H = _penalized(S, problem)
         note = ""
         if dtype != _DOUBLE and _condition(H) > _LARGEST_CONDITION:
             note = ", summed in float64 because they are ill conditioned for float32"
-            S, H = _equations(problem, _DOUBLE)
+            S = _covariance(problem, _DOUBLE)
+            H = _penalized(S, problem)
         coef, how = solve_positive(H, S.across)
         objective = S.target - 2 * np.sum(coef * S.across) + np.sum(coef * (H @ coef))
         return Solution(
@@ -72,14 +74,16 @@ def _condition(H: Array) -> float:
     return np.inf if R is None else 1 / reciprocal_condition(R, H)
 
 
-def _equations(problem: Problem, dtype: DType) -> tuple["_Covariance", Array]:
-    """Return S and s, summed in ``dtype`` within blocks, and S with the penalty added."""
-    S = _moments(problem.rows, dtype).covariance(centred=problem.fit_intercept)
+def _covariance(problem: Problem, dtype: DType) -> "_Covariance":
+    return _moments(problem.rows, dtype).covariance(centred=problem.fit_intercept)
+
+
+def _penalized(S: "_Covariance", problem: Problem) -> Array:
     if problem.penalty is not None:
-        return S, S.within + problem.alpha * problem.penalty
+        return S.within + problem.alpha * problem.penalty
     H = S.within.copy()
     H.flat[:: len(H) + 1] += problem.alpha
-    return S, H
+    return H
 
 
 @dataclass(frozen=True)

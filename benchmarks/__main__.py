@@ -1,0 +1,19 @@
+"""``python -m benchmarks [name ...]``: run all benchmarks, or some, and save what they measured."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from benchmarks import foundation  # noqa: F401  (registers its benchmarks)
+from benchmarks.harness import REGISTRY, run
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", help=f"any of {', '.join(REGISTRY)}; all by default")
+    parser.add_argument("--data", help="folder of .npz data sets (or the variable SKIMP_DATA)")
+    parser.add_argument("--output", type=Path, default=Path("benchmarks/results/latest.json"))
+    given = parser.parse_args()
+    if given.data:
+        os.environ["SKIMP_DATA"] = given.data
+    sys.exit(0 if run(given.names, given.output) else 1)
