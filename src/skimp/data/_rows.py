@@ -16,7 +16,7 @@ from skimp.data._sample import Sample, entry_moments, sample_rows
 P = TypeVar("P")
 T = TypeVar("T")
 
-_BLOCK_BYTES = 2**25
+_BLOCK_BYTES = 2**24
 _LARGEST_BLOCK, _SMALLEST_BLOCK = 2**13, 2**8
 
 
@@ -110,7 +110,7 @@ class Rows(ABC):
 
 
 def block_rows_for(width: int, dtype: DType) -> int:
-    """Return a power of two of rows that takes about 32 MB at this width."""
+    """Return a power of two of rows that takes about 16 MB at this width."""
     fitting = _BLOCK_BYTES // max(1, width * dtype.itemsize)
     return max(_SMALLEST_BLOCK, min(_LARGEST_BLOCK, 1 << max(0, fitting.bit_length() - 1)))
 

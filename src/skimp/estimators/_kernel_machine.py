@@ -5,10 +5,11 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._memory import MEMORY_LIMIT, require_memory
+from skimp._core._parametrized import Parametrized
 from skimp._core._progress import LineReport
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._rules import (
@@ -33,7 +34,7 @@ from skimp.solvers import Problem, Solution, Solver, as_solver, solve_exact
 _STRIP = 512
 
 
-class KernelMachine(BaseEstimator, ABC):
+class KernelMachine(Parametrized, ABC):
     """A function fitted as a sum of basis functions of an approximated kernel, plus a constant."""
 
     _rules: ClassVar[dict[str, Rule]] = {

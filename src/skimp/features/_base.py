@@ -1,14 +1,15 @@
 """What every feature map is: a scikit-learn transformer with a hot path on row blocks."""
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from skimp._core._parametrized import Parametrized
 from skimp._core._random import as_generator
-from skimp._core._rules import Rule, check_params
+from skimp._core._rules import check_params
 from skimp._core._types import Array, DType, Matrix, RandomState
 from skimp.data import BlockMap, Rows, as_rows
 from skimp.kernels import Kernel
@@ -25,7 +26,7 @@ class Basis(BlockMap, Protocol):
         """The matrix P in float64."""
 
 
-class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized, ABC):
     """A feature map.
 
     `fit_rows` draws or chooses whatever the map is made of; `map_block` computes features of a
@@ -33,7 +34,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     functions that span the same space and are cheaper.
     """
 
-    _rules: ClassVar[dict[str, Rule]]
     random_state: RandomState
     dtype_: DType
 

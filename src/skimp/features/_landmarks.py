@@ -54,6 +54,10 @@ class Landmarks:
         """Write the kernel block of the rows X into ``out``."""
         self._columns.fill(X, out)
 
+    def basis(self) -> "Landmarks":
+        """Return the functions themselves, as feature maps do."""
+        return self
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be computed again."""
         return {name: vars(self)[name] for name in ("kernel", "points", "dtype")}

@@ -5,13 +5,14 @@ from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
 from skimp._core._blocks import fold
 from skimp._core._linalg import as_compute_dtype
 from skimp._core._pairs import Pairs
-from skimp._core._rules import Rule, broken, check_params
+from skimp._core._parametrized import Parametrized
+from skimp._core._rules import broken, check_params
 from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels._gamma import RowStatistics, resolve_gamma
@@ -20,7 +21,7 @@ _STRIP = 512
 """Rows of a strip: long enough for GEMM, short enough to stay in cache for what follows it."""
 
 
-class Kernel(BaseEstimator, ABC):
+class Kernel(Parametrized, ABC):
     """A kernel: parameters, and the formula that they enter.
 
     A concrete kernel names the statistic of pairs that it is a function of (``_pairs``, a class of
@@ -35,7 +36,6 @@ class Kernel(BaseEstimator, ABC):
     """True where negative entries have no meaning."""
 
     _pairs: ClassVar[type[Pairs]]
-    _rules: ClassVar[dict[str, Rule]]
 
     def __call__(self, X: Matrix, Y: Matrix | None = None) -> Array:
         """Return the matrix of k(x, y).

@@ -65,8 +65,8 @@ class Direct(Solver):
 
 _DOUBLE = np.dtype(np.float64)
 
-_LARGEST_CONDITION = 0.02 / np.finfo(np.float32).eps
-"""Where float32 sums, differently blocked, moved predictions by about 5e-5 of their size."""
+_LARGEST_CONDITION = 0.005 / np.finfo(np.float32).eps
+"""Where float32 sums, differently blocked, moved predictions by about 2e-5 of their size."""
 
 
 def _condition(H: Array) -> float:

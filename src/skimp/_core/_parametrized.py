@@ -1,0 +1,35 @@
+"""Objects with parameters: scikit-learn's, with rules and a clear error for nested names."""
+
+from typing import Any, ClassVar, Self
+
+from sklearn.base import BaseEstimator
+
+from skimp._core._rules import Rule, broken
+
+
+class Parametrized(BaseEstimator):
+    """An estimator whose parameters have rules, and may be objects with parameters themselves."""
+
+    _rules: ClassVar[dict[str, Rule]]
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, ``kernel__gamma`` being the gamma of the kernel.
+
+        Parameters
+        ----------
+        **params
+            Names and values.
+
+        Returns
+        -------
+        self
+        """
+        for name in params:
+            outer, nested, inner = name.partition("__")
+            value = params.get(outer, getattr(self, outer, None))
+            if nested and isinstance(value, str | int | None):
+                raise broken(
+                    type(self).__name__, outer, f"an object for its {inner!r} to be set", value
+                )
+        super().set_params(**params)
+        return self
