@@ -1,0 +1,52 @@
+# Every verb makes its own .venv with plain `python3 -m venv`; nothing else is needed.
+PYTHON ?= python3
+WORKERS ?= 2
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check docs bench clean
+
+help:  ## list the verbs
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.stamp-demo  ## fit kernel models on 200,000 rows next to a linear model and an exact SVC
+	$(BIN)/skimp demo
+
+# Numba's cache misses edits in the functions that a cached function calls.
+test: $(VENV)/.stamp-test  ## run the test suite (PYTEST_ARGS="-k nystroem" passes options on)
+	find src tests \( -name '*.nbi' -o -name '*.nbc' \) -delete
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 $(PYTEST_ARGS)
+
+check: $(VENV)/.stamp-check  ## check format, lint, types and import layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: $(VENV)/.stamp-docs  ## build the site into docs/_build/html
+	rm -rf docs/generated
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+bench: $(VENV)/.stamp-test  ## measure speed and memory
+	$(BIN)/python -m benchmarks
+
+clean:  ## remove the environment, caches and everything that was built
+	rm -rf $(VENV) build dist docs/_build docs/gallery docs/generated
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.stamp-demo: EXTRAS = cli
+$(VENV)/.stamp-test: EXTRAS = test
+$(VENV)/.stamp-check: EXTRAS = test,dev
+$(VENV)/.stamp-docs: EXTRAS = docs,cli
+
+$(VENV)/.stamp-%: pyproject.toml | $(BIN)/python
+	$(INSTALL) ".[$(EXTRAS)]"
+	@touch $@
