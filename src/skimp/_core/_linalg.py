@@ -89,6 +89,21 @@ def eigenpairs(A: Array) -> tuple[Array, Array]:
     return values, vectors
 
 
+def independent_rows(A: Array) -> Array:
+    """Return the rows of a positive semidefinite matrix that the others do not determine.
+
+    Pivoted Cholesky down to rounding: of rows that are equal, one is kept. All rows are returned
+    for a matrix that is well conditioned.
+    """
+    R = cholesky(A)
+    if R is not None and reciprocal_condition(R, A) >= WELL_CONDITIONED:
+        return np.arange(len(A))
+    with single_threaded_blas():
+        tolerance = len(A) * _EPS64 * A.diagonal().max()
+        _, pivots, rank, _ = linalg.lapack.dpstrf(A, tol=tolerance)
+    return np.sort(pivots[: max(1, rank)] - 1)
+
+
 def inverse_root(A: Array, *, rank: int | None, eps: float) -> tuple[Array, Array | None]:
     r"""Return W, of shape (m, r), with :math:`W W^T = A^+`, and the eigenvalues that it keeps.
 
@@ -98,7 +113,7 @@ def inverse_root(A: Array, *, rank: int | None, eps: float) -> tuple[Array, Arra
     largest down, without those below ``eps`` times the largest.
     """
     R = cholesky(A) if rank is None else None
-    if R is not None and reciprocal_condition(R, A) >= _WELL_CONDITIONED:
+    if R is not None and reciprocal_condition(R, A) >= WELL_CONDITIONED:
         with single_threaded_blas():
             W, _ = linalg.lapack.dtrtri(R, lower=0)
         return np.ascontiguousarray(W), None
@@ -110,6 +125,6 @@ def inverse_root(A: Array, *, rank: int | None, eps: float) -> tuple[Array, Arra
     return np.ascontiguousarray(vectors[:, :keep] / np.sqrt(kept)), kept
 
 
-_WELL_CONDITIONED = 1e-7
+WELL_CONDITIONED = 1e-7
 _EPS64 = float(np.finfo(np.float64).eps)
 _TINY = float(np.finfo(np.float64).tiny)

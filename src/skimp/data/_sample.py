@@ -128,6 +128,6 @@ def _squared_deviations(X: Matrix, mean: float) -> Array:
         return sums
     sums = np.empty(X.shape[0])
     for start in range(0, X.shape[0], 256):
-        strip = X[start : start + 256] - mean
+        strip = np.subtract(X[start : start + 256], mean, dtype=np.float64)
         sums[start : start + 256] = np.einsum("ij,ij->i", strip, strip)
     return sums

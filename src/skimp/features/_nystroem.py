@@ -5,7 +5,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._linalg import inverse_root
+from skimp._core._linalg import independent_rows, inverse_root
 from skimp._core._random import draw_seed
 from skimp._core._rules import NONE, RANDOM_STATE, Rule, integer
 from skimp._core._types import Array, Matrix, RandomState
@@ -25,9 +25,9 @@ class Nystroem(FeatureMap):
     .. math:: z(x) = W^T k(B, x), \qquad W W^T = K_{mm}^+
 
     so that :math:`\langle z(x), z(y) \rangle = k(x, B) K_{mm}^+ k(B, y)`, which equals k(x, y)
-    where x or y is one of the points. W is the inverse Cholesky factor of K_mm where that is well
-    conditioned, and made of its eigenvectors otherwise, without those whose eigenvalues are below
-    eps times the largest: duplicate points are harmless.
+    where x or y is one of the points. Points that equal others are left out; W is the inverse
+    Cholesky factor of K_mm where that is well conditioned, and made of its eigenvectors otherwise,
+    without those whose eigenvalues are below eps times the largest.
 
     Fitting takes O(m^2 d + m^3) time, mapping n rows 2 n m (d + m) operations and O(m^2) memory.
 
@@ -95,8 +95,14 @@ class Nystroem(FeatureMap):
         selector = as_selector(self.selector, owner=type(self).__name__)
         self.kernel_ = own.resolve(rows, draw_seed(rng))
         self.budget_ = selector.select(rows, self.budget, self.kernel_, rng)
-        self._landmarks = Landmarks(self.kernel_, self.budget_.points, rows.dtype)
-        K, weights = self._landmarks.penalty, self.budget_.weights
+        points, weights = self.budget_.points, self.budget_.weights
+        self._landmarks = Landmarks(self.kernel_, points, rows.dtype)
+        if self.rank is None:
+            # weights cancel, and equal points add nothing but a singular matrix
+            weights, kept = None, independent_rows(self._landmarks.penalty)
+            if len(kept) < points.shape[0]:
+                self._landmarks = Landmarks(self.kernel_, points[kept], rows.dtype)
+        K = self._landmarks.penalty
         scale = np.ones(len(K)) if weights is None else weights
         eps = float(np.finfo(rows.dtype).eps)
         W, values = inverse_root(K * np.outer(scale, scale), rank=self.rank, eps=eps**1.5)
