@@ -119,12 +119,12 @@ def inverse_root(A: Array, *, rank: int | None, eps: float) -> tuple[Array, Arra
         return np.ascontiguousarray(W), None
     values, vectors = eigenpairs(A)
     values, vectors = values[::-1], vectors[:, ::-1]
-    cut = max(eps, len(A) * _EPS64) * max(values[0], _TINY)
-    keep = max(1, int(np.count_nonzero(values[:rank] > cut)))
-    kept = np.maximum(values[:keep], cut)
-    return np.ascontiguousarray(vectors[:, :keep] / np.sqrt(kept)), kept
+    if values[0] <= 0:
+        return np.zeros((len(A), 1)), np.zeros(1)
+    cut = max(eps, len(A) * _EPS64) * values[0]
+    keep = int(np.count_nonzero(values[:rank] > cut))
+    return np.ascontiguousarray(vectors[:, :keep] / np.sqrt(values[:keep])), values[:keep]
 
 
 WELL_CONDITIONED = 1e-7
 _EPS64 = float(np.finfo(np.float64).eps)
-_TINY = float(np.finfo(np.float64).tiny)

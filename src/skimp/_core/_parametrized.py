@@ -24,10 +24,11 @@ class Parametrized(BaseEstimator):
         -------
         self
         """
+        own = {**self.get_params(deep=False), **params}
         for name in params:
             outer, nested, inner = name.partition("__")
-            value = params.get(outer, getattr(self, outer, None))
-            if nested and isinstance(value, str | int | None):
+            value = own.get(outer)
+            if nested and outer in own and isinstance(value, str | int | None):
                 raise broken(
                     type(self).__name__, outer, f"an object for its {inner!r} to be set", value
                 )

@@ -25,23 +25,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     -------
     int
         0 for success, 1 for failure, 130 when interrupted. Nonsense exits with 2.
-
-    Examples
-    --------
-    >>> from skimp.cli import main
-    >>> main(["demo", "--rows", "none"])
-    Traceback (most recent call last):
-    SystemExit: 2
     """
     options = _parser().parse_args(arguments)
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         return _fail(f'skimp demo needs {" and ".join(missing)}: pip install "skimp[cli]"')
-    from skimp.cli._demo import Failed, run_demo
+    from concurrent.futures.process import BrokenProcessPool
+
+    from skimp.cli._demo import run_demo
 
     try:
         run_demo(options.rows, options.output)
-    except (Failed, OSError) as error:
+    except (BrokenProcessPool, MemoryError, OSError) as error:
         return _fail(f"skimp demo: error: {error}")
     except KeyboardInterrupt:
         return 130

@@ -1,5 +1,5 @@
 """Fitted models and comparisons as plots and pages; the only folder that imports matplotlib."""
 
-from skimp.report._tradeoff import Panel, Point, draw_tradeoff
+from skimp.report._tradeoff import Measurement, Tradeoff, draw_tradeoffs, duration
 
-__all__ = ["Panel", "Point", "draw_tradeoff"]
+__all__ = ["Measurement", "Tradeoff", "draw_tradeoffs", "duration"]

@@ -1,100 +1,140 @@
-"""Accuracy against fit time."""
+"""What accuracy costs: models of one problem, and a plot of accuracy against fit time."""
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 from pathlib import Path
 from typing import Any
 
-_INK, _FAINT = "#222222", "#767676"
-_COLOURS = ("#555555", "#D55E00", "#0072B2", "#009E73", "#CC79A7")
-_MARKERS = ("s", "^", "o", "D", "v")
-_STYLE = {
+_INK, _FAINT = "#222222", "#6b6b6b"
+_LOOKS = (("s", "#555555"), ("^", "#c44e00"), ("o", "#0067a5"), ("D", "#007a5a"), ("v", "#9b4f80"))
+_STYLE: dict[Any, Any] = {
     "font.size": 10,
+    "text.color": _INK,
     "axes.edgecolor": _FAINT,
     "axes.labelcolor": _INK,
     "axes.spines.right": False,
     "axes.spines.top": False,
-    "text.color": _INK,
     "xtick.color": _INK,
     "ytick.color": _INK,
 }
 
 
 @dataclass(frozen=True)
-class Point:
-    """One fitted model.
+class Measurement:
+    """A fitted model, what it reached and what it took.
 
-    Parameters
+    Attributes
     ----------
     family : str
-        Models of a family share a marker and a colour, and are joined by a line.
-    label : str
-        What is written beside the point.
-    seconds : float
-        Fit time, positive.
+        Models of a family differ in rows or budget only.
+    rows : int
+        Training rows.
+    budget : int or None
+        Points that stand for the rows, where the family has a budget.
     accuracy : float
-        Share of the test rows that it labels correctly.
+        Share of the test rows that are labelled correctly.
+    fit_seconds, predict_seconds : float
+        Time to fit the training rows and to label the test rows.
+    peak_bytes : int or None
+        Largest resident memory of the process, where the system tells it.
+    ceiling : float or None
+        Accuracy of the rule that drew the labels, where it is known.
     """
 
     family: str
-    label: str
-    seconds: float
+    rows: int
+    budget: int | None
     accuracy: float
+    fit_seconds: float
+    predict_seconds: float
+    peak_bytes: int | None = None
+    ceiling: float | None = None
+
+    @property
+    def label(self) -> str:
+        """What sets the model apart from its family."""
+        return f"{self.rows:,} rows" if self.budget is None else f"budget {self.budget:,}"
 
 
 @dataclass(frozen=True)
-class Panel:
-    """The models of one problem.
+class Tradeoff:
+    """Models of one problem.
 
-    Parameters
+    Attributes
     ----------
     title : str
-        Heading of the panel.
-    points : sequence of Point
-        The models; families appear in the legend in the order of their first model.
-    ceiling : float, optional
-        Accuracy that no model can exceed.
-    beyond : tuple of float and str, optional
-        Seconds that a model was not given, and what to write there.
+        Name of the problem.
+    rows : int
+        All training rows there are; some models may have been given fewer.
+    models : sequence of Measurement
+        The models, at least one.
     """
 
     title: str
-    points: Sequence[Point]
-    ceiling: float | None = None
-    beyond: tuple[float, str] | None = None
+    rows: int
+    models: Sequence[Measurement]
+
+    def best(self, within: float) -> Measurement:
+        """Return the fastest fit whose accuracy is at most ``within`` below the highest."""
+        enough = max(model.accuracy for model in self.models) - within
+        return min((m for m in self.models if m.accuracy >= enough), key=lambda m: m.fit_seconds)
+
+    def families(self) -> dict[str, list[Measurement]]:
+        """Return the models by family, the families in the order of their first model."""
+        grouped: dict[str, list[Measurement]] = {}
+        for model in self.models:
+            grouped.setdefault(model.family, []).append(model)
+        return grouped
+
+    def exponent(self, family: str) -> float | None:
+        """Return p where fit time grows as n^p between a family's smallest and largest n."""
+        models = sorted(self.families()[family], key=lambda m: m.rows)
+        few, many = models[0], models[-1]
+        if few.rows == many.rows:
+            return None
+        return log(many.fit_seconds / few.fit_seconds) / log(many.rows / few.rows)
+
+    def extrapolated(self, family: str) -> float | None:
+        """Return the seconds that all rows would take, None for a family that was given them."""
+        largest = max(self.families()[family], key=lambda m: m.rows)
+        power = self.exponent(family)
+        if power is None or largest.rows == self.rows:
+            return None
+        return largest.fit_seconds * float((self.rows / largest.rows) ** power)
 
 
-def draw_tradeoff(panels: Sequence[Panel], path: Path | str, *, caption: str = "") -> None:
-    """Draw accuracy against fit time, one panel for each problem, into a PNG file.
+def draw_tradeoffs(tradeoffs: Sequence[Tradeoff], path: Path | str, *, caption: str = "") -> None:
+    """Draw accuracy against fit time, a panel for each problem, into a PNG file.
 
     The file appears whole or not at all.
 
     Parameters
     ----------
-    panels : sequence of Panel
+    tradeoffs : sequence of Tradeoff
         What to draw, from left to right.
     path : path
-        Where to write; an existing file is replaced.
+        Where to write; a file that is there is replaced.
     caption : str, default=""
-        Small print under the panels: hardware and sizes.
-
-    Examples
-    --------
-    >>> from skimp.report import Panel, Point, draw_tradeoff
-    >>> panel = Panel("Digits", [Point("linear", "ridge", 0.02, 0.94)])
-    >>> draw_tradeoff([panel], "tradeoff.png")  # doctest: +SKIP
+        Small print under the panels: hardware, sizes.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     path = Path(path)
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     with rc_context(_STYLE):
-        figure = Figure(figsize=(5.6 * len(panels), 4.9), dpi=150, layout="constrained")
-        for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
-            _draw_panel(axes, panel)
-        figure.supxlabel(caption, fontsize=8.5, color=_FAINT)
+        layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08)
+        figure = Figure(figsize=(5.8 * len(tradeoffs), 5.2), dpi=150, layout=layout)
+        panels = figure.subplots(1, len(tradeoffs), squeeze=False)[0]
+        for axes, tradeoff in zip(panels, tradeoffs, strict=True):
+            _draw(axes, tradeoff)
+        figure.legend(
+            *panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=5, frameon=False
+        )
+        figure.supxlabel(caption, x=0.01, ha="left", fontsize=8.5, color=_FAINT)
         try:
             figure.savefig(aside, format="png")
             os.replace(aside, path)
@@ -102,33 +142,53 @@ def draw_tradeoff(panels: Sequence[Panel], path: Path | str, *, caption: str = "
             aside.unlink(missing_ok=True)
 
 
-def _draw_panel(axes: Any, panel: Panel) -> None:
-    from matplotlib.ticker import FuncFormatter, PercentFormatter
+def _draw(axes: Any, tradeoff: Tradeoff) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
-    families = list(dict.fromkeys(point.family for point in panel.points))
-    for family, marker, colour in zip(families, _MARKERS, _COLOURS, strict=False):
-        points = sorted((p for p in panel.points if p.family == family), key=lambda p: p.seconds)
-        axes.plot(
-            [p.seconds for p in points],
-            [p.accuracy for p in points],
-            marker=marker,
-            markersize=8,
-            color=colour,
-            label=family,
-            linewidth=1.4,
-        )
-        for p in points:
-            axes.annotate(
-                p.label, (p.seconds, p.accuracy), (7, -12), textcoords="offset points", color=colour
-            )
-    axes.set_xscale("log")
-    axes.set_title(panel.title, loc="left", fontweight="bold")
-    axes.set_xlabel("fit time (seconds)")
-    axes.set_ylabel("test accuracy")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: f"{seconds:g}"))
+    looks = zip(tradeoff.families().items(), _LOOKS, strict=False)
+    for (family, models), (marker, colour) in looks:
+        x, y = [m.fit_seconds for m in models], [m.accuracy for m in models]
+        axes.plot(x, y, marker, linestyle="-", color=colour, markersize=8, label=family)
+        for model in models:
+            # above a curve of budgets and below the others, so that curves that cross stay legible
+            up = model.budget is not None
+            place = {"ha": "right", "va": "bottom"} if up else {"ha": "left", "va": "top"}
+            shift = (-6, 1) if up else (5, -5)
+            _write(axes, model.label, (model.fit_seconds, model.accuracy), shift, colour, **place)
+        seconds = tradeoff.extrapolated(family)
+        if seconds is not None:
+            axes.axvline(seconds, color=colour, linestyle=":")
+            text = f"{family}, all rows: about {duration(seconds)}\n(extrapolated)"
+            across = {"xycoords": ("data", "axes fraction"), "rotation": 90, "va": "center"}
+            _write(axes, text, (seconds, 0.4), (-4, 0), colour, ha="right", **across)
+    ceiling = tradeoff.models[0].ceiling
+    if ceiling is not None:
+        axes.axhline(ceiling, color=_FAINT, linestyle="--", linewidth=1)
+        text, along = "limit set by noise in the labels", ("axes fraction", "data")
+        _write(axes, text, (0, ceiling), (5, 4), _FAINT, xycoords=along)
+    axes.margins(x=0.22, y=0.14)
+    axes.set(xscale="log", xlabel="fit time, seconds (log scale)", ylabel="accuracy on test rows")
+    axes.set_title(tradeoff.title, loc="left", fontweight="bold")
+    few, many = axes.get_xlim()
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if many < 1000 * few else (1,)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: f"{seconds:,g}"))
     axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    axes.grid(alpha=0.25)
-    axes.margins(x=0.18, y=0.12)
-    if panel.ceiling is not None:
-        axes.axhline(panel.ceiling, color=_FAINT, linestyle="--", linewidth=1)
-    axes.legend(loc="lower right", frameon=False)
+    axes.grid(color="#e8e8e8", linewidth=0.8)
+    axes.set_axisbelow(True)
+
+
+def _write(axes: Any, text: str, at: Any, shift: Any, colour: str, **options: Any) -> None:
+    from matplotlib.patheffects import withStroke
+
+    halo = [withStroke(linewidth=3, foreground="white")]
+    axes.annotate(
+        text, at, shift, textcoords="offset points", color=colour, path_effects=halo, **options
+    )
+
+
+def duration(seconds: float) -> str:
+    """Return a rough time in the unit that suits it."""
+    if seconds < 100:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 6000 else f"{seconds / 3600:.1f} hours"
