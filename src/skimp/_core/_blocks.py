@@ -71,6 +71,7 @@ def _threaded_fold(
             state["stopped"] = True
             turn.notify_all()
 
+    @single_threaded_blas()
     def work() -> None:
         scratch = Scratch()
         try:

@@ -59,7 +59,7 @@ def cholesky(A: Array, *, jitter: float = 0.0) -> Array | None:
 def reciprocal_condition(R: Array, A: Array) -> float:
     """Estimate 1 / (||A|| ||A^-1||) in the 1-norm from the Cholesky factor R of A."""
     with single_threaded_blas():
-        rcond, _ = linalg.lapack.dpocon(R, np.abs(A).sum(axis=0).max(), uplo="U")
+        rcond, _ = linalg.lapack.dpocon(R, linalg.norm(A, 1, check_finite=False), uplo="U")
     return float(rcond)
 
 

@@ -10,6 +10,8 @@ from numba.extending import overload
 
 # not `nnan` and `ninf`: they would let the compiler drop NaN and infinity checks
 FAST = {"reassoc", "nsz", "arcp", "contract", "afn"}
+# reductions of arguments rely on the order of their operations
+ORDERED = FAST - {"reassoc"}
 
 
 def exp(x):
@@ -17,7 +19,7 @@ def exp(x):
     raise NotImplementedError("compiled code only")
 
 
-@overload(exp, jit_options={"fastmath": FAST})
+@overload(exp, jit_options={"fastmath": ORDERED})
 def _exp(x):
     return _exp32 if x == types.float32 else _exp64
 
@@ -61,7 +63,7 @@ def cos_sin(t):
     raise NotImplementedError("compiled code only")
 
 
-@overload(cos_sin, jit_options={"fastmath": FAST})
+@overload(cos_sin, jit_options={"fastmath": ORDERED})
 def _cos_sin(t):
     return _cos_sin32 if t == types.float32 else _cos_sin64
 

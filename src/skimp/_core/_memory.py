@@ -20,8 +20,8 @@ def parse_bytes(limit: int | str | None) -> int:
     """Return a limit in bytes; ``None`` is half of the machine's memory."""
     if limit is None:
         return _physical_bytes() // 2
-    if isinstance(limit, int):
-        return limit
+    if not isinstance(limit, str):
+        return int(limit)
     size = _size(limit)
     if size is None:
         raise ValueError(f"memory_limit must be {MEMORY_LIMIT.wording}, got {limit!r}.")

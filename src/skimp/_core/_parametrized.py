@@ -1,10 +1,24 @@
-"""Objects with parameters: scikit-learn's, with rules and a clear error for nested names."""
+"""Objects with parameters: scikit-learn's, with a clear error for nested names, and safe fits."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 
 from skimp._core._rules import Rule, broken
+
+
+@contextmanager
+def whole_or_nothing(obj: Any) -> Iterator[None]:
+    """Give an object its attributes back if the block, a fit, does not come to its end."""
+    before = dict(vars(obj))
+    try:
+        yield
+    except BaseException:
+        vars(obj).clear()
+        vars(obj).update(before)
+        raise
 
 
 class Parametrized(BaseEstimator):

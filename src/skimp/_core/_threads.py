@@ -29,49 +29,70 @@ class _BlasLimit:
     """One shared limit with a count of who needs it.
 
     Overlapping ``threadpool_limits`` contexts restore each other's limit instead of the original
-    one and leave the process at one BLAS thread for good. The first caller in sets the limit, the
-    last one out restores it.
+    one and leave the process at one BLAS thread for good. Here the first caller in sets the limit
+    of the process, from whatever thread, and the last one out restores it. A BLAS on OpenMP has a
+    limit for each thread instead: every holder sets and restores its own.
     """
 
     def __init__(self) -> None:
-        self._controller: Any = None
+        self._libraries: list[Any] = []
         self._forget()
 
     def _forget(self) -> None:
         self._lock = threading.Lock()
         self._holders = 0
-        self._limiter: Any = None
+        self._usual: list[int] = []
 
     def reset_after_fork(self) -> None:
         """Give a forked child its threads back: the holders did not come along."""
-        limiter = self._limiter
+        usual = self._usual
         self._forget()
-        if limiter is not None:
-            limiter.restore_original_limits()
+        self._set(usual)
 
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Keep BLAS single-threaded while any caller is inside."""
         with self._lock:
             if self._holders == 0:
-                self._limiter = self._libraries().limit(limits=1, user_api="blas")
+                self._usual = [library.num_threads for library in self._find()]
+                self._set([1] * len(self._usual))
             self._holders += 1
+        own = [library for library in self._libraries if _has_limit_per_thread(library)]
+        usual = [library.num_threads for library in own]
+        for library in own:
+            library.set_num_threads(1)
         try:
             yield
         finally:
+            for library, number in zip(own, usual, strict=True):
+                library.set_num_threads(number)
             with self._lock:
                 self._holders -= 1
                 if self._holders == 0:
-                    self._limiter.restore_original_limits()
-                    self._limiter = None
+                    self._set(self._usual)
+                    self._usual = []
 
-    def _libraries(self) -> Any:
-        if self._controller is None:
+    def _find(self) -> list[Any]:
+        if not self._libraries:
             import scipy.linalg  # noqa: F401  (loads SciPy's BLAS before the libraries are listed)
             from threadpoolctl import ThreadpoolController
 
-            self._controller = ThreadpoolController()
-        return self._controller
+            self._libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+        return self._libraries
+
+    def _set(self, numbers: list[int]) -> None:
+        for library, number in zip(self._libraries, numbers, strict=False):
+            if _has_limit_per_thread(library):
+                continue
+            # newer versions of threadpoolctl ignore all threads but the one that came first
+            take_over = getattr(library, "clear_controlling_thread", lambda force: None)
+            take_over(force=True)
+            library.set_num_threads(number)
+            take_over(force=True)
+
+
+def _has_limit_per_thread(library: Any) -> bool:
+    return getattr(library, "threading_layer", None) == "openmp"
 
 
 _limit = _BlasLimit()

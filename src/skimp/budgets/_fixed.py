@@ -49,4 +49,4 @@ class Fixed(Selector):
             raise ValueError(
                 f"Fixed: points must have {n_features} columns as X has, found {points.shape[1]}."
             )
-        return Budget(points[:size])
+        return Budget(points[:size].copy())

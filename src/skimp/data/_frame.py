@@ -15,7 +15,8 @@ from skimp.data._rows import Rows, block_rows_for
 class FrameRows(Rows):
     """Consecutive rows of a frame; the frame is never converted as a whole.
 
-    float32 if every column is float32 or float16, float64 otherwise.
+    Columns of several dtypes are promoted as NumPy does, and computed in float32 if that gives
+    float32 or float16, in float64 otherwise.
 
     Parameters
     ----------

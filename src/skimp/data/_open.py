@@ -4,13 +4,17 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
+from skimp._core._rules import broken, integer
 from skimp._core._types import Array
 from skimp.data._array import ArrayRows
 from skimp.data._frame import FrameRows, is_frame
 from skimp.data._rows import Rows
 
+_BLOCK_ROWS = integer(at_least=1)
 _ACCEPTED = {"accept_sparse": "csr", "dtype": "numeric"}
 
 
@@ -49,16 +53,26 @@ def open_rows(
     >>> [block.size for block in rows.blocks()]
     [300, 300, 300, 100]
     """
+    if block_rows is not None and not _BLOCK_ROWS.test(block_rows):
+        raise broken("open_rows", "block_rows", _BLOCK_ROWS.wording, block_rows)
     if isinstance(source, Rows):
         if target is not None or weight is not None:
             raise ValueError("target and weight must be None for a source that is Rows already.")
         return source if block_rows is None else source.copy_with(block_rows=block_rows)
-    y = None if target is None else np.asarray(target)
-    w = None if weight is None else np.asarray(weight)
-    check_consistent_length(source, y, w)
-    if is_frame(source):
-        return FrameRows(source, y, w, block_rows=block_rows)
-    return ArrayRows(check_array(source, **_ACCEPTED), y, w, block_rows=block_rows)
+    X = source if is_frame(source) else check_array(source, **_ACCEPTED)
+    y = None if target is None else _check_target(target)
+    check_consistent_length(X, y, weight)
+    w = None if weight is None else _check_weight(weight, X.shape[0], "weight")
+    return _rows_of(X, y, w, block_rows)
+
+
+def _rows_of(X: Any, y: Array | None, weight: Array | None, block_rows: int | None) -> Rows:
+    if is_frame(X):
+        return FrameRows(X, y, weight, block_rows=block_rows)
+    if issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return ArrayRows(X, y, weight, block_rows=block_rows)
 
 
 def as_rows(
@@ -101,21 +115,31 @@ def as_rows(
         X, y = validate_data(estimator, X, y, reset=reset, **_ACCEPTED, **target_checks)
     else:
         X = validate_data(estimator, X, reset=reset, **_ACCEPTED)
-    weight = None if sample_weight is None else _check_weight(sample_weight, X.shape[0])
-    kind = FrameRows if is_frame(X) else ArrayRows
-    return kind(X, y, weight).copy_with(n_jobs=n_jobs)
-
-
-def _check_weight(sample_weight: Any, n_rows: int) -> Array:
-    if isinstance(sample_weight, Real):
-        sample_weight = np.full(n_rows, sample_weight)
-    weight: Array = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    weight = (
+        None if sample_weight is None else _check_weight(sample_weight, X.shape[0], "sample_weight")
     )
+    return _rows_of(X, y, weight, None).copy_with(n_jobs=n_jobs)
+
+
+def _check_target(target: Any) -> Array:
+    y: Array = check_array(
+        target, dtype=None, ensure_2d=False, ensure_all_finite=False, input_name="target"
+    )
+    if y.ndim > 2:
+        raise ValueError(f"target must have one or two dimensions, found {y.ndim}.")
+    if y.dtype.kind in "fc":
+        assert_all_finite(y, input_name="target")
+    return y
+
+
+def _check_weight(given: Any, n_rows: int, name: str) -> Array:
+    if isinstance(given, Real):
+        given = np.full(n_rows, given)
+    weight: Array = check_array(given, ensure_2d=False, dtype=np.float64, input_name=name)
     if weight.shape != (n_rows,):
-        raise ValueError(f"sample_weight must have shape ({n_rows},), found {weight.shape}.")
+        raise ValueError(f"{name} must have shape ({n_rows},), found {weight.shape}.")
     if weight.min() < 0 or weight.max() == 0:
-        raise ValueError("sample_weight must not be negative, nor zero for every row.")
+        raise ValueError(f"{name} must not be negative, nor zero for every row.")
     return weight
 
 

@@ -11,7 +11,7 @@ from skimp._core._rechunk import rechunk
 from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType, Matrix, Report
 from skimp.data._block import Block, join
-from skimp.data._sample import Sample, entry_moments, sample_rows
+from skimp.data._sample import Sample, entry_moments, no_rows, sample_rows
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -89,7 +89,10 @@ class Rows(ABC):
 
     def collect(self) -> Block:
         """Return all rows as one block, without those of weight zero."""
-        return join([b if b.weight is None else b[b.weight > 0] for b in self.blocks()])
+        blocks = [b if b.weight is None else b[b.weight > 0] for b in self.blocks()]
+        if not blocks:
+            raise no_rows()
+        return join(blocks)
 
     def copy_with(self, **attributes: Any) -> Self:
         """Return the same rows with another ``block_rows``, ``n_jobs`` or ``report``."""

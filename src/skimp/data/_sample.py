@@ -71,8 +71,13 @@ def sample_rows(rows: _Reducible, size: int, seed: int) -> Sample:
     initial: Sample | None = None
     sample: Sample | None = rows.map_reduce(smallest_of_block, merge, initial)
     if sample is None or len(sample.indices) == 0:
-        raise ValueError("X must have at least one row of positive weight, found none.")
+        raise no_rows()
     return sample
+
+
+def no_rows() -> ValueError:
+    """Return the error for data without a row that counts."""
+    return ValueError("X must have at least one row of positive weight, found none.")
 
 
 @dataclass(frozen=True)
@@ -85,8 +90,9 @@ class Moments:
 
     @property
     def variance(self) -> float:
-        """Return the weighted variance of all entries."""
-        return self.deviation / self.weight if self.weight else 0.0
+        """Return the weighted variance of all entries, zero where it is rounding alone."""
+        variance = self.deviation / self.weight if self.weight else 0.0
+        return variance if variance > (4 * np.finfo(np.float64).eps * self.mean) ** 2 else 0.0
 
 
 def entry_moments(rows: _Reducible) -> Moments:

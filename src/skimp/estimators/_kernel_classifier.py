@@ -6,14 +6,17 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from skimp._core._rules import NONE, Rule, instance, one_of
+from skimp._core._parametrized import whole_or_nothing
+from skimp._core._rules import NONE, Rule, broken, instance, number, one_of
 from skimp._core._types import Array, RandomState
-from skimp.data import Rows
+from skimp.data import Rows, no_rows
 from skimp.estimators._kernel_machine import KernelMachine
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel
 from skimp.losses import Loss
 from skimp.solvers import Solver
+
+_FACTOR = number(above=0)
 
 
 @final
@@ -122,14 +125,20 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         -------
         self
         """
-        rows = self._open(X, y, sample_weight, multi_output=False)
+        with whole_or_nothing(self):
+            self._fit(self._open(X, y, sample_weight, multi_output=False))
+        return self
+
+    def _fit(self, rows: Rows) -> None:
         totals = _class_totals(rows)
         classes = np.array(sorted(totals))
         if len(classes) < 2:
             raise ValueError(
-                f"y must hold at least two classes with positive weight, found one class: "
-                f"{classes[0]!r}."
+                "y must hold at least two classes with positive weight, found one class: "
+                f"{classes.tolist()[0]!r}."
             )
+        # each label thrice: scikit-learn's check warns where labels hardly repeat
+        check_classification_targets(np.repeat(classes, 3))
         factors = self._class_factors(totals)
         n_outputs = 1 if len(classes) == 2 else len(classes)
 
@@ -147,7 +156,6 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
         self._fit_rows(rows, one_against_rest)
         self.classes_ = classes
-        return self
 
     def _class_factors(self, totals: dict[Any, float]) -> Array | None:
         """Return the factor of each class's weights, in the order of the labels."""
@@ -160,7 +168,12 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         unknown = set(self.class_weight) - set(labels)
         if unknown:
             raise ValueError(f"class_weight must name classes of y, found {sorted(unknown)}.")
-        return np.array([self.class_weight.get(label, 1.0) for label in labels], np.float64)
+        factors = [self.class_weight.get(label, 1.0) for label in labels]
+        if not all(_FACTOR.test(factor) for factor in factors):
+            raise broken(
+                type(self).__name__, "class_weight", f"{_FACTOR.wording} each", self.class_weight
+            )
+        return np.array(factors, np.float64)
 
     def decision_function(self, X: Any) -> Array:
         """Return the fitted functions at each row.
@@ -202,7 +215,8 @@ def _class_totals(rows: Rows) -> dict[Any, float]:
     def count(block: Any, _: object) -> tuple[Array, Array]:
         if block.y is None:
             raise ValueError("KernelClassifier requires y to be passed, but the rows have none.")
-        check_classification_targets(block.y)
+        if block.y.ndim != 1:
+            raise ValueError(f"y must have one dimension, found {block.y.ndim}.")
         weight = np.ones(block.size) if block.weight is None else block.weight
         labels, codes = np.unique(block.y[weight > 0], return_inverse=True)
         return labels, np.bincount(codes, weights=weight[weight > 0], minlength=len(labels))
@@ -212,4 +226,8 @@ def _class_totals(rows: Rows) -> dict[Any, float]:
             totals[label] = totals.get(label, 0.0) + weight
         return totals
 
-    return rows.map_reduce(count, add, {})
+    initial: dict[Any, float] = {}
+    totals = rows.map_reduce(count, add, initial)
+    if not totals:
+        raise no_rows()
+    return totals

@@ -39,7 +39,7 @@ class KernelMachine(Parametrized, ABC):
 
     _rules: ClassVar[dict[str, Rule]] = {
         "approximation": NONE | integer(at_least=1) | instance(FeatureMap, "a feature map"),
-        "alpha": number(at_least=0),
+        "alpha": number(above=0),
         "fit_intercept": BOOLEAN,
         "memory_limit": MEMORY_LIMIT,
         "n_jobs": N_JOBS,
@@ -83,6 +83,7 @@ class KernelMachine(Parametrized, ABC):
         approximation: FeatureMap = (
             Nystroem(budget=given) if isinstance(given, Integral) else clone(given)
         )
+        check_params(approximation)
         if approximation.random_state is not None:
             rng = as_generator(approximation.random_state)
         self.approximation_: FeatureMap | Landmarks = approximation.fit_rows(rows, rng, kernel)
@@ -108,11 +109,12 @@ class KernelMachine(Parametrized, ABC):
         )
         everything = rows.collect()
         assert everything.y is not None, "targets were computed for every block"
-        basis = Landmarks(kernel, everything.X, rows.dtype)
+        # float64, because small penalties make coefficients that amplify the rounding of float32
+        basis = Landmarks(kernel, everything.X.astype(np.float64), np.dtype(np.float64))
         self.kernel_ = kernel
         self.approximation_ = basis
         solution = solve_exact(
-            basis.penalty.copy(),
+            kernel(basis.points),
             everything.y,
             everything.weight,
             alpha=self.alpha,

@@ -5,8 +5,9 @@ from typing import Any, Self, final
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from skimp._core._parametrized import whole_or_nothing
 from skimp._core._types import Array, RandomState
-from skimp.data import Rows
+from skimp.data import Rows, no_rows
 from skimp.estimators._kernel_machine import KernelMachine
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel
@@ -120,7 +121,11 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         -------
         self
         """
-        rows = self._open(X, y, sample_weight, multi_output=True, y_numeric=True)
+        with whole_or_nothing(self):
+            self._fit(self._open(X, y, sample_weight, multi_output=True, y_numeric=True))
+        return self
+
+    def _fit(self, rows: Rows) -> None:
         self._single_output, mean = _target_mean(rows)
         if not self.fit_intercept:
             mean = np.zeros_like(mean)
@@ -131,7 +136,6 @@ class KernelRegressor(RegressorMixin, KernelMachine):
 
         self._fit_rows(rows, centred)
         self.intercept_ = (self.solution_.intercept + mean).astype(self.coef_.dtype)
-        return self
 
     def predict(self, X: Any) -> Array:
         """Return the fitted function at each row.
@@ -170,5 +174,8 @@ def _target_mean(rows: Rows) -> tuple[bool, Array]:
         return b if a is None else (a[0], a[1] + b[1], a[2] + b[2])
 
     initial: Any = None
-    single, weight, total = rows.map_reduce(sums, add, initial)
+    summed = rows.map_reduce(sums, add, initial)
+    if summed is None:
+        raise no_rows()
+    single, weight, total = summed
     return single, total / weight

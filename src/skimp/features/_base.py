@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skimp._core._parametrized import Parametrized
+from skimp._core._parametrized import Parametrized, whole_or_nothing
 from skimp._core._random import as_generator
 from skimp._core._rules import check_params
 from skimp._core._types import Array, DType, Matrix, RandomState
@@ -51,8 +51,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         -------
         self
         """
-        rows = as_rows(self, X)
-        return self.fit_rows(rows, as_generator(self.random_state))
+        with whole_or_nothing(self):
+            check_params(self)
+            return self.fit_rows(as_rows(self, X), as_generator(self.random_state))
 
     def fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None = None) -> Self:
         """Fit the map to checked rows; ``kernel`` stands in for a map's ``kernel=None``."""

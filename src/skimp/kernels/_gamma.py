@@ -52,6 +52,7 @@ def resolve_gamma(gamma: str, rows: RowStatistics, seed: int) -> float:
         distances = np.empty((X.shape[0], X.shape[0]))
         SquaredDistances(X, np.dtype(np.float64)).fill(X, distances)
         upper = distances[np.triu_indices(len(distances), k=1)]
-        scale = float(np.median(upper[upper > 0])) if (upper > 0).any() else 0.0
+        differ = upper[upper > 1e-12 * distances.max()]
+        scale = float(np.median(differ)) if differ.size else 0.0
     # ten digits: the last bits of a sum depend on how the rows were blocked
     return float(f"{1.0 / scale:.10g}") if scale > 0 else 1.0

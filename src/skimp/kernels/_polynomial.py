@@ -49,6 +49,7 @@ class Polynomial(Kernel):
 
     def diag(self, X: Matrix) -> Array:
         """Return the polynomial of the squared lengths of the rows."""
+        self.check_resolved()
         K = squared_norms(X, np.dtype(np.float64))[:, None]
         self._profile(K)
         return K[:, 0]

@@ -88,21 +88,18 @@ class Tradeoff:
             grouped.setdefault(model.family, []).append(model)
         return grouped
 
-    def exponent(self, family: str) -> float | None:
-        """Return p where fit time grows as n^p between a family's smallest and largest n."""
+    def extrapolated(self, family: str) -> float | None:
+        """Return the seconds that all rows would take a family that was given fewer.
+
+        Fit time is taken to grow as n^p, with the p between the family's fewest and most rows;
+        None where the family was given all rows, or always as many.
+        """
         models = sorted(self.families()[family], key=lambda m: m.rows)
         few, many = models[0], models[-1]
-        if few.rows == many.rows:
+        if few.rows == many.rows or many.rows == self.rows:
             return None
-        return log(many.fit_seconds / few.fit_seconds) / log(many.rows / few.rows)
-
-    def extrapolated(self, family: str) -> float | None:
-        """Return the seconds that all rows would take, None for a family that was given them."""
-        largest = max(self.families()[family], key=lambda m: m.rows)
-        power = self.exponent(family)
-        if power is None or largest.rows == self.rows:
-            return None
-        return largest.fit_seconds * float((self.rows / largest.rows) ** power)
+        p = log(many.fit_seconds / few.fit_seconds) / log(many.rows / few.rows)
+        return many.fit_seconds * float((self.rows / many.rows) ** p)
 
 
 def draw_tradeoffs(tradeoffs: Sequence[Tradeoff], path: Path | str, *, caption: str = "") -> None:
