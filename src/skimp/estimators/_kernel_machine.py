@@ -27,7 +27,7 @@ from skimp._core._rules import (
 from skimp._core._types import Array, RandomState
 from skimp.data import Rows, as_rows
 from skimp.features import FeatureMap, Landmarks, Nystroem
-from skimp.kernels import Kernel, as_kernel
+from skimp.kernels import Kernel, as_kernel, needs_nonnegative
 from skimp.losses import Loss, Squared, as_loss
 from skimp.solvers import Problem, Solution, Solver, as_solver, solve_exact
 
@@ -151,4 +151,6 @@ class KernelMachine(Parametrized, ABC):
         """Say what scikit-learn may pass in."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        own = getattr(self.approximation, "kernel", None)
+        tags.input_tags.positive_only = needs_nonnegative(self.kernel if own is None else own)
         return tags

@@ -12,7 +12,7 @@ from skimp._core._random import as_generator
 from skimp._core._rules import check_params
 from skimp._core._types import Array, DType, Matrix, RandomState
 from skimp.data import BlockMap, Rows, as_rows
-from skimp.kernels import Kernel
+from skimp.kernels import Kernel, needs_nonnegative
 
 
 class Basis(BlockMap, Protocol):
@@ -119,5 +119,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         """Say what scikit-learn may pass in."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.positive_only = needs_nonnegative(getattr(self, "kernel", None))
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -27,6 +27,17 @@ class Landmarks:
         The points.
     dtype : float32 or float64, optional
         What rows are computed in; that of the points by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.features import Landmarks
+    >>> from skimp.kernels import Linear
+    >>> landmarks = Landmarks(Linear(), np.array([[1.0, 0.0], [0.0, 2.0]]))
+    >>> K = np.empty((1, 2))
+    >>> landmarks.map_block(np.array([[3.0, 4.0]]), K)
+    >>> K.tolist()
+    [[3.0, 8.0]]
     """
 
     def __init__(self, kernel: Kernel, points: Matrix, dtype: DType | None = None):

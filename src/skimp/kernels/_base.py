@@ -152,3 +152,9 @@ def as_kernel(kernel: Any, *, owner: str) -> Kernel:
         return named
     names = ", ".join(repr(name) for name in _NAMES)
     raise broken(owner, "kernel", f"a kernel object or one of {names}", kernel)
+
+
+def needs_nonnegative(kernel: Any) -> bool:
+    """Tell whether a kernel, given by name or as an object, is for nonnegative entries only."""
+    known = isinstance(kernel, Kernel) or (isinstance(kernel, str) and kernel in _NAMES)
+    return known and as_kernel(kernel, owner="").needs_nonnegative

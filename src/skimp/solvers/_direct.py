@@ -30,6 +30,18 @@ class Direct(Solver):
     in float32 within blocks, at twice the speed; where the equations turn out so ill conditioned
     that its rounding would show, they are summed again in float64, and the solution's message says
     so. A penalty matrix, which can be nearly singular, asks for float64 from the start.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.data import open_rows
+    >>> from skimp.losses import squared
+    >>> from skimp.solvers import Direct, Problem
+    >>> Z = np.array([[0.0], [1.0], [2.0]])
+    >>> rows = open_rows(Z, target=3 * Z + 1)
+    >>> solution = Direct().solve(Problem(rows, squared, alpha=1e-12))
+    >>> solution.coef.round(6).item(), solution.intercept.round(6).item()
+    (3.0, 1.0)
     """
 
     def solve(self, problem: Problem) -> Solution:
