@@ -109,8 +109,8 @@ class Kernel(Parametrized, ABC):
         """Raise where the entries of X have no meaning for this kernel."""
         if self.needs_nonnegative and X.shape[0] and X.min() < 0:
             raise ValueError(
-                f"X must not be negative for the {type(self).__name__} kernel, "
-                f"found {X.min()}: shift or rescale the columns, or use another kernel."
+                f"Negative values in data: X must not be negative for the {type(self).__name__} "
+                f"kernel, found {X.min()}: shift or rescale the columns, or use another kernel."
             )
 
 
