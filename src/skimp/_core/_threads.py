@@ -67,7 +67,8 @@ class _BlasLimit:
             for library, number in zip(own, usual, strict=True):
                 library.set_num_threads(number)
             with self._lock:
-                self._holders -= 1
+                # a child that was forked inside has forgotten that it holds
+                self._holders = max(0, self._holders - 1)
                 if self._holders == 0:
                     self._set(self._usual)
                     self._usual = []

@@ -148,6 +148,8 @@ def _run(console: Any, title: str, trials: list[Trial]) -> list[Measurement]:
             done.append(_measure_apart(trial))
             if plain:
                 console.print(f"{done[-1].family}, {done[-1].label}: done")
+            else:
+                live.refresh()
     if plain:
         console.print("", _table(title, trials, done), sep="\n")
     return done

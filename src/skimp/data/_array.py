@@ -22,8 +22,10 @@ class ArrayRows(Rows):
     weight : array of shape (n,), optional
         Weights.
     block_rows : int, optional
-        Rows in a block; by default a power of two that takes about 16 MB, at most 8,192.
+        Rows in a block; by default a power of two that takes about 16 MB, at most 2,048.
     """
+
+    checked = True
 
     def __init__(
         self,

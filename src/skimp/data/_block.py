@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import assert_all_finite
 
 from skimp._core._rechunk import concatenate_rows
 from skimp._core._types import Array, Matrix
@@ -33,6 +35,16 @@ class Block:
     def size(self) -> int:
         """Return the number of rows."""
         return int(self.X.shape[0])
+
+    def check(self) -> None:
+        """Raise for missing or infinite numbers, and for negative weights."""
+        assert_all_finite(self.X.data if issparse(self.X) else self.X, input_name="X")
+        if self.y is not None and self.y.dtype.kind == "f":
+            assert_all_finite(self.y, input_name="y")
+        if self.weight is not None:
+            assert_all_finite(self.weight, input_name="weight")
+            if self.size and self.weight.min() < 0:
+                raise ValueError(f"weight must not be negative, found {self.weight.min()}.")
 
     def __getitem__(self, part: slice | Array) -> "Block":
         """Return a part of the rows; ``start`` moves along with a slice."""

@@ -26,6 +26,8 @@ class FrameRows(Rows):
         As in `ArrayRows`.
     """
 
+    checked = True
+
     def __init__(
         self,
         frame: Any,

@@ -39,7 +39,7 @@ def open_rows(
     weight : array of shape (n,), optional
         Weights of the rows.
     block_rows : int, optional
-        Rows in a block; by default a power of two that takes about 16 MB, at most 8,192.
+        Rows in a block; by default a power of two that takes about 16 MB, at most 2,048.
 
     Returns
     -------

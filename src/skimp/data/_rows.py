@@ -4,7 +4,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, Protocol, Self, TypeVar, final
+from typing import Any, ClassVar, Protocol, Self, TypeVar, final
 
 from skimp._core._blocks import Scratch, fold
 from skimp._core._rechunk import rechunk
@@ -17,7 +17,7 @@ P = TypeVar("P")
 T = TypeVar("T")
 
 _BLOCK_BYTES = 2**24
-_LARGEST_BLOCK, _SMALLEST_BLOCK = 2**13, 2**8
+_LARGEST_BLOCK, _SMALLEST_BLOCK = 2**11, 2**8
 
 
 class Rows(ABC):
@@ -44,6 +44,8 @@ class Rows(ABC):
     n_jobs: int | None = None
     feature_names: list[str] | None = None
     report: Report | None = None
+    checked: ClassVar[bool] = False
+    """True for a source that has checked its rows; others are checked block by block."""
 
     @abstractmethod
     def chunks(self) -> Iterator[Block]:
@@ -69,6 +71,8 @@ class Rows(ABC):
         report = self.report
 
         def sized(block: Block, scratch: Scratch) -> tuple[int, P]:
+            if not self.checked:
+                block.check()
             return block.start + block.size, fn(block, scratch)
 
         def reported(total: T, part: tuple[int, P]) -> T:
@@ -149,11 +153,13 @@ class MappedRows(Rows):
         self._targets = targets
         self.n_features = source.n_features if feature_map is None else feature_map.width
         self.dtype = source.dtype if feature_map is None else feature_map.dtype
+        self.n_jobs = source.n_jobs
+        self.report = source.report
         self.block_rows = min(source.block_rows, block_rows_for(self.n_features, self.dtype))
 
     def chunks(self) -> Iterator[Block]:
         """Map the rows at the block boundaries, into new arrays."""
-        for block in self._source.copy_with(block_rows=self.block_rows).blocks():
+        for block in self._reblocked().blocks():
             yield self._mapped(block, Scratch())
 
     @property
@@ -165,10 +171,15 @@ class MappedRows(Rows):
         self, fn: Callable[[Block, Scratch], P], combine: Callable[[T, P], T], initial: T
     ) -> T:
         """Fold over the mapped blocks; features live in a buffer that is reused."""
-        return self._source.copy_with(block_rows=self.block_rows).map_reduce(
+        return self._reblocked().map_reduce(
             lambda block, scratch: fn(self._mapped(block, scratch), scratch),
             combine,
             initial,
+        )
+
+    def _reblocked(self) -> Rows:
+        return self._source.copy_with(
+            block_rows=self.block_rows, n_jobs=self.n_jobs, report=self.report
         )
 
     def _mapped(self, block: Block, scratch: Scratch) -> Block:

@@ -25,11 +25,12 @@ class _Reducible(Protocol):
 
 @dataclass(frozen=True)
 class Sample:
-    """Sampled rows, their numbers and keys; a prefix is a smaller sample of the same seed."""
+    """Sampled rows, in the order of their keys: a prefix is a smaller sample of the same seed."""
 
     X: Matrix
     indices: Array
     keys: Array
+    weight: Array
 
 
 def sample_rows(rows: _Reducible, size: int, seed: int) -> Sample:
@@ -48,7 +49,8 @@ def sample_rows(rows: _Reducible, size: int, seed: int) -> Sample:
         chosen = chosen[np.argsort(keys[chosen], kind="stable")[:size]]
         # rows above the largest key kept so far cannot enter, whichever block set that key
         chosen = chosen[keys[chosen] <= bound[0]]
-        return Sample(block.X[chosen], block.start + chosen, keys[chosen])
+        weight = np.ones(block.size) if block.weight is None else block.weight
+        return Sample(block.X[chosen], block.start + chosen, keys[chosen], weight[chosen])
 
     def merge(kept: Sample | None, found: Sample) -> Sample:
         if kept is None:
@@ -62,6 +64,7 @@ def sample_rows(rows: _Reducible, size: int, seed: int) -> Sample:
                 concatenate_rows([kept.X, found.X])[order],
                 np.concatenate([kept.indices, found.indices])[order],
                 keys[order],
+                np.concatenate([kept.weight, found.weight])[order],
             )
         if len(merged.keys) == size:
             bound[0] = merged.keys[-1]
@@ -92,7 +95,8 @@ class Moments:
     def variance(self) -> float:
         """Return the weighted variance of all entries, zero where it is rounding alone."""
         variance = self.deviation / self.weight if self.weight else 0.0
-        return variance if variance > (4 * np.finfo(np.float64).eps * self.mean) ** 2 else 0.0
+        rounding = 4 * np.finfo(np.float64).eps * self.mean
+        return 0.0 if variance <= rounding * rounding else variance
 
 
 def entry_moments(rows: _Reducible) -> Moments:
@@ -103,11 +107,12 @@ def entry_moments(rows: _Reducible) -> Moments:
         n = block.size if weight is None else float(weight.sum())
         if n == 0:
             return Moments(0.0, 0.0, 0.0)
-        row_sums = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
-        total = row_sums.sum() if weight is None else weight @ row_sums
-        mean = float(total) / (n * rows.n_features)
-        squares = _squared_deviations(X, mean)
-        deviation = float(squares.sum() if weight is None else weight @ squares)
+        with np.errstate(over="ignore", invalid="ignore"):
+            row_sums = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+            total = row_sums.sum() if weight is None else weight @ row_sums
+            mean = float(total) / (n * rows.n_features)
+            squares = _squared_deviations(X, mean)
+            deviation = float(squares.sum() if weight is None else weight @ squares)
         return Moments(n * rows.n_features, mean, deviation)
 
     def merge(a: Moments, b: Moments) -> Moments:
@@ -118,7 +123,7 @@ def entry_moments(rows: _Reducible) -> Moments:
         return Moments(
             weight,
             a.mean + shift * b.weight / weight,
-            a.deviation + b.deviation + shift**2 * a.weight * b.weight / weight,
+            a.deviation + b.deviation + shift * shift * a.weight * b.weight / weight,
         )
 
     moments: Moments = rows.map_reduce(of_block, merge, Moments(0.0, 0.0, 0.0))

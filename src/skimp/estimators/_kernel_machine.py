@@ -27,7 +27,8 @@ from skimp._core._rules import (
 from skimp._core._types import Array, RandomState
 from skimp.data import Rows, as_rows
 from skimp.features import FeatureMap, Landmarks, Nystroem
-from skimp.kernels import Kernel, as_kernel, needs_nonnegative
+from skimp.kernels import Kernel, as_kernel
+from skimp.kernels._base import needs_nonnegative
 from skimp.losses import Loss, Squared, as_loss
 from skimp.solvers import Problem, Solution, Solver, as_solver, solve_exact
 

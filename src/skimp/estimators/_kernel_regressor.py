@@ -175,7 +175,7 @@ def _target_mean(rows: Rows) -> tuple[bool, Array]:
 
     initial: Any = None
     summed = rows.map_reduce(sums, add, initial)
-    if summed is None:
+    if summed is None or summed[1] == 0:
         raise no_rows()
     single, weight, total = summed
     return single, total / weight

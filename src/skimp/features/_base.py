@@ -12,7 +12,8 @@ from skimp._core._random import as_generator
 from skimp._core._rules import check_params
 from skimp._core._types import Array, DType, Matrix, RandomState
 from skimp.data import BlockMap, Rows, as_rows
-from skimp.kernels import Kernel, needs_nonnegative
+from skimp.kernels import Kernel
+from skimp.kernels._base import needs_nonnegative
 
 
 class Basis(BlockMap, Protocol):

@@ -1,6 +1,6 @@
 """Kernels k(x, y): objects that hold parameters, nothing else."""
 
-from skimp.kernels._base import Kernel, as_kernel, needs_nonnegative
+from skimp.kernels._base import Kernel, as_kernel
 from skimp.kernels._chi2 import Chi2
 from skimp.kernels._gaussian import Gaussian
 from skimp.kernels._laplacian import Laplacian
@@ -15,5 +15,4 @@ __all__ = [
     "Linear",
     "Polynomial",
     "as_kernel",
-    "needs_nonnegative",
 ]

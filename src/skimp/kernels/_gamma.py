@@ -6,7 +6,7 @@ import numpy as np
 
 from skimp._core._pairs import SquaredDistances
 from skimp._core._rules import number, one_of
-from skimp._core._types import Matrix
+from skimp._core._types import Array, DType, Matrix
 
 GAMMA = number(above=0) | one_of("scale", "median", "dim")
 """The rule for ``gamma``."""
@@ -22,6 +22,10 @@ class RowStatistics(Protocol):
     def n_features(self) -> int:
         """Number of columns."""
 
+    @property
+    def dtype(self) -> DType:
+        """What the rows are computed in."""
+
     def variance(self) -> float:
         """Return the variance of all entries."""
 
@@ -33,12 +37,15 @@ class _Sampled(Protocol):
     @property
     def X(self) -> Matrix: ...
 
+    @property
+    def weight(self) -> Array: ...
+
 
 def resolve_gamma(gamma: str, rows: RowStatistics, seed: int) -> float:
     r"""Return the number that a heuristic stands for on these rows.
 
     - ``"scale"``: one over (number of columns times variance of all entries), as in scikit-learn;
-    - ``"median"``: one over the median squared distance of the rows of a sample that differ;
+    - ``"median"``: one over the median squared distance of rows that differ, of a sample of 1,000;
     - ``"dim"``: one over twice the number of columns.
 
     A scale of zero, where all rows are equal, gives 1.
@@ -47,12 +54,31 @@ def resolve_gamma(gamma: str, rows: RowStatistics, seed: int) -> float:
         return 1.0 / (2 * rows.n_features)
     if gamma == "scale":
         scale = rows.n_features * rows.variance()
+        limits = np.finfo(rows.dtype)
+        if scale and not 1e3 * float(limits.tiny) < scale < 1e-3 * float(limits.max):
+            raise ValueError(
+                f"X must be of a scale whose squares {rows.dtype} can hold, found a variance of "
+                f"{scale / rows.n_features:.3g}: rescale its columns."
+            )
     else:
-        X = rows.sample(SAMPLE_SIZE, seed).X
-        distances = np.empty((X.shape[0], X.shape[0]))
-        SquaredDistances(X, np.dtype(np.float64)).fill(X, distances)
-        upper = distances[np.triu_indices(len(distances), k=1)]
-        differ = upper[upper > 1e-12 * distances.max()]
-        scale = float(np.median(differ)) if differ.size else 0.0
+        scale = _median_squared_distance(rows.sample(SAMPLE_SIZE, seed))
+    if scale == 0:
+        return 1.0
     # ten digits: the last bits of a sum depend on how the rows were blocked
-    return float(f"{1.0 / scale:.10g}") if scale > 0 else 1.0
+    return float(f"{1.0 / scale:.10g}")
+
+
+def _median_squared_distance(sample: "_Sampled") -> float:
+    """Return the median over pairs of rows that differ, each pair with both rows' weights."""
+    X, w = sample.X, sample.weight
+    distances = np.empty((X.shape[0], X.shape[0]))
+    SquaredDistances(X, np.dtype(np.float64)).fill(X, distances)
+    pairs = np.triu(distances > 1e-12 * distances.max(), k=1)
+    values, weights = distances[pairs], np.outer(w, w)[pairs]
+    if values.size == 0:
+        return 0.0
+    order = np.argsort(values)
+    below = np.cumsum(weights[order]) / weights.sum()
+    # as for repeated values, the mean of two where the weight below is exactly a half
+    middle = np.searchsorted(below, [0.5 - 1e-12, 0.5 + 1e-12])
+    return float(values[order][np.minimum(middle, len(values) - 1)].mean())

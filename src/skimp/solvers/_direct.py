@@ -49,8 +49,11 @@ class Direct(Solver):
         if not isinstance(problem.loss, Squared):
             raise broken(type(self).__name__, "loss", "'squared'", problem.loss)
         rows, width = problem.rows, problem.rows.n_features
+        threads = thread_count(rows.n_jobs)
+        # S, H and its factor; a penalty with its own; a sum and a block for each thread
+        squares = 24 + (0 if problem.penalty is None else 24) + 8 * threads
         require_memory(
-            (24 + 8 * thread_count(rows.n_jobs)) * width**2,
+            squares * width**2 + 16 * threads * rows.block_rows * width,
             problem.memory_limit,
             f"the direct solver with {width} features",
             "take a smaller budget or fewer features",
@@ -59,7 +62,7 @@ class Direct(Solver):
         S = _covariance(problem, dtype)
         H = _penalized(S, problem)
         note = ""
-        if dtype != _DOUBLE and _condition(H) > _LARGEST_CONDITION:
+        if dtype != _DOUBLE and _condition(H) > _LARGEST_CONDITION * np.sqrt(S.n_rows):
             note = ", summed in float64 because they are ill conditioned for float32"
             S = _covariance(problem, _DOUBLE)
             H = _penalized(S, problem)
@@ -77,8 +80,9 @@ class Direct(Solver):
 
 _DOUBLE = np.dtype(np.float64)
 
-_LARGEST_CONDITION = 0.005 / np.finfo(np.float32).eps
-"""Where float32 sums, differently blocked, moved predictions by about 2e-5 of their size."""
+_LARGEST_CONDITION = 2.5e-4 / np.finfo(np.float32).eps
+"""Up to here, times the root of n because the rows' rounding averages out, float32 sums that were
+differently blocked moved predictions by less than 5e-5 of their size."""
 
 
 def _condition(H: Array) -> float:
@@ -102,6 +106,7 @@ def _penalized(S: "_Covariance", problem: Problem) -> Array:
 class _Covariance:
     """Weighted covariances, and the means to be added back."""
 
+    n_rows: int
     within: Array
     across: Array
     target: float
@@ -111,8 +116,9 @@ class _Covariance:
 
 @dataclass
 class _Moments:
-    """Weighted sums over rows: of 1, y^2, z, y, z z^T, z y^T."""
+    """Sums over rows: of 1, and with weights of 1, y^2, z, y, z z^T, z y^T."""
 
+    n_rows: int
     weight: float
     yy: float
     z: Array
@@ -126,9 +132,11 @@ class _Moments:
     def covariance(self, *, centred: bool) -> _Covariance:
         mean = self.z / self.weight if centred else np.zeros_like(self.z)
         target_mean = self.y / self.weight if centred else np.zeros_like(self.y)
-        within = self.zz / self.weight
+        within = self.zz
+        within /= self.weight
         within -= np.outer(mean, mean)
         return _Covariance(
+            self.n_rows,
             within,
             self.zy / self.weight - np.outer(mean, target_mean),
             self.yy / self.weight - float(target_mean @ target_mean),
@@ -149,6 +157,7 @@ def _moments(rows: Rows, dtype: DType) -> _Moments:
             Z = np.multiply(Z, root[:, None], out=scratch.array("weighted", Z.shape, dtype))
         zz = scratch.array("zz", (Z.shape[1], Z.shape[1]), dtype)
         return _Moments(
+            n_rows=len(Z),
             weight=float(weight.sum()),
             yy=float(np.sum(Y.astype(np.float64) ** 2)),
             z=root @ Z,
@@ -159,7 +168,8 @@ def _moments(rows: Rows, dtype: DType) -> _Moments:
 
     def add(total: _Moments | None, part: _Moments) -> _Moments:
         if total is None:
-            total = _Moments(0.0, 0.0, *(np.zeros(array.shape) for array in part.arrays()))
+            total = _Moments(0, 0.0, 0.0, *(np.zeros(array.shape) for array in part.arrays()))
+        total.n_rows += part.n_rows
         total.weight += part.weight
         total.yy += part.yy
         for sums, more in zip(total.arrays(), part.arrays(), strict=True):

@@ -1,0 +1,87 @@
+"""One row for each kernel, map, selector, loss, solver and estimator: a row adds every contract."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from skimp import KernelClassifier, KernelRegressor
+from skimp.budgets import Fixed, Uniform
+from skimp.features import Nystroem, RandomFourier
+from skimp.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial
+from skimp.losses import squared
+from skimp.solvers import direct
+from tests.reference import naive
+
+
+def _row(part, **options):
+    """Return a part with options of its check, as one case of a parametrized test."""
+    return pytest.param(part, options, id=" ".join(repr(part).split()))
+
+
+def _hoeffding(*, pairs=0, alone=0):
+    """Bound the error of all 600^2 kernel values with probability 1 - 1e-9.
+
+    A frequency with cosine and sine adds a term in [-1, 1], one with a random phase in [-2, 2].
+    """
+    squared_ranges = 4 * pairs + 16 * alone
+    return np.sqrt(np.log(2 * 600**2 / 1e-9) * squared_ranges / 2) / (pairs + alone)
+
+
+KERNELS = [
+    _row(Gaussian(gamma=0.3), naive=partial(naive.gaussian, gamma=0.3)),
+    _row(Gaussian(gamma="scale")),
+    _row(Gaussian(gamma="median")),
+    _row(Gaussian(gamma="dim"), naive=partial(naive.gaussian, gamma=0.1)),
+    _row(Laplacian(gamma=0.3), naive=partial(naive.laplacian, gamma=0.3)),
+    _row(Laplacian()),
+    _row(Linear(), naive=naive.inner_products),
+    _row(
+        Polynomial(degree=3, gamma=0.5, coef0=2.0),
+        naive=partial(naive.polynomial, degree=3, gamma=0.5, coef0=2.0),
+    ),
+    _row(Polynomial(degree=2, coef0=0.0)),
+    _row(Chi2(gamma=0.7), naive=partial(naive.chi2, gamma=0.7)),
+    _row(Chi2(gamma="median")),
+]
+
+MAPS = [
+    _row(Nystroem(), max_error=1e-8),
+    _row(Nystroem(Gaussian(gamma=0.05), budget=100, rank=30), max_error=0.1),
+    _row(Nystroem(Laplacian(), budget=40, selector=Uniform()), max_error=1),
+    _row(Nystroem(Linear(), budget=50), max_error=1e-8),
+    _row(Nystroem(Polynomial(degree=2), budget=50), max_error=1e-6),
+    _row(Nystroem(Chi2(gamma=0.1), budget=30), max_error=1),
+    _row(RandomFourier(n_components=2000), max_error=_hoeffding(pairs=1000)),
+    _row(RandomFourier(n_components=2001), max_error=_hoeffding(pairs=1000, alone=1)),
+    _row(RandomFourier(n_components=2001, form="phase"), max_error=_hoeffding(alone=2001)),
+    _row(RandomFourier(Laplacian(), n_components=2000), max_error=_hoeffding(pairs=1000)),
+]
+
+SELECTORS = [_row(Uniform()), _row(Fixed(np.eye(5)))]
+
+LOSSES = [_row(squared)]
+
+SOLVERS = [_row(direct)]
+
+ESTIMATORS = [
+    _row(KernelClassifier()),
+    _row(KernelClassifier(approximation=None)),
+    _row(KernelClassifier(approximation=RandomFourier(n_components=40))),
+    _row(KernelClassifier(approximation=RandomFourier(n_components=41, form="phase"))),
+    _row(KernelClassifier("laplacian", approximation=30, class_weight="balanced")),
+    _row(KernelClassifier(Linear())),
+    _row(KernelClassifier(fit_intercept=False)),
+    _row(KernelRegressor()),
+    _row(KernelRegressor(approximation=None)),
+    _row(KernelRegressor(approximation=RandomFourier(n_components=41))),
+    _row(KernelRegressor(approximation=Nystroem(Gaussian("dim"), budget=30, rank=20))),
+    _row(KernelRegressor(Polynomial(degree=2), approximation=30, alpha=1e-3)),
+    _row(KernelRegressor(Laplacian(), approximation=None, fit_intercept=False)),
+    _row(KernelRegressor(Chi2(gamma=0.1), approximation=30)),
+]
+
+
+def parts(rows):
+    """Return the parts of the rows alone."""
+    return [row.values[0] for row in rows]

@@ -1,0 +1,98 @@
+"""Every estimator and map gives the same result from any chunks of the same rows."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone, is_classifier, is_regressor
+
+from skimp.data import open_rows
+from tests.catalog import ESTIMATORS, MAPS, parts
+from tests.problems import TOLERANCE, difference, labelled, regression
+from tests.sources import ChunkedRows
+
+CLASSIFIERS = [part for part in parts(ESTIMATORS) if is_classifier(part)]
+REGRESSORS = [part for part in parts(ESTIMATORS) if is_regressor(part)]
+SIZES = [(1,), (3, 0, 1, 17, 0, 5), (0, 150, 0)]
+
+
+def outputs(model, X):
+    return model.decision_function(X) if is_classifier(model) else model.predict(X)
+
+
+def problem(estimator, dtype=np.float64):
+    X, y, weight = (labelled if is_classifier(estimator) else regression)(dtype=dtype)
+    return np.abs(X), y, weight
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@pytest.mark.parametrize("layout", ["float64", "float32", "csr"])
+@pytest.mark.parametrize("estimator", parts(ESTIMATORS), ids=repr)
+def test_fit_and_predict(estimator, layout, sizes):
+    X, y, weight = problem(estimator, "float64" if layout == "csr" else layout)
+    X = sparse.csr_matrix(X) if layout == "csr" else X
+    estimator = clone(estimator).set_params(random_state=0)
+    expected = clone(estimator).fit(X, y, sample_weight=weight)
+    block_rows = open_rows(X).block_rows
+
+    model = clone(estimator).fit(ChunkedRows(X, y, weight, sizes=sizes, block_rows=block_rows))
+    np.testing.assert_array_equal(outputs(model, X), outputs(expected, X))
+    np.testing.assert_array_equal(
+        outputs(model, ChunkedRows(X, sizes=sizes, block_rows=block_rows)), outputs(expected, X)
+    )
+
+    rows = ChunkedRows(X, y, weight, sizes=sizes, block_rows=16)
+    model = clone(estimator).fit(rows)
+    allowed = TOLERANCE[rows.dtype]
+    assert difference(outputs(model, X), outputs(expected, X)) <= allowed
+    assert difference(outputs(expected, rows), outputs(expected, X)) <= allowed
+
+
+@pytest.mark.parametrize("estimator", parts(ESTIMATORS), ids=repr)
+def test_without_weights(estimator):
+    X, y, _ = problem(estimator)
+    estimator = clone(estimator).set_params(random_state=0)
+    expected = clone(estimator).fit(X, y)
+    model = clone(estimator).fit(ChunkedRows(X, y, block_rows=open_rows(X).block_rows))
+    np.testing.assert_array_equal(outputs(model, X), outputs(expected, X))
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+
+
+@pytest.mark.parametrize("estimator", parts(ESTIMATORS), ids=repr)
+def test_one_row_blocks_and_threads(estimator):
+    X, y, weight = problem(estimator)
+    rows = ChunkedRows(X, y, weight, block_rows=1)
+    one, two = (
+        clone(estimator).set_params(random_state=0, n_jobs=n_jobs).fit(rows) for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(outputs(one, rows), outputs(two, rows))
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=repr)
+def test_labels_of_any_kind(estimator, n_classes):
+    X, y, weight = labelled(n_classes=n_classes)
+    estimator = clone(estimator).set_params(random_state=0)
+    expected = clone(estimator).fit(X, y, sample_weight=weight)
+    names = np.array(["a", "bb", "ccc", "dddd"])
+    model = clone(estimator).fit(ChunkedRows(X, names[y], weight, block_rows=8192))
+    np.testing.assert_array_equal(model.classes_, names[:n_classes])
+    np.testing.assert_array_equal(model.predict(ChunkedRows(X)), names[expected.predict(X)])
+
+
+@pytest.mark.parametrize("estimator", REGRESSORS, ids=repr)
+def test_several_outputs(estimator):
+    X, y, weight = problem(estimator)
+    estimator, Y = clone(estimator).set_params(random_state=0), np.column_stack([y, X[:, 0]])
+    expected = clone(estimator).fit(X, Y, sample_weight=weight).predict(X)
+    model = clone(estimator).fit(ChunkedRows(X, Y, weight, block_rows=8192))
+    np.testing.assert_array_equal(model.predict(X), expected)
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@pytest.mark.parametrize("feature_map", parts(MAPS), ids=repr)
+def test_map(feature_map, sizes):
+    X = np.abs(regression(d=5)[0])
+    rows = ChunkedRows(X, sizes=sizes, block_rows=open_rows(X).block_rows)
+    feature_map = clone(feature_map).set_params(random_state=0)
+    expected = clone(feature_map).fit_transform(X)
+    np.testing.assert_array_equal(clone(feature_map).fit(rows).transform(rows), expected)

@@ -1,0 +1,76 @@
+import dataclasses
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+
+import pytest
+
+import skimp
+from tests.repository import ROOT
+
+MODULES = [module.name for module in pkgutil.walk_packages(skimp.__path__, "skimp.")]
+FOLDERS = [name for name in skimp.__all__ if inspect.ismodule(getattr(skimp, name))]
+PUBLIC = {
+    f"{folder}.{name}": getattr(getattr(skimp, folder), name)
+    for folder in FOLDERS
+    for name in getattr(skimp, folder).__all__
+}
+REFERENCE = re.findall(r"^   (\w+)$", (ROOT / "docs" / "api.rst").read_text(), re.M)
+
+
+def section(part, title):
+    """Return the lines of a numpydoc section, none where there is no such section."""
+    text = f"\n{inspect.getdoc(part)}\n"
+    found = re.search(rf"\n{title}\n-{{{len(title)}}}\n(.*?)(?=\n\S+\n-{{3,}}\n|\Z)", text, re.S)
+    return [] if found is None else found[1].split("\n")
+
+
+def described(part, title):
+    """Return the names that a section describes."""
+    heads = [line.split(" : ")[0] for line in section(part, title) if re.match(r"\S", line)]
+    return [name.strip().lstrip("*") for head in heads for name in head.split(",")]
+
+
+def is_record(part):
+    return dataclasses.is_dataclass(part) and bool(dataclasses.fields(part))
+
+
+CALLABLE = [name for name, part in PUBLIC.items() if callable(part)]
+CONCRETE = [
+    name
+    for name in CALLABLE
+    if not inspect.isabstract(PUBLIC[name]) and not getattr(PUBLIC[name], "_is_protocol", False)
+]
+IN_REFERENCE = [name for name in CONCRETE if name.split(".")[1] in REFERENCE]
+WITH_PARAMETERS = [name for name in CONCRETE if section(PUBLIC[name], "Parameters")]
+
+
+def test_reference_lists_public_names():
+    assert set(REFERENCE) <= {name.split(".")[1] for name in PUBLIC}
+
+
+@pytest.mark.parametrize("name", CALLABLE)
+def test_summary_is_one_sentence(name):
+    summary = inspect.getdoc(PUBLIC[name]).split("\n\n")[0]
+    assert summary.endswith(".")
+    assert "\n" not in summary
+
+
+@pytest.mark.parametrize("name", sorted({*IN_REFERENCE, *WITH_PARAMETERS}))
+def test_parameters_match_the_signature(name):
+    part = PUBLIC[name]
+    title = "Attributes" if is_record(part) else "Parameters"
+    assert described(part, title) == list(inspect.signature(part).parameters)
+
+
+@pytest.mark.parametrize("name", [name for name in IN_REFERENCE if not is_record(PUBLIC[name])])
+def test_example(name):
+    assert any(line.startswith(">>> ") for line in section(PUBLIC[name], "Examples"))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_doctests(name):
+    failed, _ = doctest.testmod(importlib.import_module(name))
+    assert failed == 0

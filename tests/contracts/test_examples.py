@@ -1,0 +1,17 @@
+import os
+
+import pytest
+
+from tests.repository import ROOT, run_python
+
+EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs(path, tmp_path):
+    run_python(str(path), cwd=tmp_path, env={**os.environ, "MPLBACKEND": "Agg"})
+    assert path.read_text().startswith('"""')
+
+
+def test_there_are_examples():
+    assert EXAMPLES

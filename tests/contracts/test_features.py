@@ -1,0 +1,23 @@
+import numpy as np
+import pytest
+
+from skimp import features
+from skimp.budgets import Fixed
+from skimp.features import Nystroem
+from skimp.testing import check_feature_map
+from tests.catalog import MAPS, parts
+
+
+@pytest.mark.parametrize(("feature_map", "options"), MAPS)
+def test_feature_map(feature_map, options):
+    check_feature_map(feature_map, **options)
+
+
+def test_landmarks_of_the_user():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    check_feature_map(Nystroem(selector=Fixed(X)), X, max_error=1e-8)
+
+
+def test_every_map_has_a_row():
+    public = {name for name in features.__all__ if name not in {"FeatureMap", "Landmarks"}}
+    assert public == {type(feature_map).__name__ for feature_map in parts(MAPS)}

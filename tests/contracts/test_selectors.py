@@ -1,0 +1,30 @@
+import numpy as np
+import pytest
+
+from skimp import budgets
+from skimp.kernels import Gaussian
+from skimp.testing import check_selector
+from tests.catalog import SELECTORS, parts
+from tests.sources import ChunkedRows
+
+
+@pytest.mark.parametrize(("selector", "options"), SELECTORS)
+def test_selector(selector, options):
+    check_selector(selector, **options)
+
+
+@pytest.mark.parametrize("sizes", [(1,), (3, 0, 1, 17, 0, 5), (0, 150)])
+@pytest.mark.parametrize("selector", parts(SELECTORS), ids=repr)
+def test_same_budget_from_any_chunks(selector, sizes):
+    X = np.random.default_rng(0).normal(size=(100, 5))
+    budgets = [
+        selector.select(source, 9, Gaussian(gamma=0.1), np.random.default_rng(1))
+        for source in (X, ChunkedRows(X, sizes=sizes))
+    ]
+    np.testing.assert_array_equal(budgets[0].points, budgets[1].points)
+    np.testing.assert_array_equal(budgets[0].indices, budgets[1].indices)
+
+
+def test_every_selector_has_a_row():
+    public = {n for n in budgets.__all__ if n not in {"Budget", "Selector", "as_selector"}}
+    assert public == {type(selector).__name__ for selector in parts(SELECTORS)}

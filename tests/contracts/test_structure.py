@@ -1,0 +1,26 @@
+import re
+from statistics import median
+
+import pytest
+
+from tests.repository import PACKAGE, ROOT
+
+FOLDERS = sorted(p for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__")
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("folder", ["src", "tests"])
+def test_files_are_short(folder):
+    lengths = {p: p.read_text().count("\n") for p in (ROOT / folder).rglob("*.py")}
+    assert median(lengths.values()) <= 150
+    assert not {str(path): n for path, n in lengths.items() if n > 500}
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_folder_says_what_it_is(folder):
+    assert (folder / "README.md").read_text().startswith("# ")
+
+
+@pytest.mark.parametrize("pattern", [r"(?<![\w.])print\(", "TODO", "FIXME"])
+def test_nothing_left_behind(pattern):
+    assert not [str(path) for path in SOURCES if re.search(pattern, path.read_text())]

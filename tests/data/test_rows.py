@@ -1,0 +1,128 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from skimp.data import open_rows
+from skimp.data._rows import block_rows_for
+from tests.problems import regression
+from tests.sources import ChunkedRows
+
+CHUNKINGS = [(1,), (0, 1, 0), (1000,), (3, 0, 1, 17, 0, 5)]
+
+
+class Doubled:
+    """A feature map: every column twice, the second time negative."""
+
+    def __init__(self, d, dtype):
+        self.width = 2 * d
+        self.dtype = np.dtype(dtype)
+
+    def map_block(self, X, out):
+        out[...] = np.hstack([X, -X])
+
+
+@pytest.mark.parametrize("sizes", CHUNKINGS)
+@pytest.mark.parametrize("block_rows", [1, 16, 1000])
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_any_chunking_gives_the_same_blocks(sizes, block_rows, as_csr):
+    X, y, weight = regression(100)
+    data = sparse.csr_matrix(X) if as_csr else X
+    chunked = ChunkedRows(data, y, weight, sizes=sizes, block_rows=block_rows)
+    expected = open_rows(data, target=y, weight=weight, block_rows=block_rows)
+    for block, other in zip(chunked.blocks(), expected.blocks(), strict=True):
+        assert block.start == other.start
+        difference = block.X != other.X
+        assert not (difference.nnz if as_csr else difference.any())
+        assert np.array_equal(block.y, other.y)
+        assert np.array_equal(block.weight, other.weight)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.integers(1, 60),
+    st.lists(st.integers(0, 9), min_size=1, max_size=8).filter(any),
+    st.integers(1, 20),
+)
+def test_n_rows_by_counting(n, sizes, block_rows):
+    X = np.arange(n)[:, None]
+    rows = ChunkedRows(X, sizes=tuple(sizes), block_rows=block_rows)
+    assert rows.n_rows == n
+    assert np.array_equal(rows.collect().X, X)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+def test_map_reduce_folds_in_order(n_jobs):
+    rows = ChunkedRows(np.arange(90.0)[:, None]).copy_with(n_jobs=n_jobs)
+    starts = rows.map_reduce(lambda block, _: block.start, lambda a, b: [*a, b], [])
+    assert starts == [0, 16, 32, 48, 64, 80]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_map_reduce_reports_the_rows_done(n_jobs):
+    seen = []
+    rows = ChunkedRows(np.ones((40, 1))).copy_with(report=seen.append, n_jobs=n_jobs)
+    rows.map_reduce(lambda block, _: None, lambda a, b: a, None)
+    assert seen == [16, 32, 40]
+
+
+def test_copy_with_leaves_the_original_alone():
+    rows = open_rows(np.ones((10, 2)), block_rows=4)
+    other = rows.copy_with(block_rows=3, n_jobs=2)
+    assert (rows.block_rows, rows.n_jobs) == (4, None)
+    assert [block.size for block in other.blocks()] == [3, 3, 3, 1]
+
+
+def test_collect_leaves_out_rows_of_weight_zero():
+    X, y, weight = regression(50)
+    whole = ChunkedRows(X, y, weight).collect()
+    assert (weight == 0).any()
+    assert np.array_equal(whole.X, X[weight > 0])
+    assert np.array_equal(whole.y, y[weight > 0])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_mapped_rows_have_features_for_columns(n_jobs):
+    X, y, weight = regression(100, dtype=np.float32)
+    rows = ChunkedRows(X, y, weight).copy_with(n_jobs=n_jobs)
+    mapped = rows.mapped(Doubled(3, np.float32))
+    assert (mapped.n_features, mapped.dtype, mapped.n_rows) == (6, np.float32, 100)
+    expected = np.hstack([X, -X])
+    copies = mapped.map_reduce(lambda b, _: b, lambda a, b: [*a, (b.X.copy(), b.y)], [])
+    assert np.array_equal(np.vstack([features for features, _ in copies]), expected)
+    assert np.array_equal(np.concatenate([target for _, target in copies]), y)
+    assert np.array_equal(np.vstack([block.X for block in mapped.chunks()]), expected)
+
+
+def test_mapped_rows_use_the_threads_of_their_source():
+    rows = open_rows(np.ones((10, 3))).copy_with(n_jobs=3)
+    assert rows.mapped(Doubled(3, np.float64)).n_jobs == 3
+    assert rows.with_targets(lambda y, w: (y, w)).n_jobs == 3
+
+
+def test_targets_are_computed_block_by_block():
+    X, y, weight = regression(100)
+    rows = ChunkedRows(X, y, weight).with_targets(lambda y, w: (y[:, None] * 2, w + 1))
+    whole = rows.mapped(Doubled(3, np.float64)).collect()
+    assert np.array_equal(whole.y, 2 * y[:, None])
+    assert np.array_equal(whole.weight, weight + 1)
+    assert np.array_equal(whole.X, np.hstack([X, -X]))
+
+
+def test_mapped_blocks_shrink_with_the_number_of_features():
+    dtype = np.dtype(np.float32)
+    rows = open_rows(np.ones((10, 1), dtype))
+    wide = rows.mapped(Doubled(4096, dtype)).block_rows
+    assert wide == block_rows_for(8192, dtype) < rows.block_rows
+    assert rows.copy_with(block_rows=3).mapped(Doubled(4096, dtype)).block_rows == 3
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_blocks_are_powers_of_two_of_about_16_megabytes(dtype):
+    dtype = np.dtype(dtype)
+    sizes = {width: block_rows_for(width, dtype) for width in (1, 2500, 5000, 8000, 10**7)}
+    assert all(size.bit_count() == 1 for size in sizes.values())
+    assert (sizes[1], sizes[10**7]) == (2048, 256)
+    for width in (2500, 5000, 8000):
+        assert 2**23 <= sizes[width] * width * dtype.itemsize <= 2**24

@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from skimp.data import open_rows
+from tests.problems import regression
+from tests.reference import naive
+from tests.sources import ChunkedRows
+from tests.strategies import matrices
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 60), st.integers(1, 80), st.integers(1, 30), st.integers(0, 2**63 - 1))
+def test_a_sample_is_the_rows_of_the_smallest_keys(n, size, block_rows, seed):
+    rng = np.random.default_rng(n)
+    X, weight = rng.normal(size=(n, 2)), rng.integers(0, 3, n)
+    weight[0] = 1
+    rows = open_rows(X, weight=weight, block_rows=block_rows).copy_with(n_jobs=1)
+    sample = rows.sample(size, seed)
+    expected = naive.sampled_rows(n, size, seed, weight)
+    assert np.array_equal(sample.indices, expected)
+    assert np.array_equal(sample.X, X[expected])
+    assert sample.keys.tolist() == [naive.row_key(seed, int(i)) for i in expected]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 4])
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_the_same_rows_from_any_source(n_jobs, as_csr):
+    X = regression(500)[0]
+    expected = open_rows(X).sample(20, 3)
+    chunked = ChunkedRows(sparse.csr_matrix(X) if as_csr else X).copy_with(n_jobs=n_jobs)
+    sample = chunked.sample(20, 3)
+    assert np.array_equal(sample.indices, expected.indices)
+    assert np.array_equal(sample.X.toarray() if as_csr else sample.X, X[expected.indices])
+
+
+def test_a_smaller_sample_is_the_beginning_of_a_larger_one():
+    rows = open_rows(regression(500)[0], block_rows=64)
+    assert np.array_equal(rows.sample(9, 1).indices, rows.sample(40, 1).indices[:9])
+    assert not np.array_equal(rows.sample(9, 1).indices, rows.sample(9, 2).indices)
+
+
+def test_every_row_is_drawn_equally_often():
+    rows, draws = open_rows(np.zeros((20, 1)), block_rows=7).copy_with(n_jobs=1), 1500
+    counts = sum(np.bincount(rows.sample(5, seed).indices, minlength=20) for seed in range(draws))
+    # Hoeffding and a union over 20 rows: larger with a probability of at most 1e-6
+    assert np.abs(counts / draws - 5 / 20).max() <= np.sqrt(np.log(2 * 20 / 1e-6) / (2 * draws))
+
+
+def test_no_row_of_positive_weight():
+    with pytest.raises(ValueError, match="at least one row of positive weight"):
+        ChunkedRows(np.ones((5, 2)), weight=np.zeros(5)).sample(3, 0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(matrices(), st.integers(1, 10), st.booleans())
+def test_variance_is_its_naive_twin(X, block_rows, weighted):
+    weight = np.arange(X.shape[0]) % 3 + 1.0 if weighted else None
+    variance = open_rows(X, weight=weight, block_rows=block_rows).variance()
+    expected = naive.variance(X, weight)
+    eps = np.finfo(X.dtype if X.dtype.kind == "f" else np.float64).eps
+    scale = np.abs(naive.as_float64(X)).max() ** 2
+    assert abs(variance - expected) <= 10 * eps * (expected + eps * scale)
+
+
+def test_variance_keeps_its_digits_far_from_zero():
+    X = np.random.default_rng(0).normal(size=(300, 3)) + 1e8
+    variance = open_rows(X, block_rows=50).variance()
+    assert variance == pytest.approx(naive.variance(X - 1e8), rel=1e-6)
+
+
+def test_variance_of_half_precision_does_not_overflow():
+    X = 200 * np.random.default_rng(0).normal(size=(100, 5)).astype(np.float16)
+    assert open_rows(X).variance() == pytest.approx(naive.variance(X), rel=1e-2)
+
+
+def test_variance_of_large_single_precision_does_not_overflow():
+    X = np.random.default_rng(0).normal(size=(100, 5)).astype(np.float32)
+    large = open_rows(X * np.float32(1e20)).variance()
+    assert large == pytest.approx(1e40 * naive.variance(X), rel=1e-4)
+
+
+def test_variance_of_repeated_sparse_entries_is_that_of_their_sums():
+    repeated = sparse.csr_matrix(([1.0, 2.0, 3.0], [0, 0, 1], [0, 2, 3]), shape=(2, 2))
+    assert open_rows(repeated).variance() == pytest.approx(naive.variance(repeated))
+
+
+def test_a_weight_of_two_counts_as_two_rows():
+    X, _, weight = regression(60)
+    repeated = np.repeat(X, weight.astype(int), axis=0)
+    weighted = ChunkedRows(X, weight=weight).variance()
+    assert weighted == pytest.approx(naive.variance(repeated), rel=1e-12)

@@ -1,0 +1,228 @@
+import re
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from skimp import KernelClassifier, KernelRegressor
+from skimp._core import _progress
+from skimp.data import open_rows
+from skimp.features import Nystroem, RandomFourier
+from skimp.kernels import Gaussian, Laplacian, Linear
+from skimp.losses import squared
+from skimp.solvers import direct
+from tests.problems import labelled, regression
+from tests.sources import ChunkedRows
+from tests.strategies import BAD
+
+ALPHA = 1e-4
+APPROXIMATIONS = [
+    None,
+    30,
+    Nystroem(budget=30, rank=8),
+    RandomFourier(n_components=31),
+    RandomFourier(n_components=31, form="phase"),
+]
+ESTIMATORS = [KernelRegressor, KernelClassifier]
+
+every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
+
+
+def regressor(approximation=30, kernel="rbf", **params):
+    params = {"alpha": ALPHA, "random_state": 0, **params}
+    return KernelRegressor(kernel, approximation=approximation, **params)
+
+
+def test_a_map_s_own_kernel_and_seed_win():
+    X, y, _ = regression(100)
+    own = Nystroem(Laplacian(0.7), budget=10, random_state=7)
+    model = KernelRegressor("rbf", approximation=own, random_state=0).fit(X, y)
+    assert isinstance(model.kernel_, Laplacian)
+    assert model.approximation_ is not own
+    other = KernelRegressor("rbf", approximation=own, random_state=1).fit(X, y)
+    assert np.array_equal(model.coef_, other.coef_)
+    given = KernelRegressor(Linear(), approximation=Nystroem(budget=10)).fit(X, y)
+    assert isinstance(given.kernel_, Linear)
+
+
+def test_attributes_of_a_fitted_model():
+    X, y, _ = regression(100)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = regressor(10).fit(frame, y)
+    assert model.n_features_in_ == 3
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert model.coef_.shape == (10, 1)
+    assert model.intercept_.shape == (1,)
+    assert model.n_iter_ == 1
+    assert model.kernel == "rbf"
+    assert model.kernel_.gamma == pytest.approx(1 / (3 * X.var()), rel=1e-9)
+
+
+@every_estimator
+@pytest.mark.parametrize("approximation", APPROXIMATIONS[1:])
+def test_a_seed_decides(estimator, approximation):
+    X, y, _ = labelled(200)
+    first, again, other = (
+        estimator(approximation=approximation, random_state=seed).fit(X, y).coef_
+        for seed in (0, 0, 1)
+    )
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@every_estimator
+@pytest.mark.parametrize("approximation", [None, 200, RandomFourier(n_components=200)])
+def test_what_does_not_fit_in_memory_is_refused(estimator, approximation):
+    X, y, _ = labelled(200)
+    model = estimator(approximation=approximation, memory_limit="100KB")
+    what = "an exact model of 200 rows" if approximation is None else "the direct solver with 200"
+    with pytest.raises(MemoryError, match=f"{what}.* needs .* memory limit of .*memory_limit"):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("approximation", [None, 600, RandomFourier(n_components=600)])
+def test_a_fit_stays_within_its_memory_limit(approximation):
+    X, y, _ = regression(700)
+    model = regressor(approximation, "laplacian", n_jobs=1).fit(X, y)
+    tracemalloc.start()
+    try:
+        model.fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    with pytest.raises(MemoryError):
+        model.set_params(memory_limit=int(0.8 * peak)).fit(X, y)
+
+
+@every_estimator
+def test_a_failed_fit_leaves_the_former_model(estimator):
+    X, y, _ = labelled(100)
+    model = estimator(approximation=10, random_state=0).fit(X, y)
+    before, kernel, approximation = model.predict(X), model.kernel_, model.approximation_
+    with pytest.raises(MemoryError):
+        model.set_params(memory_limit=1, kernel="laplacian").fit(X, y)
+    assert np.array_equal(model.predict(X), before)
+    assert model.kernel_ is kernel
+    assert model.approximation_ is approximation
+
+
+@every_estimator
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"approximation": 0}, "approximation must be None or an integer >= 1 or a feature map"),
+        ({"approximation": "auto"}, "approximation must be None or an integer >= 1 or a feature"),
+        ({"approximation": Nystroem}, "approximation must be None or an integer >= 1 or a feature"),
+        ({"alpha": 0}, "alpha must be a number > 0, got 0."),
+        ({"alpha": "auto"}, "alpha must be a number > 0, got 'auto'."),
+        ({"alpha": np.nan}, "alpha must be a number > 0, got nan."),
+        ({"fit_intercept": 1}, "fit_intercept must be True or False, got 1."),
+        ({"memory_limit": "much"}, "memory_limit must be None or an integer >= 1 or a size such"),
+        ({"memory_limit": 0}, "memory_limit must be None or an integer >= 1 or a size such as"),
+        ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0, got 0."),
+        ({"verbose": -1}, "verbose must be an integer >= 0 or True or False, got -1."),
+        ({"random_state": "x"}, "random_state must be None or an integer >= 0 or a NumPy random"),
+        ({"kernel": "sigmoid"}, "kernel must be a kernel object or one of 'rbf'"),
+        ({"loss": "hinge"}, "loss must be 'squared', got 'hinge'."),
+        ({"solver": "sgd"}, "solver must be a solver object or one of 'auto', 'direct', got"),
+    ],
+)
+def test_rules(estimator, params, message):
+    X, y, _ = labelled(20)
+    with pytest.raises(ValueError, match=re.escape(f"{estimator.__name__}: {message}")):
+        estimator(**params).fit(X, y)
+
+
+@every_estimator
+@pytest.mark.parametrize("random_state", [-1, "seed"])
+def test_the_rule_for_the_seed_of_a_map(estimator, random_state):
+    X, y, _ = labelled(20)
+    feature_map = Nystroem(budget=3, random_state=random_state)
+    with pytest.raises(ValueError, match="Nystroem: random_state must be None or an integer >= 0"):
+        estimator(approximation=feature_map).fit(X, y)
+
+
+@every_estimator
+def test_objects_stand_for_their_names(estimator):
+    X, y, _ = labelled(100)
+    named = estimator("rbf", approximation=9, random_state=0).fit(X, y)
+    given = estimator(Gaussian(), approximation=9, loss=squared, solver=direct, random_state=0)
+    assert np.array_equal(given.fit(X, y).coef_, named.coef_)
+
+
+@every_estimator
+@pytest.mark.parametrize("approximation", [None, 5])
+@pytest.mark.parametrize("bad", BAD)
+def test_bad_rows_are_refused(estimator, approximation, bad):
+    X, message = BAD[bad]
+    model = estimator(approximation=approximation)
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(X, np.arange(X.shape[0]) % 2)
+    model.fit(np.eye(3), [0, 1, 1])
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.predict(X)
+
+
+@every_estimator
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_negative_rows_are_refused_by_the_chi_square_kernel(estimator, n_jobs):
+    X, y, _ = labelled(200)
+    X = np.abs(X)
+    X[150, 1] = -3
+    rows = open_rows(X, target=y, block_rows=16)
+    with pytest.raises(ValueError, match=re.escape("must not be negative for the Chi2 kernel")):
+        estimator("chi2", approximation=5, n_jobs=n_jobs, random_state=0).fit(rows)
+
+
+@every_estimator
+@pytest.mark.parametrize("approximation", [None, 5])
+def test_rows_without_any_row_that_counts(estimator, approximation):
+    empty = ChunkedRows(np.empty((0, 3)), np.empty(0))
+    absent = ChunkedRows(np.ones((5, 3)), np.arange(5) % 2, np.zeros(5))
+    for rows in (empty, absent):
+        with pytest.raises(ValueError, match="X must have at least one row of positive weight"):
+            estimator(approximation=approximation).fit(rows)
+
+
+@every_estimator
+def test_rows_without_targets(estimator):
+    message = f"{estimator.__name__} requires y to be passed, but the rows have none."
+    with pytest.raises(ValueError, match=re.escape(message)):
+        estimator().fit(open_rows(np.ones((5, 2))))
+
+
+@every_estimator
+def test_rows_bring_their_own_targets(estimator):
+    X, y, _ = labelled(20)
+    with pytest.raises(ValueError, match="target and weight must be None"):
+        estimator().fit(open_rows(X), y)
+
+
+@every_estimator
+def test_predict_before_fit_and_with_other_columns(estimator):
+    X, y, _ = labelled(50)
+    with pytest.raises(NotFittedError, match="is not fitted yet"):
+        estimator().predict(X)
+    model = estimator(approximation=5).fit(X, y)
+    for other in (X[:, :2], sparse.csr_matrix(X[:, :2]), open_rows(X[:, :2])):
+        with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3 features"):
+            model.predict(other)
+
+
+@every_estimator
+@pytest.mark.parametrize("verbose", [1, True, 0])
+def test_verbose_reports_on_standard_error(estimator, verbose, monkeypatch, capsys):
+    seconds = iter(range(10_000))
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: next(seconds))
+    X, y, _ = labelled(100)
+    rows = open_rows(X, target=y, block_rows=10)
+    estimator(approximation=5, verbose=verbose, n_jobs=1).fit(rows)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert (f"{estimator.__name__}: 100 rows in" in err) == bool(verbose)
+    assert err.endswith("\n") == bool(verbose)

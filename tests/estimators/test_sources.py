@@ -1,0 +1,143 @@
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from scipy import sparse
+
+from skimp import KernelClassifier, KernelRegressor
+from skimp.data import open_rows
+from skimp.features import Nystroem, RandomFourier
+from skimp.kernels import Gaussian
+from tests.problems import TOLERANCE, difference, labelled, regression
+from tests.sources import ChunkedRows
+from tests.strategies import matrices
+
+ALPHA = 1e-4
+APPROXIMATIONS = [
+    None,
+    30,
+    Nystroem(budget=30, rank=8),
+    RandomFourier(n_components=31),
+    RandomFourier(n_components=31, form="phase"),
+]
+ESTIMATORS = [KernelRegressor, KernelClassifier]
+
+every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
+
+
+def regressor(approximation=30, kernel="rbf", **params):
+    params = {"alpha": ALPHA, "random_state": 0, **params}
+    return KernelRegressor(kernel, approximation=approximation, **params)
+
+
+WRAPPERS = [
+    sparse.csr_matrix,
+    pd.DataFrame,
+    pl.DataFrame,
+    np.asfortranarray,
+    lambda X: np.broadcast_to(X, X.shape),
+    np.ndarray.tolist,
+]
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+@pytest.mark.parametrize("wrap", WRAPPERS)
+def test_any_source_gives_the_same_predictions(approximation, wrap):
+    X, y, weight = regression(200)
+    expected = regressor(approximation).fit(X, y, weight).predict(X)
+    model = regressor(approximation).fit(wrap(X), y, weight)
+    assert difference(model.predict(wrap(X)), expected) <= 1e-8
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("alpha", [1e-3, 1e-6])
+def test_any_chunking_and_block_size_gives_the_same_predictions(
+    approximation, dtype, weighted, alpha
+):
+    X, y, weight = regression(300, dtype=dtype)
+    weight = weight if weighted else None
+    expected = regressor(approximation, alpha=alpha).fit(X, y, weight).predict(X)
+    sources = [open_rows(X, target=y, weight=weight, block_rows=b) for b in (1, 7, 64)]
+    for rows in (*sources, ChunkedRows(X, y, weight)):
+        predicted = regressor(approximation, alpha=alpha).fit(rows).predict(rows)
+        assert predicted.dtype == dtype
+        assert difference(predicted, expected) <= TOLERANCE[np.dtype(dtype)]
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, bool])
+def test_whole_numbers_give_what_float64_gives(approximation, dtype):
+    X = np.random.default_rng(0).integers(0, 100, (80, 3)).astype(dtype)
+    y = X.sum(axis=1) % 7
+    expected = regressor(approximation).fit(X.astype(np.float64), y).predict(X.astype(np.float64))
+    model = regressor(approximation).fit(X, y)
+    assert model.coef_.dtype == np.float64
+    assert difference(model.predict(X), expected) <= 1e-8
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+def test_float32_stays_float32_and_close_to_float64(approximation):
+    X, y, _ = regression(200, dtype=np.float32)
+    model = regressor(approximation).fit(X, y)
+    predicted = model.predict(X)
+    assert predicted.dtype == model.coef_.dtype == model.intercept_.dtype == np.float32
+    assert model.predict(X.astype(np.float64)).dtype == np.float32
+    double = regressor(approximation).fit(X.astype(np.float64), y).predict(X.astype(np.float64))
+    assert double.dtype == np.float64
+    assert difference(predicted, double) <= 1e-3
+
+
+@pytest.mark.parametrize("approximation", [None, 60, RandomFourier(n_components=200)])
+@pytest.mark.parametrize("alpha", [1e-9, 1e-12])
+def test_float32_with_a_tiny_penalty_matches_float64(approximation, alpha):
+    X, y, _ = regression(400, dtype=np.float32)
+    model = regressor(approximation, Gaussian(0.2), alpha=alpha).fit(X, y)
+    double = regressor(approximation, Gaussian(0.2), alpha=alpha).fit(X.astype(np.float64), y)
+    assert difference(model.predict(X), double.predict(X.astype(np.float64))) <= 0.02
+    if isinstance(approximation, RandomFourier):
+        assert "summed in float64" in model.solution_.message
+
+
+@settings(max_examples=30, deadline=None)
+@given(matrices(max_rows=30))
+def test_any_rows_have_finite_predictions(X):
+    y = np.arange(X.shape[0]) % 3
+    for approximation in (None, 10, RandomFourier(n_components=9)):
+        predicted = regressor(approximation).fit(X, y).predict(X)
+        assert np.isfinite(predicted).all()
+        assert np.abs(predicted - y.mean()).max() <= 10
+
+
+@pytest.mark.parametrize("approximation", [100, RandomFourier(n_components=100)])
+def test_no_matrix_of_all_rows_and_features(approximation):
+    n, m = 200_000, 100
+    X = np.random.default_rng(0).normal(size=(n, 10)).astype(np.float32)
+    y = X[:, 0]
+    model = regressor(approximation, n_jobs=2).fit(X[:500], y[:500])
+    tracemalloc.start()
+    try:
+        model.fit(X, y).predict(X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # two threads with a few blocks of 8,192 rows in float64 each, and vectors of n numbers
+    assert peak <= 2 * 2 * 8192 * m * 8 + 3 * n * 8 < n * m * 4 / 2
+
+
+@every_estimator
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_bits_do_not_depend_on_threads(estimator, approximation, dtype):
+    X, y, weight = labelled(500, dtype=dtype)
+    rows = open_rows(X, target=y, weight=weight, block_rows=32)
+    one, two = (
+        estimator(approximation=approximation, n_jobs=n, random_state=0).fit(rows) for n in (1, 2)
+    )
+    assert np.array_equal(one.coef_, two.coef_)
+    assert np.array_equal(one.intercept_, two.intercept_)
+    assert np.array_equal(one.predict(rows), two.predict(rows))

@@ -1,0 +1,47 @@
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy import sparse
+from sklearn.metrics.pairwise import chi2_kernel
+
+from skimp.kernels import Chi2
+from tests.reference import naive
+from tests.strategies import negative_matrices, pairs_of_matrices
+
+
+def test_equals_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    X, Y = rng.random((40, 5)), rng.random((30, 5))
+    X[X < 0.3], Y[Y < 0.3] = 0, 0
+    np.testing.assert_allclose(Chi2(0.7)(X, Y), chi2_kernel(X, Y, gamma=0.7), rtol=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(pairs_of_matrices(nonnegative=True, scales=(1e-3, 1.0, 3.0)))
+def test_equals_its_naive_twin(pair):
+    X, Y = pair
+    K = Chi2(0.05)(X, Y)
+    eps = np.finfo(K.dtype).eps
+    np.testing.assert_allclose(K, naive.chi2(X, Y, 0.05), rtol=2000 * eps, atol=50 * eps)
+
+
+def test_terms_of_two_zeros_are_zero():
+    assert Chi2(1.0)(np.zeros((2, 3))).tolist() == [[1, 1], [1, 1]]
+
+
+@settings(max_examples=20, deadline=None)
+@given(negative_matrices())
+def test_negative_entries_are_refused(X):
+    message = "X must not be negative for the Chi2 kernel, found -1.0: shift or rescale"
+    positive = np.ones((2, X.shape[1]))
+    for given_X in (X, sparse.csr_matrix(X)):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            Chi2()(given_X, positive)
+        with pytest.raises(ValueError, match="must not be negative for the Chi2 kernel"):
+            Chi2()(positive, given_X)
+
+
+def test_diagonal_is_ones():
+    assert Chi2().diag(np.zeros((3, 2))).tolist() == [1, 1, 1]

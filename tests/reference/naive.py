@@ -1,0 +1,152 @@
+"""The slow, obvious twin of each fast routine, straight from its formula, in float64."""
+
+import math
+
+import numpy as np
+
+
+def as_float64(X):
+    """Return a dense float64 array."""
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+
+
+def _kernel_matrix(k, X, Y):
+    X, Y = as_float64(X), as_float64(Y)
+    return np.array([[k(x, y) for y in Y] for x in X]).reshape(len(X), len(Y))
+
+
+def squared_distances(X, Y):
+    return _kernel_matrix(lambda x, y: sum((x - y) ** 2), X, Y)
+
+
+def manhattan_distances(X, Y):
+    return _kernel_matrix(lambda x, y: sum(abs(x - y)), X, Y)
+
+
+def chi_square_distances(X, Y):
+    def distance(x, y):
+        return sum((a - b) ** 2 / (a + b) for a, b in zip(x, y, strict=True) if a + b > 0)
+
+    return _kernel_matrix(distance, X, Y)
+
+
+def inner_products(X, Y):
+    return _kernel_matrix(lambda x, y: sum(x * y), X, Y)
+
+
+def gaussian(X, Y, gamma):
+    return np.exp(-gamma * squared_distances(X, Y))
+
+
+def laplacian(X, Y, gamma):
+    return np.exp(-gamma * manhattan_distances(X, Y))
+
+
+def chi2(X, Y, gamma):
+    return np.exp(-gamma * chi_square_distances(X, Y))
+
+
+def polynomial(X, Y, degree, gamma, coef0):
+    return (gamma * inner_products(X, Y) + coef0) ** degree
+
+
+def fourier_pairs(X, W, b, n_components):
+    """Cosines, then sines; an odd width leaves the last frequency alone, with its phase."""
+    X, size = as_float64(X), W.shape[1]
+    Z = np.empty((len(X), n_components))
+    for i, x in enumerate(X):
+        for j in range(size):
+            alone = size + j >= n_components
+            scale = math.sqrt((2 if alone else 1) / size)
+            Z[i, j] = scale * math.cos(W[:, j] @ x + b[j])
+            if not alone:
+                Z[i, size + j] = scale * math.sin(W[:, j] @ x)
+    return Z
+
+
+def fourier_phases(X, W, b):
+    X, size = as_float64(X), W.shape[1]
+    return np.array(
+        [
+            [math.sqrt(2 / size) * math.cos(w @ x + c) for w, c in zip(W.T, b, strict=True)]
+            for x in X
+        ]
+    )
+
+
+def pseudo_inverse(A, *, rank=None, cut=1e-12):
+    """Return the inverse on the eigenvectors of the largest eigenvalues."""
+    values, vectors = np.linalg.eigh(A)
+    kept = [i for i in reversed(range(len(A))) if values[i] > cut * values[-1]][:rank]
+    return sum((np.outer(vectors[:, i], vectors[:, i]) / values[i] for i in kept), np.zeros_like(A))
+
+
+def nystroem(K_xb, K_bb, K_by, *, rank=None, weights=None):
+    """k(X, B) S (S K_bb S)^+ S k(B, Y) with S the diagonal of weights."""
+    S = np.diag(np.ones(len(K_bb)) if weights is None else weights)
+    return K_xb @ S @ pseudo_inverse(S @ K_bb @ S, rank=rank) @ S @ K_by
+
+
+def ridge(Z, Y, *, alpha, weight=None, penalty=None, fit_intercept=True):
+    """Return coefficients and constants: the gradient of the objective set to zero."""
+    n, width = Z.shape
+    w = np.ones(n) if weight is None else weight
+    A = np.column_stack([Z, np.ones(n)]) if fit_intercept else Z
+    P = np.zeros((A.shape[1], A.shape[1]))
+    P[:width, :width] = np.eye(width) if penalty is None else penalty
+    solved = np.linalg.solve(
+        A.T @ np.diag(w / w.sum()) @ A + alpha * P, A.T @ (w[:, None] * Y) / w.sum()
+    )
+    return solved[:width], solved[width] if fit_intercept else np.zeros(Y.shape[1])
+
+
+def kernel_ridge(K, Y, *, alpha, weight=None, fit_intercept=True):
+    """Return coefficients and constants: one bordered system, coefficients that sum to zero."""
+    n = len(K)
+    w = np.ones(n) if weight is None else weight
+    ridge = K + alpha * w.sum() * np.diag(1 / w)
+    if not fit_intercept:
+        return np.linalg.solve(ridge, Y), np.zeros(Y.shape[1])
+    bordered = np.block([[ridge, np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
+    solved = np.linalg.solve(bordered, np.vstack([Y, np.zeros((1, Y.shape[1]))]))
+    return solved[:n], solved[n]
+
+
+def objective(Y, F, *, alpha, norm, weight=None):
+    """Weighted mean of squared errors, summed over outputs, plus the penalty."""
+    w = np.ones(len(Y)) if weight is None else weight
+    return float(w @ ((Y - F) ** 2).sum(axis=1) / w.sum() + alpha * norm)
+
+
+def row_key(seed, row):
+    """SplitMix64's finalizer of row number and seed, in Python's whole numbers."""
+    mask = 2**64 - 1
+
+    def mix(key):
+        key = (key ^ (key >> 30)) * 0xBF58476D1CE4E5B9 & mask
+        key = (key ^ (key >> 27)) * 0x94D049BB133111EB & mask
+        return key ^ (key >> 31)
+
+    return mix((row + mix(seed)) * 0x9E3779B97F4A7C15 & mask)
+
+
+def sampled_rows(n, size, seed, weight=None):
+    """Row numbers of the smallest keys, rising by key, without rows of weight zero."""
+    present = [i for i in range(n) if weight is None or weight[i] > 0]
+    return np.array(sorted(present, key=lambda i: row_key(seed, i))[:size])
+
+
+def variance(X, weight=None):
+    """Weighted variance of all entries."""
+    X = as_float64(X)
+    w = np.ones(len(X)) if weight is None else weight
+    total = w.sum() * X.shape[1]
+    mean = sum(w[i] * X[i].sum() for i in range(len(X))) / total
+    return sum(w[i] * ((X[i] - mean) ** 2).sum() for i in range(len(X))) / total
+
+
+def median_gamma(X):
+    """One over the median squared distance of the rows that differ."""
+    X = as_float64(X)
+    pairs = [sum((X[i] - X[j]) ** 2) for i in range(len(X)) for j in range(i)]
+    return 1 / np.median([d for d in pairs if d > 0])

@@ -1,0 +1,136 @@
+import re
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+from skimp.data import open_rows
+from skimp.losses import Loss, squared
+from skimp.solvers import Direct, Problem, direct
+from tests.problems import regression
+from tests.reference import naive
+from tests.sources import ChunkedRows
+
+
+class Identity:
+    """A feature map that leaves the rows as they are."""
+
+    def __init__(self, width, dtype):
+        self.width, self.dtype = width, np.dtype(dtype)
+
+    def map_block(self, X, out):
+        out[...] = X
+
+
+def problem(*, n=150, width=6, dtype=np.float64, weighted=False, penalty=None, alpha=1e-3, **kw):
+    X, y, weight = regression(n, width, dtype=dtype)
+    Y = np.column_stack([y, X[:, 0] ** 2])
+    rows = ChunkedRows(X, Y, weight if weighted else None).mapped(Identity(width, dtype))
+    return X, Y, weight if weighted else None, Problem(rows, squared, alpha, penalty, **kw)
+
+
+def penalty_matrix(width, seed=0):
+    A = np.random.default_rng(seed).normal(size=(width, 2 * width))
+    return A @ A.T / width
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("penalized", [False, True])
+@pytest.mark.parametrize("alpha", [0.0, 1e-3, 10.0])
+def test_equals_its_naive_twin(weighted, fit_intercept, penalized, alpha):
+    P = penalty_matrix(6) if penalized else None
+    X, Y, weight, given = problem(
+        weighted=weighted, fit_intercept=fit_intercept, penalty=P, alpha=alpha
+    )
+    solution = direct.solve(given)
+    coef, intercept = naive.ridge(
+        X, Y, alpha=alpha, weight=weight, penalty=P, fit_intercept=fit_intercept
+    )
+    np.testing.assert_allclose(solution.coef, coef, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(solution.intercept, intercept, rtol=1e-9, atol=1e-11)
+    norm = np.trace(coef.T @ (np.eye(6) if P is None else P) @ coef)
+    expected = naive.objective(Y, X @ coef + intercept, alpha=alpha, norm=norm, weight=weight)
+    np.testing.assert_allclose(solution.history, [expected], rtol=1e-9)
+    assert solution.message == "direct: Cholesky of 6 normal equations"
+    assert solution.converged
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_equals_ridge_of_scikit_learn(weighted, fit_intercept):
+    X, Y, weight, given = problem(weighted=weighted, fit_intercept=fit_intercept)
+    total = len(X) if weight is None else weight.sum()
+    ridge = Ridge(alpha=total * 1e-3, fit_intercept=fit_intercept).fit(X, Y, sample_weight=weight)
+    solution = Direct().solve(given)
+    np.testing.assert_allclose(solution.coef, ridge.coef_.T, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(solution.intercept, ridge.intercept_, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 4])
+def test_bits_do_not_depend_on_threads(n_jobs):
+    X, y, weight = regression(3000, 20, dtype=np.float32)
+    rows = open_rows(X, target=y[:, None], weight=weight, block_rows=64)
+    solutions = [
+        direct.solve(Problem(rows.copy_with(n_jobs=n).mapped(Identity(20, X.dtype)), squared, 1e-4))
+        for n in (1, n_jobs)
+    ]
+    assert np.array_equal(solutions[0].coef, solutions[1].coef)
+    assert np.array_equal(solutions[0].intercept, solutions[1].intercept)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_float32_rows_that_are_ill_conditioned_are_summed_in_float64(weighted):
+    X, y, weight = regression(500, 5, dtype=np.float32)
+    X = np.hstack([X, X + np.float32(1e-4) * X[:, ::-1] ** 2])
+    rows = ChunkedRows(X, y[:, None], weight if weighted else None)
+    given = Problem(rows.mapped(Identity(10, np.float32)), squared, 1e-12)
+    solution = direct.solve(given)
+    assert solution.message.endswith(
+        "normal equations, summed in float64 because they are ill conditioned for float32"
+    )
+    coef, intercept = naive.ridge(
+        X.astype(np.float64), y[:, None], alpha=1e-12, weight=weight if weighted else None
+    )
+    X = X.astype(np.float64)
+    np.testing.assert_allclose(
+        X @ solution.coef + solution.intercept, X @ coef + intercept, atol=1e-3
+    )
+
+
+def test_float32_rows_that_are_well_conditioned_say_nothing():
+    _, _, _, given = problem(dtype=np.float32, alpha=1e-2)
+    assert direct.solve(given).message == "direct: Cholesky of 6 normal equations"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equal_and_constant_columns_without_a_penalty(dtype):
+    X, y, _ = regression(100, 2, dtype=dtype)
+    Z = np.hstack([X, X, np.ones((100, 1), dtype)])
+    given = Problem(ChunkedRows(Z, y[:, None]).mapped(Identity(5, dtype)), squared, 0.0)
+    solution = direct.solve(given)
+    coef, intercept = naive.ridge(X.astype(np.float64), y[:, None], alpha=0.0)
+    fitted = Z.astype(np.float64) @ solution.coef + solution.intercept
+    np.testing.assert_allclose(fitted, X @ coef + intercept, atol=1e-4)
+
+
+def test_memory_limit():
+    _, _, _, given = problem(memory_limit=100)
+    message = r"the direct solver with 6 features needs .* take a smaller budget or fewer features"
+    with pytest.raises(MemoryError, match=message):
+        direct.solve(given)
+
+
+def test_other_losses_are_refused():
+    class Other(Loss):
+        def value(self, y, f):
+            return y - f
+
+        gradient = curvature = value
+
+        def __repr__(self):
+            return "Other()"
+
+    _, _, _, given = problem()
+    with pytest.raises(ValueError, match=re.escape("Direct: loss must be 'squared', got Other().")):
+        direct.solve(Problem(given.rows, Other(), 1e-3))

@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+
+from skimp.kernels import Gaussian
+from skimp.solvers import solve_exact
+from tests.problems import regression
+from tests.reference import naive
+
+ALPHA = 1e-3
+
+
+def problem(weighted):
+    X, y, weight = regression(80)
+    Y = np.column_stack([y, X[:, 0] ** 2])
+    return X, Gaussian(0.5)(X), Y, weight + 0.5 if weighted else None
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_equals_its_naive_twin(weighted, fit_intercept):
+    _, K, Y, weight = problem(weighted)
+    solution = solve_exact(K.copy(), Y, weight, alpha=ALPHA, fit_intercept=fit_intercept)
+    coef, intercept = naive.kernel_ridge(
+        K, Y, alpha=ALPHA, weight=weight, fit_intercept=fit_intercept
+    )
+    np.testing.assert_allclose(solution.coef, coef, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(solution.intercept, intercept, rtol=1e-8, atol=1e-12)
+    F = K @ coef + intercept
+    expected = naive.objective(Y, F, alpha=ALPHA, norm=np.trace(coef.T @ K @ coef), weight=weight)
+    np.testing.assert_allclose(solution.history, [expected], rtol=1e-8)
+    assert solution.converged
+    assert solution.n_iter == 1
+    assert solution.message == "exact: Cholesky of the 80 x 80 kernel matrix"
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equals_kernel_ridge_of_scikit_learn(weighted):
+    X, K, Y, weight = problem(weighted)
+    total = len(K) if weight is None else weight.sum()
+    ridge = KernelRidge(alpha=total * ALPHA, kernel="rbf", gamma=0.5)
+    ridge.fit(X, Y, sample_weight=weight)
+    solution = solve_exact(K, Y, weight, alpha=ALPHA, fit_intercept=False)
+    np.testing.assert_allclose(solution.coef, ridge.dual_coef_, rtol=1e-8, atol=1e-8)
+
+
+def test_coefficients_sum_to_zero_beside_an_intercept():
+    _, K, Y, _ = problem(False)
+    solution = solve_exact(K, Y, None, alpha=ALPHA, fit_intercept=True)
+    np.testing.assert_allclose(
+        solution.coef.sum(axis=0), 0, atol=1e-8 * np.abs(solution.coef).sum()
+    )
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_a_singular_kernel_matrix_with_a_tiny_penalty(fit_intercept):
+    X, _, Y, _ = problem(False)
+    K = X @ X.T
+    Y = X @ np.ones((3, 2)) + 4 * fit_intercept
+    solution = solve_exact(K.copy(), Y, None, alpha=1e-11, fit_intercept=fit_intercept)
+    np.testing.assert_allclose(K @ solution.coef + solution.intercept, Y, atol=1e-4)

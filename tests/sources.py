@@ -1,0 +1,31 @@
+"""A fake block source: chunks of odd sizes, single rows and empty ones, of an unknown number."""
+
+from itertools import cycle
+from typing import final
+
+from skimp._core._linalg import as_compute_dtype
+from skimp.data import Block, Rows
+
+
+@final
+class ChunkedRows(Rows):
+    """Rows of arrays, in chunks of the given sizes, over and over."""
+
+    def __init__(self, X, y=None, weight=None, *, sizes=(3, 0, 1, 17, 0, 5), block_rows=16):
+        if sum(sizes) == 0:
+            raise ValueError("sizes must hold a positive number.")
+        self._whole = Block(X, y, weight, 0)
+        self._sizes = sizes
+        self.n_features = X.shape[1]
+        self.dtype = as_compute_dtype(X.dtype)
+        self.block_rows = block_rows
+
+    def chunks(self):
+        """Slice the arrays."""
+        start = 0
+        sizes = cycle(self._sizes)
+        while start < self._whole.size:
+            size = next(sizes)
+            yield self._whole[start : start + size]
+            start += size
+        yield self._whole[start:]

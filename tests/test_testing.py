@@ -1,0 +1,232 @@
+"""A broken part is caught, and the message says which promise it breaks."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from skimp._core._pairs import InnerProducts, SquaredDistances
+from skimp.budgets import Selector, Uniform
+from skimp.data import open_rows
+from skimp.features import FeatureMap, RandomFourier
+from skimp.kernels import Gaussian, Kernel
+from skimp.losses import Loss, squared
+from skimp.solvers import Solver, direct
+from skimp.testing import (
+    check_feature_map,
+    check_kernel,
+    check_loss,
+    check_selector,
+    check_solver,
+)
+
+
+class Distance(Kernel):
+    """A kernel that is not positive definite, as it may say."""
+
+    _pairs = SquaredDistances
+    _rules = {}  # noqa: RUF012
+
+    def diag(self, X):
+        return np.zeros(X.shape[0])
+
+    def _profile(self, S):
+        pass
+
+
+class WrongDiagonal(Distance):
+    _pairs = InnerProducts
+
+
+class Indefinite(Distance):
+    positive_definite = False
+
+
+class WrongSpectrum(Kernel):
+    _pairs = SquaredDistances
+    _rules = {}  # noqa: RUF012
+
+    def diag(self, X):
+        return np.ones(X.shape[0])
+
+    def _profile(self, S):
+        np.exp(-S, out=S)
+
+    def sample_frequencies(self, n_features, size, rng):
+        return rng.standard_normal((n_features, size))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "promise"),
+    [(Distance(), "PSD"), (WrongDiagonal(), "diagonal"), (WrongSpectrum(), "cosines")],
+    ids=repr,
+)
+def test_broken_kernel(kernel, promise):
+    with pytest.raises(AssertionError, match=promise):
+        check_kernel(kernel)
+
+
+def test_kernel_that_need_not_be_definite():
+    check_kernel(Indefinite())
+
+
+def test_kernel_that_differs_from_its_twin():
+    with pytest.raises(AssertionError, match="twin"):
+        check_kernel(Gaussian(gamma=1.0), naive=lambda X, Y: np.zeros((len(X), len(Y))))
+
+
+class Wrapped(FeatureMap):
+    """Columns of X, up to a fault."""
+
+    _rules = {}  # noqa: RUF012
+
+    def __init__(self, fault=None, random_state=None):
+        self.fault = fault
+        self.random_state = random_state
+
+    def _fit_rows(self, rows, rng, kernel):
+        self.scale_ = np.random.default_rng().random() if self.fault == "seed" else 1.0
+        if self.fault == "parameters":
+            self.fault = None
+
+    @property
+    def width(self):
+        return self.n_features_in_ + (self.fault == "width")
+
+    def map_block(self, X, out):
+        out[:, : X.shape[1]] = (X.toarray() if hasattr(X, "toarray") else X) * self.scale_
+        if self.fault == "blocks":
+            out += len(out)
+
+    def basis(self):
+        return RandomFourier(n_components=3).fit(np.ones((1, 5))) if self.fault == "basis" else self
+
+    def get_feature_names_out(self):
+        return [f"x{j}" for j in range(self.n_features_in_)]
+
+
+@pytest.mark.parametrize(
+    ("fault", "promise"),
+    [
+        ("seed", "same seed"),
+        ("parameters", "does not change the parameters"),
+        ("width", "width"),
+        ("blocks", "block"),
+        ("basis", "basis"),
+    ],
+)
+def test_broken_feature_map(fault, promise):
+    with pytest.raises(AssertionError, match=promise):
+        check_feature_map(Wrapped(fault))
+
+
+def test_feature_map_of_columns():
+    check_feature_map(Wrapped())
+
+
+def test_poor_approximation():
+    with pytest.raises(AssertionError, match="approximates"):
+        check_feature_map(RandomFourier(n_components=10), max_error=0.01)
+
+
+class Careless(Selector):
+    """Uniform rows, up to a fault."""
+
+    def __init__(self, fault=None):
+        self.fault = fault
+
+    def select(self, X, size, kernel, rng, y=None):
+        if self.fault == "seed":
+            rng = np.random.default_rng()
+        if self.fault == "weights":
+            X = open_rows(X).with_targets(lambda y, weight: (y, None))
+        budget = Uniform().select(X, size + (self.fault == "size"), kernel, rng)
+        if self.fault == "indices":
+            return replace(budget, indices=budget.indices[::-1])
+        return budget
+
+
+@pytest.mark.parametrize(
+    ("fault", "promise"),
+    [
+        ("seed", "same seed"),
+        ("weights", "weight zero"),
+        ("size", "points"),
+        ("indices", "indices point"),
+    ],
+)
+def test_broken_selector(fault, promise):
+    with pytest.raises(AssertionError, match=promise):
+        check_selector(Careless(fault))
+
+
+@dataclass(frozen=True)
+class Cosine(Loss):
+    """A loss that is not convex."""
+
+    factor: float = 1.0
+
+    def value(self, y, f):
+        return np.cos(y - f)
+
+    def gradient(self, y, f):
+        return y.dtype.type(self.factor) * np.sin(y - f)
+
+    def curvature(self, y, f):
+        return -np.cos(y - f)
+
+
+@pytest.mark.parametrize(
+    ("loss", "promise"), [(Cosine(), "convex"), (Cosine(2.0), "gradient is the derivative")]
+)
+def test_broken_loss(loss, promise):
+    with pytest.raises(AssertionError, match=promise):
+        check_loss(loss)
+
+
+class Sloppy(Solver):
+    """The direct solver, up to a fault."""
+
+    def __init__(self, fault=None):
+        self.fault = fault
+
+    def solve(self, problem):
+        rows = problem.rows
+        if self.fault == "weights":
+            rows = rows.with_targets(lambda y, weight: (y, None))
+        if self.fault == "penalty":
+            problem = replace(problem, penalty=None)
+        solution = direct.solve(replace(problem, rows=rows))
+        wrong = {
+            "stops early": {"coef": 0.99 * solution.coef},
+            "intercept": {"intercept": solution.intercept + 1},
+            "history": {"history": solution.history + 1},
+            "silent": {"message": ""},
+            "single": {"coef": solution.coef.astype(np.float32)},
+        }
+        return replace(solution, **wrong.get(self.fault, {}))
+
+
+@pytest.mark.parametrize(
+    ("fault", "promise"),
+    [
+        ("weights", "gradient"),
+        ("penalty", "gradient"),
+        ("stops early", "gradient"),
+        ("intercept", "gradient|b is optimal"),
+        ("history", "history"),
+        ("silent", "says"),
+        ("single", "gradient|float64"),
+    ],
+)
+def test_broken_solver(fault, promise):
+    with pytest.raises(AssertionError, match=promise):
+        check_solver(Sloppy(fault))
+
+
+def test_parts_are_left_as_they_were():
+    kernel = Gaussian(gamma="scale")
+    check_kernel(kernel)
+    assert repr(kernel) == repr(clone(kernel)) == "Gaussian()"
+    check_solver(Sloppy(), squared)
