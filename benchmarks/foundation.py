@@ -113,8 +113,9 @@ def fourier_rate() -> Bar:
 def peak_memory() -> Bar:
     """2,000,000 x 28 float32, 1,000 features: resident bytes beyond the data, imports included."""
     code = """
-import json, resource
+import json
 import numpy as np
+from benchmarks.harness import peak_bytes
 from skimp import KernelRegressor
 from skimp.features import RandomFourier
 
@@ -125,8 +126,7 @@ for part in np.array_split(X, 100):
 y = X[:, 0] * X[:, 1]
 model = KernelRegressor(approximation=RandomFourier(n_components=1000), random_state=0).fit(X, y)
 model.predict(X)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-print(json.dumps({"peak": peak, "data": X.nbytes + y.nbytes}))
+print(json.dumps({"peak": peak_bytes(), "data": X.nbytes + y.nbytes}))
 """
     run = in_fresh_process(code)
     return Bar(

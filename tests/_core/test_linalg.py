@@ -9,6 +9,7 @@ from skimp._core._linalg import (
     eigenpairs,
     independent_rows,
     inverse_root,
+    is_well_conditioned,
     product,
     reciprocal_condition,
     solve_positive,
@@ -137,6 +138,19 @@ def test_solve_positive_of_zeros_is_zero():
 
 def test_independent_rows_are_all_of_a_regular_matrix():
     assert independent_rows(positive(9)).tolist() == list(range(9))
+
+
+@pytest.mark.parametrize(
+    ("A", "well"),
+    [
+        (positive(9), True),
+        (1e-30 * positive(9), True),
+        (positive(9, condition=1e12), False),
+        (positive(9, rank=4), False),
+    ],
+)
+def test_is_well_conditioned(A, well):
+    assert is_well_conditioned(A) == well
 
 
 def test_independent_rows_leave_out_what_the_others_determine():

@@ -89,15 +89,17 @@ def eigenpairs(A: Array) -> tuple[Array, Array]:
     return values, vectors
 
 
+def is_well_conditioned(A: Array) -> bool:
+    """Tell whether a positive semidefinite matrix and its square are regular in float64."""
+    R = cholesky(A)
+    return R is not None and reciprocal_condition(R, A) >= _WELL_CONDITIONED
+
+
 def independent_rows(A: Array) -> Array:
     """Return the rows of a positive semidefinite matrix that the others do not determine.
 
-    Pivoted Cholesky down to rounding: of rows that are equal, one is kept. All rows are returned
-    for a matrix that is well conditioned.
+    Pivoted Cholesky down to rounding: of rows that are equal, one is kept.
     """
-    R = cholesky(A)
-    if R is not None and reciprocal_condition(R, A) >= WELL_CONDITIONED:
-        return np.arange(len(A))
     with single_threaded_blas():
         tolerance = len(A) * _EPS64 * A.diagonal().max()
         _, pivots, rank, _ = linalg.lapack.dpstrf(A, tol=tolerance)
@@ -107,13 +109,13 @@ def independent_rows(A: Array) -> Array:
 def inverse_root(A: Array, *, rank: int | None, eps: float) -> tuple[Array, Array | None]:
     r"""Return W, of shape (m, r), with :math:`W W^T = A^+`, and the eigenvalues that it keeps.
 
-    Where A is so well conditioned that its square is not singular in float64, and no rank is asked
-    for, W is the inverse Cholesky factor, and None is returned for the eigenvalues.
+    Where A is well conditioned, and no rank is asked for, W is the inverse Cholesky factor, and
+    None is returned for the eigenvalues.
     Otherwise the columns of W are eigenvectors over the roots of their eigenvalues, from the
     largest down, without those below ``eps`` times the largest.
     """
     R = cholesky(A) if rank is None else None
-    if R is not None and reciprocal_condition(R, A) >= WELL_CONDITIONED:
+    if R is not None and reciprocal_condition(R, A) >= _WELL_CONDITIONED:
         with single_threaded_blas():
             W, _ = linalg.lapack.dtrtri(R, lower=0)
         return np.ascontiguousarray(W), None
@@ -126,5 +128,5 @@ def inverse_root(A: Array, *, rank: int | None, eps: float) -> tuple[Array, Arra
     return np.ascontiguousarray(vectors[:, :keep] / np.sqrt(values[:keep])), values[:keep]
 
 
-WELL_CONDITIONED = 1e-7
+_WELL_CONDITIONED = 1e-7
 _EPS64 = float(np.finfo(np.float64).eps)

@@ -61,7 +61,7 @@ def _problems(rows: int) -> dict[str, list[Trial]]:
         ]
 
     return {
-        f"{rows:,} generated rows, 10 columns": trials("generated", rows, (100, 400, 1600)),
+        f"{rows:,} generated rows, 10 columns": trials("generated", rows, (100, 300, 1000)),
         "Digits: 1,297 rows, 64 columns": trials("digits", 1297, (100, 200, 400)),
     }
 

@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 from scipy import sparse
 
-from skimp._core._linalg import as_compute_dtype
+from skimp._core._linalg import as_compute_dtype, inverse_root
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels import Kernel
 from skimp.kernels._base import Columns
@@ -56,6 +56,13 @@ class Landmarks:
         if sparse.issparse(self.points):
             return self.kernel(self.points.astype(np.float64))
         return self.kernel(np.asarray(self.points, np.float64))
+
+    @cached_property
+    def whitening(self) -> Array:
+        """The matrix W with :math:`W W^T = K_{mm}^{-1}`, for a K_mm that is well conditioned."""
+        eps = float(np.finfo(self.dtype).eps)
+        W: Array = inverse_root(self.penalty, rank=None, eps=eps)[0].astype(self.dtype)
+        return W
 
     @cached_property
     def _columns(self) -> Columns:

@@ -5,7 +5,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._linalg import independent_rows, inverse_root
+from skimp._core._linalg import independent_rows, inverse_root, is_well_conditioned
 from skimp._core._random import draw_seed
 from skimp._core._rules import NONE, RANDOM_STATE, Rule, integer
 from skimp._core._types import Array, Matrix, RandomState
@@ -95,23 +95,35 @@ class Nystroem(FeatureMap):
         selector = as_selector(self.selector, owner=type(self).__name__)
         self.kernel_ = own.resolve(rows, draw_seed(rng))
         self.budget_ = selector.select(rows, self.budget, self.kernel_, rng)
-        points, weights = self.budget_.points, self.budget_.weights
-        self._landmarks = Landmarks(self.kernel_, points, rows.dtype)
-        if self.rank is None:
-            # weights cancel, and equal points add nothing but a singular matrix
-            weights, kept = None, independent_rows(self._landmarks.penalty)
-            if len(kept) < points.shape[0]:
-                self._landmarks = Landmarks(self.kernel_, points[kept], rows.dtype)
-        K = self._landmarks.penalty
-        scale = np.ones(len(K)) if weights is None else weights
+        self._landmarks = Landmarks(self.kernel_, self.budget_.points, rows.dtype)
+        self._root = self._whitening = None
+        if self.rank is None and self._make_independent():
+            return
+        # weights cancel unless the rank is truncated
+        K, weights = self._landmarks.penalty, self.budget_.weights
+        scale = np.ones(len(K)) if weights is None or self.rank is None else weights
         eps = float(np.finfo(rows.dtype).eps)
         W, values = inverse_root(K * np.outer(scale, scale), rank=self.rank, eps=eps**1.5)
-        W *= scale[:, None]
-        self._root = None
+        self._root = W * scale[:, None]
+        self._whitening = self._root.astype(rows.dtype)
         if values is not None:
-            self._root = W
-            W = W[:, values >= eps * values[0]]
-        self.normalization_ = W.astype(rows.dtype)
+            self._whitening = self._whitening[:, values >= eps * values[0]]
+
+    def _make_independent(self) -> bool:
+        """Leave out points that others determine, and tell if K_mm is well conditioned then."""
+        landmarks = self._landmarks
+        if is_well_conditioned(landmarks.penalty):
+            return True
+        kept = independent_rows(landmarks.penalty)
+        if len(kept) == landmarks.width:
+            return False
+        self._landmarks = Landmarks(self.kernel_, landmarks.points[kept], landmarks.dtype)
+        return is_well_conditioned(self._landmarks.penalty)
+
+    @property
+    def normalization_(self) -> Array:
+        """The matrix W, in the dtype of the rows."""
+        return self._landmarks.whitening if self._whitening is None else self._whitening
 
     @property
     def width(self) -> int:
@@ -138,6 +150,6 @@ class Nystroem(FeatureMap):
         if self._root is None:
             return self._landmarks
         features = copy.copy(self)
-        features.normalization_ = self._root
+        features._whitening = self._root
         features.dtype_ = np.dtype(np.float64)
         return features
