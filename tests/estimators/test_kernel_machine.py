@@ -7,33 +7,17 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from skimp import KernelClassifier, KernelRegressor
+from skimp import KernelRegressor
 from skimp._core import _progress
 from skimp.data import open_rows
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Gaussian, Laplacian, Linear
 from skimp.losses import squared
 from skimp.solvers import direct
+from tests.models import APPROXIMATIONS, every_estimator, regressor
 from tests.problems import labelled, regression
 from tests.sources import ChunkedRows
 from tests.strategies import BAD
-
-ALPHA = 1e-4
-APPROXIMATIONS = [
-    None,
-    30,
-    Nystroem(budget=30, rank=8),
-    RandomFourier(n_components=31),
-    RandomFourier(n_components=31, form="phase"),
-]
-ESTIMATORS = [KernelRegressor, KernelClassifier]
-
-every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
-
-
-def regressor(approximation=30, kernel="rbf", **params):
-    params = {"alpha": ALPHA, "random_state": 0, **params}
-    return KernelRegressor(kernel, approximation=approximation, **params)
 
 
 def test_a_map_s_own_kernel_and_seed_win():
@@ -128,7 +112,7 @@ def test_a_failed_fit_leaves_the_former_model(estimator):
         ({"verbose": -1}, "verbose must be an integer >= 0 or True or False, got -1."),
         ({"random_state": "x"}, "random_state must be None or an integer >= 0 or a NumPy random"),
         ({"kernel": "sigmoid"}, "kernel must be a kernel object or one of 'rbf'"),
-        ({"loss": "hinge"}, "loss must be 'squared', got 'hinge'."),
+        ({"loss": "hinge"}, "loss must be a loss object or one of 'squared', got 'hinge'."),
         ({"solver": "sgd"}, "solver must be a solver object or one of 'auto', 'direct', got"),
     ],
 )

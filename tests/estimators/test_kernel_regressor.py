@@ -7,17 +7,9 @@ from skimp import KernelRegressor
 from skimp.budgets import Fixed
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Gaussian, Laplacian
+from tests.models import ALPHA, APPROXIMATIONS
 from tests.problems import difference, regression
 from tests.reference import naive
-
-ALPHA = 1e-4
-APPROXIMATIONS = [
-    None,
-    30,
-    Nystroem(budget=30, rank=8),
-    RandomFourier(n_components=31),
-    RandomFourier(n_components=31, form="phase"),
-]
 
 
 def regressor(approximation=30, kernel="rbf", **params):

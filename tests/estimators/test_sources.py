@@ -7,31 +7,13 @@ import pytest
 from hypothesis import given, settings
 from scipy import sparse
 
-from skimp import KernelClassifier, KernelRegressor
 from skimp.data import open_rows
-from skimp.features import Nystroem, RandomFourier
+from skimp.features import RandomFourier
 from skimp.kernels import Gaussian
+from tests.models import APPROXIMATIONS, every_estimator, regressor
 from tests.problems import TOLERANCE, difference, labelled, regression
 from tests.sources import ChunkedRows
 from tests.strategies import matrices
-
-ALPHA = 1e-4
-APPROXIMATIONS = [
-    None,
-    30,
-    Nystroem(budget=30, rank=8),
-    RandomFourier(n_components=31),
-    RandomFourier(n_components=31, form="phase"),
-]
-ESTIMATORS = [KernelRegressor, KernelClassifier]
-
-every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
-
-
-def regressor(approximation=30, kernel="rbf", **params):
-    params = {"alpha": ALPHA, "random_state": 0, **params}
-    return KernelRegressor(kernel, approximation=approximation, **params)
-
 
 WRAPPERS = [
     sparse.csr_matrix,

@@ -14,5 +14,8 @@ def test_names_and_objects():
 
 @pytest.mark.parametrize("loss", ["hinge", None, Squared, 2])
 def test_what_is_no_loss(loss):
-    with pytest.raises(ValueError, match=re.escape(f"loss must be 'squared', got {loss!r}.")):
+    with pytest.raises(
+        ValueError,
+        match=re.escape(f"loss must be a loss object or one of 'squared', got {loss!r}."),
+    ):
         as_loss(loss, owner="Model")

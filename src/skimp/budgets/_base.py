@@ -2,13 +2,12 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skimp._core._rules import broken
+from skimp._core._names import as_object
 from skimp._core._types import Array, Matrix
 from skimp.kernels import Kernel
 
@@ -70,10 +69,4 @@ _NAMES = {"uniform": "Uniform"}
 
 def as_selector(selector: Any, *, owner: str) -> Selector:
     """Return a selector for a name or an object; ``owner`` is named in the error."""
-    if isinstance(selector, Selector):
-        return selector
-    if isinstance(selector, str) and selector in _NAMES:
-        named: Selector = getattr(import_module("skimp.budgets"), _NAMES[selector])()
-        return named
-    names = ", ".join(repr(name) for name in _NAMES)
-    raise broken(owner, "selector", f"a selector object or one of {names}", selector)
+    return as_object(selector, Selector, _NAMES, "skimp.budgets", owner=owner, role="selector")  # type: ignore[type-abstract]

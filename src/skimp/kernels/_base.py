@@ -1,7 +1,6 @@
 """What every kernel is: a function of a statistic of pairs, evaluated on strips of rows."""
 
 from abc import ABC, abstractmethod
-from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.utils.validation import check_array
 
 from skimp._core._blocks import fold
 from skimp._core._linalg import as_compute_dtype
+from skimp._core._names import as_object
 from skimp._core._pairs import Pairs
 from skimp._core._parametrized import Parametrized
 from skimp._core._rules import broken, check_params
@@ -144,14 +144,8 @@ _NAMES = {
 
 
 def as_kernel(kernel: Any, *, owner: str) -> Kernel:
-    """Return a kernel object for a name or an object; ``owner`` is named in the error."""
-    if isinstance(kernel, Kernel):
-        return kernel
-    if isinstance(kernel, str) and kernel in _NAMES:
-        named: Kernel = getattr(import_module("skimp.kernels"), _NAMES[kernel])()
-        return named
-    names = ", ".join(repr(name) for name in _NAMES)
-    raise broken(owner, "kernel", f"a kernel object or one of {names}", kernel)
+    """Return a kernel for a name or an object; ``owner`` is named in the error."""
+    return as_object(kernel, Kernel, _NAMES, "skimp.kernels", owner=owner, role="kernel")  # type: ignore[type-abstract]
 
 
 def needs_nonnegative(kernel: Any) -> bool:

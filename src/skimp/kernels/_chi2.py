@@ -1,18 +1,13 @@
 """The exponential chi-square kernel."""
 
-from typing import Any, ClassVar, final
-
-import numpy as np
+from typing import ClassVar, final
 
 from skimp._core._pairs import ChiSquareDistances
-from skimp._core._rules import Rule
-from skimp._core._types import Array, Matrix
-from skimp.kernels._base import Kernel
-from skimp.kernels._gamma import GAMMA
+from skimp.kernels._exponential import Exponential
 
 
 @final
-class Chi2(Kernel):
+class Chi2(Exponential):
     r"""Exponential chi-square kernel, for histograms and other rows without negative entries.
 
     .. math:: k(x, y) = \exp\Bigl(-\gamma \sum_j \frac{(x_j - y_j)^2}{x_j + y_j}\Bigr)
@@ -36,16 +31,6 @@ class Chi2(Kernel):
 
     needs_nonnegative: ClassVar[bool] = True
     _pairs = ChiSquareDistances
-    _rules: ClassVar[dict[str, Rule]] = {"gamma": GAMMA}
 
     def __init__(self, gamma: float | str = 1.0):
-        self.gamma: Any = gamma
-
-    def diag(self, X: Matrix) -> Array:
-        """Return ones."""
-        return np.ones(X.shape[0])
-
-    def _profile(self, S: Array) -> None:
-        from skimp._core._pair_loops import scaled_exp
-
-        scaled_exp(S, S.dtype.type(-self.gamma))
+        self.gamma = gamma

@@ -1,18 +1,16 @@
 """The Gaussian (RBF) kernel."""
 
-from typing import Any, ClassVar, final
+from typing import final
 
 import numpy as np
 
 from skimp._core._pairs import SquaredDistances
-from skimp._core._rules import Rule
-from skimp._core._types import Array, Matrix
-from skimp.kernels._base import Kernel
-from skimp.kernels._gamma import GAMMA
+from skimp._core._types import Array
+from skimp.kernels._exponential import Exponential
 
 
 @final
-class Gaussian(Kernel):
+class Gaussian(Exponential):
     r"""Gaussian kernel, also called RBF.
 
     .. math:: k(x, y) = \exp(-\gamma \|x - y\|^2)
@@ -34,21 +32,11 @@ class Gaussian(Kernel):
     """
 
     _pairs = SquaredDistances
-    _rules: ClassVar[dict[str, Rule]] = {"gamma": GAMMA}
 
     def __init__(self, gamma: float | str = "scale"):
-        self.gamma: Any = gamma
-
-    def diag(self, X: Matrix) -> Array:
-        """Return ones."""
-        return np.ones(X.shape[0])
+        self.gamma = gamma
 
     def sample_frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
         r"""Draw from the spectrum, :math:`w \sim N(0, 2 \gamma I)`, as columns."""
         W: Array = rng.standard_normal((n_features, size)) * np.sqrt(2 * self.gamma)
         return W
-
-    def _profile(self, S: Array) -> None:
-        from skimp._core._pair_loops import scaled_exp
-
-        scaled_exp(S, S.dtype.type(-self.gamma))

@@ -1,18 +1,16 @@
 """The Laplacian kernel."""
 
-from typing import Any, ClassVar, final
+from typing import final
 
 import numpy as np
 
 from skimp._core._pairs import ManhattanDistances
-from skimp._core._rules import Rule
-from skimp._core._types import Array, Matrix
-from skimp.kernels._base import Kernel
-from skimp.kernels._gamma import GAMMA
+from skimp._core._types import Array
+from skimp.kernels._exponential import Exponential
 
 
 @final
-class Laplacian(Kernel):
+class Laplacian(Exponential):
     r"""Laplacian kernel, with the L1 distance.
 
     .. math:: k(x, y) = \exp(-\gamma \|x - y\|_1)
@@ -34,21 +32,11 @@ class Laplacian(Kernel):
     """
 
     _pairs = ManhattanDistances
-    _rules: ClassVar[dict[str, Rule]] = {"gamma": GAMMA}
 
     def __init__(self, gamma: float | str = "scale"):
-        self.gamma: Any = gamma
-
-    def diag(self, X: Matrix) -> Array:
-        """Return ones."""
-        return np.ones(X.shape[0])
+        self.gamma = gamma
 
     def sample_frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
         r"""Draw from the spectrum, independent Cauchy entries of scale :math:`\gamma`."""
         W: Array = rng.standard_cauchy((n_features, size)) * self.gamma
         return W
-
-    def _profile(self, S: Array) -> None:
-        from skimp._core._pair_loops import scaled_exp
-
-        scaled_exp(S, S.dtype.type(-self.gamma))

@@ -1,10 +1,9 @@
 """What every loss is."""
 
 from abc import ABC, abstractmethod
-from importlib import import_module
 from typing import Any
 
-from skimp._core._rules import broken
+from skimp._core._names import as_object
 from skimp._core._types import Array
 
 
@@ -27,14 +26,9 @@ class Loss(ABC):
         """Return its second derivative in f."""
 
 
-_NAMES = ("squared",)
+_NAMES = {"squared": "squared"}
 
 
 def as_loss(loss: Any, *, owner: str) -> Loss:
     """Return a loss for a name or an object; ``owner`` is named in the error."""
-    if isinstance(loss, Loss):
-        return loss
-    if isinstance(loss, str) and loss in _NAMES:
-        named: Loss = getattr(import_module("skimp.losses"), loss)
-        return named
-    raise broken(owner, "loss", " or ".join(repr(name) for name in _NAMES), loss)
+    return as_object(loss, Loss, _NAMES, "skimp.losses", owner=owner, role="loss")  # type: ignore[type-abstract]

@@ -2,13 +2,12 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skimp._core._rules import broken
+from skimp._core._names import as_object
 from skimp._core._types import Array
 from skimp.data import Rows
 from skimp.losses import Loss
@@ -87,10 +86,4 @@ _NAMES = {"auto": "Direct", "direct": "Direct"}
 
 def as_solver(solver: Any, *, owner: str) -> Solver:
     """Return a solver for a name or an object; ``owner`` is named in the error."""
-    if isinstance(solver, Solver):
-        return solver
-    if isinstance(solver, str) and solver in _NAMES:
-        named: Solver = getattr(import_module("skimp.solvers"), _NAMES[solver])()
-        return named
-    names = ", ".join(repr(name) for name in _NAMES)
-    raise broken(owner, "solver", f"a solver object or one of {names}", solver)
+    return as_object(solver, Solver, _NAMES, "skimp.solvers", owner=owner, role="solver")  # type: ignore[type-abstract]
