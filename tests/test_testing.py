@@ -90,6 +90,9 @@ class Wrapped(FeatureMap):
         if self.fault == "parameters":
             self.fault = None
 
+    def planned_width(self, rows):
+        return rows.n_features
+
     @property
     def width(self):
         return self.n_features_in_ + (self.fault == "width")

@@ -19,6 +19,7 @@ from skimp.budgets import Budget, Selector
 from skimp.data import open_rows
 from skimp.features import FeatureMap
 from skimp.kernels import Gaussian, Kernel
+from skimp.kernels._base import needs_nonnegative
 from skimp.losses import Loss, squared
 from skimp.solvers import Problem, Solution, Solver
 
@@ -267,7 +268,7 @@ def _rows(X: Any, kernel: Any = None) -> Array:
         X = np.random.default_rng(0).normal(size=(600, 5))
         X[X < -1], X[:, 4] = 0, 1
         X[1] = X[0]
-        X = np.abs(X) if getattr(kernel, "needs_nonnegative", False) else X
+        X = np.abs(X) if needs_nonnegative(kernel) else X
     return _read_only(np.asarray(X, np.float64))
 
 

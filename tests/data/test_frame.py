@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 
 from skimp.data import FrameRows
 from skimp.data._frame import is_frame
@@ -60,8 +61,33 @@ def test_missing_and_infinite_values_anywhere_are_refused(frame, bad, message):
 
 @pytest.mark.parametrize("frame", FRAMES)
 def test_strings_are_refused(frame):
-    with pytest.raises(ValueError, match=r"could not convert string to float|numeric"):
+    with pytest.raises(ValueError, match=r"X must hold numbers, found column 'c' of dtype"):
         FrameRows(frame(columns(c=list("vwxyz"))))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("unit", ["datetime64[ms]", "timedelta64[ms]"])
+def test_times_are_refused(frame, unit):
+    for given in (columns(c=np.arange(5).astype(unit)), {"c": np.arange(5).astype(unit)}):
+        with pytest.raises(ValueError, match=r"X must hold numbers, found column 'c' of dtype"):
+            FrameRows(frame(given))
+
+
+def test_categories_are_refused():
+    with pytest.raises(ValueError, match="found column 'c' of dtype category"):
+        FrameRows(pd.DataFrame({"c": pd.Categorical([1, 2, 1])}))
+
+
+def test_a_frame_without_columns_is_refused():
+    with pytest.raises(ValueError, match="X must have at least one column"):
+        FrameRows(pd.DataFrame(index=[0, 1]))
+
+
+def test_sparse_columns_stay_sparse():
+    frame = pd.DataFrame.sparse.from_spmatrix(sparse.eye_array(4, format="csr"))
+    X = FrameRows(frame, block_rows=3).collect().X
+    assert sparse.issparse(X)
+    assert np.array_equal(X.toarray(), np.eye(4))
 
 
 def test_nullable_columns_without_missing_values_are_numbers():

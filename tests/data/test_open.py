@@ -53,7 +53,7 @@ def test_open_rows_returns_rows_as_they_are():
 
 @pytest.mark.parametrize("given_too", [{"target": [1] * 5}, {"weight": [1] * 5}])
 def test_rows_bring_their_own_targets_and_weights(given_too):
-    with pytest.raises(ValueError, match="target and weight must be None"):
+    with pytest.raises(ValueError, match="targets and weights must be None for Rows"):
         open_rows(ChunkedRows(np.ones((5, 2))), **given_too)
 
 

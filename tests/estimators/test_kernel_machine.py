@@ -11,7 +11,7 @@ from skimp import KernelRegressor
 from skimp._core import _progress
 from skimp.data import open_rows
 from skimp.features import Nystroem, RandomFourier
-from skimp.kernels import Gaussian, Laplacian, Linear
+from skimp.kernels import Gaussian, Laplacian, Linear, Polynomial
 from skimp.losses import squared
 from skimp.solvers import direct
 from tests.models import APPROXIMATIONS, every_estimator, regressor
@@ -62,7 +62,7 @@ def test_a_seed_decides(estimator, approximation):
 def test_what_does_not_fit_in_memory_is_refused(estimator, approximation):
     X, y, _ = labelled(200)
     model = estimator(approximation=approximation, memory_limit="100KB")
-    what = "an exact model of 200 rows" if approximation is None else "the direct solver with 200"
+    what = "an exact model of 200 rows" if approximation is None else "a model of 200 landmarks"
     with pytest.raises(MemoryError, match=f"{what}.* needs .* memory limit of .*memory_limit"):
         model.fit(X, y)
     with pytest.raises(NotFittedError):
@@ -183,7 +183,7 @@ def test_rows_without_targets(estimator):
 @every_estimator
 def test_rows_bring_their_own_targets(estimator):
     X, y, _ = labelled(20)
-    with pytest.raises(ValueError, match="target and weight must be None"):
+    with pytest.raises(ValueError, match="targets and weights must be None for Rows"):
         estimator().fit(open_rows(X), y)
 
 
@@ -210,3 +210,32 @@ def test_verbose_reports_on_standard_error(estimator, verbose, monkeypatch, caps
     assert out == ""
     assert (f"{estimator.__name__}: 100 rows in" in err) == bool(verbose)
     assert err.endswith("\n") == bool(verbose)
+
+
+def test_memory_is_refused_before_anything_is_computed(monkeypatch):
+    X, y, _ = regression(300)
+    monkeypatch.setattr(Nystroem, "fit_rows", lambda *_: pytest.fail("fitted all the same"))
+    with pytest.raises(MemoryError, match="a model of 300 landmarks"):
+        regressor(4000, memory_limit="1MB").fit(X, y)
+
+
+@pytest.mark.parametrize("approximation", [None, 30])
+def test_overflow_is_an_error_that_says_what_to_rescale(approximation):
+    X, y, _ = regression(100)
+    with pytest.raises(ValueError, match="found infinity or NaN: rescale the columns"):
+        regressor(approximation, Polynomial(99, gamma=9.0)).fit(1e200 * X, y)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_an_offset_of_the_columns_does_not_matter_to_a_linear_model(offset):
+    X, y, _ = regression(400)
+    expected = regressor(20, Linear()).fit(X, y).predict(X)
+    shifted = regressor(20, Linear()).fit(X + offset, y).predict(X + offset)
+    np.testing.assert_allclose(shifted, expected, atol=1e-3)
+
+
+def test_the_solution_has_the_intercept_of_the_model():
+    X, y, _ = regression(100)
+    model = regressor(20).fit(X, y + 100)
+    assert np.array_equal(model.solution_.intercept, model.intercept_)
+    assert model.predict(X).mean() == pytest.approx(y.mean() + 100, abs=0.1)

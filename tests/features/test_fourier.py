@@ -121,3 +121,18 @@ def test_the_default_kernel_is_gaussian_with_the_scale_of_the_rows():
     assert isinstance(fitted.kernel_, Gaussian)
     assert fitted.kernel_.gamma == pytest.approx(1 / (3 * X.var()), rel=1e-9)
     assert fitted.kernel is None
+
+
+@pytest.mark.parametrize("params", [{"n_components": 1}, {"n_components": 500}, {"form": "phase"}])
+def test_parameters_set_after_fit_change_nothing_until_the_next(params):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    fitted = RandomFourier(n_components=20, random_state=0).fit(X)
+    before = fitted.transform(X)
+    assert np.array_equal(fitted.set_params(**params).transform(X), before)
+
+
+def test_an_output_of_another_shape_is_refused():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    fitted = RandomFourier(n_components=20).fit(X)
+    with pytest.raises(ValueError, match=r"out must have shape \(30, 20\), found \(30, 19\)"):
+        fitted.map_block(X, np.empty((30, 19)))

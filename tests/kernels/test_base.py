@@ -39,12 +39,17 @@ def test_an_object_passes_through():
 
 @pytest.mark.parametrize("kernel", ["sigmoid", Gaussian, None, 3])
 def test_what_is_no_kernel(kernel):
-    message = (
-        "Model: kernel must be a kernel object or one of 'rbf', 'gaussian', 'laplacian', "
-        f"'linear', 'poly', 'polynomial', 'chi2', got {kernel!r}."
-    )
-    with pytest.raises(ValueError, match=re.escape(message)):
+    message = r"Model: kernel must be a kernel object or one of 'rbf', 'gaussian', .*'chi2'.*, got "
+    with pytest.raises(ValueError, match=message + re.escape(f"{kernel!r}.")):
         as_kernel(kernel, owner="Model")
+
+
+@pytest.mark.parametrize("kind", [Gaussian, Laplacian, Chi2])
+@pytest.mark.parametrize("gamma", ["scale", "median"])
+def test_heuristics_follow_the_scale_of_the_rows(kind, gamma):
+    X = np.random.default_rng(0).random((50, 3))
+    one, other = (kind(gamma).resolve(open_rows(s * X), 0)(s * X) for s in (1.0, 100.0))
+    np.testing.assert_allclose(other, one, atol=1e-7)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -127,7 +132,8 @@ def test_a_heuristic_needs_rows_to_be_resolved(kind):
         kernel(X)
     resolved = kernel.resolve(open_rows(X), 0)
     assert kernel.gamma == "scale"
-    assert resolved.gamma == pytest.approx(1 / (2 * X.var()))
+    spread = X.std() if kind in (Laplacian, Chi2) else X.var()
+    assert resolved.gamma == pytest.approx(1 / (2 * spread))
     assert resolved(X).shape == (20, 20)
 
 

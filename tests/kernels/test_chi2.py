@@ -38,9 +38,9 @@ def test_negative_entries_are_refused(X):
     positive = np.ones((2, X.shape[1]))
     for given_X in (X, sparse.csr_matrix(X)):
         with pytest.raises(ValueError, match=re.escape(message)):
-            Chi2()(given_X, positive)
-        with pytest.raises(ValueError, match="must not be negative for the Chi2 kernel"):
-            Chi2()(positive, given_X)
+            Chi2(1.0)(given_X, positive)
+        with pytest.raises(ValueError, match="Y must not be negative for the Chi2 kernel"):
+            Chi2(1.0)(positive, given_X)
 
 
 def test_diagonal_is_ones():

@@ -59,3 +59,17 @@ def test_a_singular_kernel_matrix_with_a_tiny_penalty(fit_intercept):
     Y = X @ np.ones((3, 2)) + 4 * fit_intercept
     solution = solve_exact(K.copy(), Y, None, alpha=1e-11, fit_intercept=fit_intercept)
     np.testing.assert_allclose(K @ solution.coef + solution.intercept, Y, atol=1e-4)
+
+
+@pytest.mark.parametrize("tiny", [1e-16, 1e-30])
+def test_a_tiny_weight_is_nearly_an_absent_row(tiny):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), rng.normal(size=(40, 1))
+    weight = np.ones(40)
+    weight[0] = tiny
+    kernel = Gaussian(0.5)
+    with_row = solve_exact(kernel(X), y, weight, alpha=1e-4, fit_intercept=True)
+    alpha = 1e-4 * weight.sum() / 39
+    without = solve_exact(kernel(X[1:]), y[1:], None, alpha=alpha, fit_intercept=True)
+    np.testing.assert_allclose(with_row.coef[1:], without.coef, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(with_row.intercept, without.intercept, rtol=1e-6)

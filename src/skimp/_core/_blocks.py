@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from math import prod
 from typing import Any, TypeVar
 
@@ -15,6 +16,10 @@ from skimp._core._types import Array
 B = TypeVar("B")
 P = TypeVar("P")
 T = TypeVar("T")
+
+
+_QUIET = partial(np.errstate, over="ignore", invalid="ignore")
+"""Overflow is found in what was summed, where it can be named; a warning of each block is not."""
 
 
 class Scratch:
@@ -45,9 +50,10 @@ def fold(
     in the order of the blocks, so that sums do not depend on the number of threads. What ``fn``
     returns may live in its scratch buffers: they are not reused before it has been combined.
     """
-    with single_threaded_blas():
-        if n_threads > 1:
+    if n_threads > 1:
+        with single_threaded_blas():
             return _threaded_fold(blocks, fn, combine, initial, n_threads)
+    with single_threaded_blas(), _QUIET():
         scratch, total = Scratch(), initial
         for block in blocks:
             total = combine(total, fn(block, scratch))
@@ -72,6 +78,7 @@ def _threaded_fold(
             turn.notify_all()
 
     @single_threaded_blas()
+    @_QUIET()
     def work() -> None:
         scratch = Scratch()
         try:

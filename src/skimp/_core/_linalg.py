@@ -23,6 +23,21 @@ def dense(X: Matrix, dtype: DType) -> Array:
     return np.ascontiguousarray(X, dtype)
 
 
+def check_shape(out: Array, shape: tuple[int, ...]) -> None:
+    """Raise unless an output has this shape: compiled loops do not check their bounds."""
+    if out.shape != shape:
+        raise ValueError(f"out must have shape {shape}, found {out.shape}.")
+
+
+def check_representable(*arrays: Array) -> None:
+    """Raise where features or targets overflowed."""
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise ValueError(
+            "X and y must be of a scale on which the kernel and its squares are finite numbers, "
+            "found infinity or NaN: rescale the columns of X, or y, or the kernel's parameters."
+        )
+
+
 def product(X: Matrix, W: Matrix, out: Array) -> None:
     """Write ``X @ W`` into ``out``; either of the two may be sparse."""
     if sparse.issparse(X) or sparse.issparse(W):

@@ -2,6 +2,7 @@
 
 import os
 import re
+from pathlib import Path
 
 from skimp._core._rules import NONE, Rule, integer
 
@@ -34,10 +35,16 @@ def _size(text: str) -> int | None:
 
 
 def _physical_bytes() -> int:
+    """Return the memory of the machine, or of the container where that has less."""
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
         return 16 * 10**9
+    try:
+        container = int(Path("/sys/fs/cgroup/memory.max").read_text())
+    except (OSError, ValueError):
+        return machine
+    return min(machine, container)
 
 
 def require_memory(needed: int, limit: int | str | None, what: str, remedy: str) -> None:

@@ -5,7 +5,7 @@ fills blocks ``out[i, j] = s(X_i, B_j)`` for as many X as come along.
 """
 
 from abc import ABC, abstractmethod
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from scipy import sparse
@@ -33,6 +33,13 @@ class Pairs(ABC):
         """Write the statistic of each pair into ``out``, of shape (len(X), size)."""
 
 
+class Distances(Pairs, ABC):
+    """A statistic that is zero for equal rows, and grows with a power of their scale."""
+
+    degree: ClassVar[int]
+    """The power."""
+
+
 @final
 class InnerProducts(Pairs):
     """The inner product <x, b>."""
@@ -49,12 +56,14 @@ class InnerProducts(Pairs):
 
 
 @final
-class SquaredDistances(Pairs):
+class SquaredDistances(Distances):
     """The squared Euclidean distance, by way of inner products.
 
     Dense rows are centred by the mean of B first, which keeps the digits that large offsets would
     cancel; sparse rows stay as they are.
     """
+
+    degree = 2
 
     def _prepare(self, B: Matrix) -> None:
         self._centre = None
@@ -77,8 +86,10 @@ class SquaredDistances(Pairs):
 
 
 @final
-class ManhattanDistances(Pairs):
+class ManhattanDistances(Distances):
     """The sum of absolute differences."""
+
+    degree = 1
 
     def _prepare(self, B: Matrix) -> None:
         self._Bt = np.ascontiguousarray(dense(B, self.dtype).T)
@@ -91,8 +102,10 @@ class ManhattanDistances(Pairs):
 
 
 @final
-class ChiSquareDistances(Pairs):
+class ChiSquareDistances(Distances):
     """The sum of (x - b)^2 / (x + b), for rows without negative entries."""
+
+    degree = 1
 
     def _prepare(self, B: Matrix) -> None:
         self._Bt = np.ascontiguousarray(dense(B, self.dtype).T)

@@ -6,7 +6,7 @@ from typing import Any, final
 from sklearn.utils.validation import check_array
 
 from skimp._core._linalg import as_compute_dtype
-from skimp._core._types import Array
+from skimp._core._types import Array, Matrix
 from skimp.data._block import Block
 from skimp.data._rows import Rows, block_rows_for
 
@@ -36,6 +36,7 @@ class FrameRows(Rows):
         *,
         block_rows: int | None = None,
     ):
+        _check_columns(frame)
         self._frame = frame
         self._y = y
         self._weight = weight
@@ -61,10 +62,13 @@ class FrameRows(Rows):
                 start,
             )
 
-    def _convert(self, part: slice, **options: Any) -> Array:
+    def _convert(self, part: slice, **options: Any) -> Matrix:
         frame = self._frame
-        converted: Array = check_array(
-            frame.iloc[part] if hasattr(frame, "iloc") else frame[part], input_name="X", **options
+        converted: Matrix = check_array(
+            frame.iloc[part] if hasattr(frame, "iloc") else frame[part],
+            input_name="X",
+            accept_sparse="csr",
+            **options,
         )
         return converted
 
@@ -80,3 +84,20 @@ def is_frame(X: object) -> bool:
     return (
         kind.__module__.partition(".")[0] in {"pandas", "polars"} and kind.__name__ == "DataFrame"
     )
+
+
+def _check_columns(frame: Any) -> None:
+    """Raise for a column that does not hold numbers or booleans."""
+    if frame.shape[1] == 0:
+        raise ValueError("X must have at least one column, found none.")
+    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
+        if hasattr(dtype, "is_numeric"):
+            numeric = dtype.is_numeric() or str(dtype) == "Boolean"
+        else:
+            # objects may be numbers: their conversion will tell
+            numeric = dtype.kind in "biuf" or str(dtype) == "object"
+        if not numeric:
+            raise ValueError(
+                f"X must hold numbers, found column {name!r} of dtype {dtype}: "
+                "encode it as numbers or leave it out."
+            )

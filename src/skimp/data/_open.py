@@ -1,6 +1,7 @@
 """Turn what users pass as X into rows, checked once."""
 
 from numbers import Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -57,8 +58,10 @@ def open_rows(
         raise broken("open_rows", "block_rows", _BLOCK_ROWS.wording, block_rows)
     if isinstance(source, Rows):
         if target is not None or weight is not None:
-            raise ValueError("target and weight must be None for a source that is Rows already.")
+            raise ValueError("targets and weights must be None for Rows, which bring their own.")
         return source if block_rows is None else source.copy_with(block_rows=block_rows)
+    if source is None or isinstance(source, str | PathLike) or hasattr(source, "collect"):
+        raise broken("open_rows", "source", "an array, CSR matrix, frame in memory or Rows", source)
     X = source if is_frame(source) else check_array(source, **_ACCEPTED)
     y = None if target is None else _check_target(target)
     check_consistent_length(X, y, weight)
@@ -69,6 +72,8 @@ def open_rows(
 def _rows_of(X: Any, y: Array | None, weight: Array | None, block_rows: int | None) -> Rows:
     if is_frame(X):
         return FrameRows(X, y, weight, block_rows=block_rows)
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"X must hold real numbers, found dtype {X.dtype}.")
     if issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

@@ -44,7 +44,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     alpha : float, default=1e-6
         Strength of the penalty; it does not grow with n. An SVM's C is 1 / (2 n alpha).
     solver : "auto", "direct" or Solver, default="auto"
-        How the objective is minimised.
+        How the objective is minimised; the exact model has a solver of its own.
     fit_intercept : bool, default=True
         Whether there is an unpenalized constant b.
     class_weight : dict, "balanced" or None, default=None
@@ -119,7 +119,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         y : array of shape (n,)
             Labels.
         sample_weight : array of shape (n,), optional
-            A weight of 2 equals a row given twice, a weight of 0 an absent row.
+            For the same landmarks, a weight of 2 equals a row given twice, a weight of 0 an
+            absent row.
 
         Returns
         -------
@@ -165,9 +166,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if isinstance(self.class_weight, str):
             share = sum(totals.values()) / len(labels)
             return np.array([share / totals[label] for label in labels])
-        unknown = set(self.class_weight) - set(labels)
-        if unknown:
-            raise ValueError(f"class_weight must name classes of y, found {sorted(unknown)}.")
+        unknown = [label for label in self.class_weight if label not in totals]
+        # further classes are fine, as in a fold that lacks one; a misspelt class is not
+        if unknown and set(labels) - set(self.class_weight):
+            raise ValueError(f"class_weight must name classes of y, found {unknown}.")
         factors = [self.class_weight.get(label, 1.0) for label in labels]
         if not all(_FACTOR.test(factor) for factor in factors):
             raise broken(
@@ -218,7 +220,10 @@ def _class_totals(rows: Rows) -> dict[Any, float]:
         if block.y.ndim != 1:
             raise ValueError(f"y must have one dimension, found {block.y.ndim}.")
         weight = np.ones(block.size) if block.weight is None else block.weight
-        labels, codes = np.unique(block.y[weight > 0], return_inverse=True)
+        try:
+            labels, codes = np.unique(block.y[weight > 0], return_inverse=True)
+        except TypeError as error:
+            raise ValueError(f"y must hold labels of one type, found a mix: {error}.") from None
         return labels, np.bincount(codes, weights=weight[weight > 0], minlength=len(labels))
 
     def add(totals: dict[Any, float], part: tuple[Array, Array]) -> dict[Any, float]:

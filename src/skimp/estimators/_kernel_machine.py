@@ -85,6 +85,13 @@ class KernelMachine(Parametrized, ABC):
             Nystroem(budget=given) if isinstance(given, Integral) else clone(given)
         )
         check_params(approximation)
+        width = approximation.planned_width(rows)
+        require_memory(
+            48 * width**2,
+            self.memory_limit,
+            f"a model of {width} landmarks or features",
+            "take fewer of them",
+        )
         if approximation.random_state is not None:
             rng = as_generator(approximation.random_state)
         self.approximation_: FeatureMap | Landmarks = approximation.fit_rows(rows, rng, kernel)
@@ -103,7 +110,7 @@ class KernelMachine(Parametrized, ABC):
     def _fit_exact(self, kernel: Kernel, rows: Rows) -> None:
         n = rows.n_rows
         require_memory(
-            16 * n**2,
+            24 * n**2,
             self.memory_limit,
             f"an exact model of {n} rows (approximation=None)",
             "give approximation a budget such as 1000",

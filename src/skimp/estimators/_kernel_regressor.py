@@ -1,5 +1,6 @@
 """Kernel regression on a budget."""
 
+from dataclasses import replace
 from typing import Any, Self, final
 
 import numpy as np
@@ -39,7 +40,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
     alpha : float, default=1e-6
         Strength of the penalty; it does not grow with n. A ridge penalty is n alpha.
     solver : "auto", "direct" or Solver, default="auto"
-        How the objective is minimised.
+        How the objective is minimised; the exact model has a solver of its own.
     fit_intercept : bool, default=True
         Whether there is an unpenalized constant b.
     memory_limit : int, str or None, default=None
@@ -115,7 +116,8 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         y : array of shape (n,) or (n, k)
             Targets.
         sample_weight : array of shape (n,), optional
-            A weight of 2 equals a row given twice, a weight of 0 an absent row.
+            For the same landmarks, a weight of 2 equals a row given twice, a weight of 0 an
+            absent row.
 
         Returns
         -------
@@ -135,7 +137,8 @@ class KernelRegressor(RegressorMixin, KernelMachine):
             return y.reshape(len(y), -1) - mean, weight
 
         self._fit_rows(rows, centred)
-        self.intercept_ = (self.solution_.intercept + mean).astype(self.coef_.dtype)
+        self.solution_ = replace(self.solution_, intercept=self.solution_.intercept + mean)
+        self.intercept_ = self.solution_.intercept.astype(self.coef_.dtype)
 
     def predict(self, X: Any) -> Array:
         """Return the fitted function at each row.

@@ -92,6 +92,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     def width(self) -> int:
         """Number of features."""
 
+    @abstractmethod
+    def planned_width(self, rows: Rows) -> int:
+        """Return the most features that fitting to these rows can give, before it is done."""
+
     @property
     def dtype(self) -> DType:
         """What the features are computed in: the dtype of the rows of ``fit``."""

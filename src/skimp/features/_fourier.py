@@ -4,7 +4,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._linalg import product
+from skimp._core._linalg import check_shape, product
 from skimp._core._random import draw_seed
 from skimp._core._rules import RANDOM_STATE, Rule, broken, integer, one_of
 from skimp._core._types import Array, Matrix, RandomState
@@ -99,7 +99,8 @@ class RandomFourier(FeatureMap):
                 own,
             )
         self.kernel_ = own.resolve(rows, draw_seed(rng))
-        paired = self.form == "pair"
+        self._paired = paired = self.form == "pair"
+        self._width = int(self.n_components)
         size = (self.n_components + 1) // 2 if paired else self.n_components
         frequencies = self.kernel_.sample_frequencies(rows.n_features, size, rng)
         offset = np.zeros(size)
@@ -109,18 +110,23 @@ class RandomFourier(FeatureMap):
         self.frequencies_ = (frequencies / (2 * np.pi)).astype(rows.dtype)
         self.offset_ = offset.astype(rows.dtype)
 
+    def planned_width(self, rows: Rows) -> int:
+        """Return the number of features."""
+        return int(self.n_components)
+
     @property
     def width(self) -> int:
         """Number of features."""
-        return int(self.n_components)
+        return self._width
 
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of the rows X into ``out``, strip by strip."""
         from skimp._core._feature_loops import cosine_pairs, cosines
 
+        check_shape(out, (X.shape[0], self.width))
         size = self.frequencies_.shape[1]
         real = self.dtype_.type
-        if self.form == "phase":
+        if not self._paired:
             for start in range(0, X.shape[0], _STRIP):
                 strip = out[start : start + _STRIP]
                 product(X[start : start + _STRIP], self.frequencies_, strip)

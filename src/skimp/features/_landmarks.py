@@ -4,9 +4,8 @@ from functools import cached_property
 from typing import Any, final
 
 import numpy as np
-from scipy import sparse
 
-from skimp._core._linalg import as_compute_dtype, inverse_root
+from skimp._core._linalg import as_compute_dtype, check_representable, check_shape, inverse_root
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels import Kernel
 from skimp.kernels._base import Columns
@@ -53,9 +52,10 @@ class Landmarks:
     @cached_property
     def penalty(self) -> Array:
         """The kernel matrix of the points, in float64."""
-        if sparse.issparse(self.points):
-            return self.kernel(self.points.astype(np.float64))
-        return self.kernel(np.asarray(self.points, np.float64))
+        with np.errstate(over="ignore", invalid="ignore"):
+            K = self.kernel(self.points.astype(np.float64))
+        check_representable(K)
+        return K
 
     @cached_property
     def whitening(self) -> Array:
@@ -70,6 +70,7 @@ class Landmarks:
 
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the kernel block of the rows X into ``out``."""
+        check_shape(out, (X.shape[0], self.width))
         self._columns.fill(X, out)
 
     def basis(self) -> "Landmarks":

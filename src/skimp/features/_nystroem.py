@@ -50,7 +50,9 @@ class Nystroem(FeatureMap):
         The kernel with numbers for parameters.
     budget_ : Budget
         The chosen points, with their row numbers.
-    normalization_ : array of shape (m, r)
+    landmarks_ : Landmarks
+        The kernel columns of those points that do not depend on others.
+    normalization_ : array of shape (len(landmarks_.points), r)
         The matrix W.
 
     References
@@ -95,12 +97,12 @@ class Nystroem(FeatureMap):
         selector = as_selector(self.selector, owner=type(self).__name__)
         self.kernel_ = own.resolve(rows, draw_seed(rng))
         self.budget_ = selector.select(rows, self.budget, self.kernel_, rng)
-        self._landmarks = Landmarks(self.kernel_, self.budget_.points, rows.dtype)
+        self.landmarks_ = Landmarks(self.kernel_, self.budget_.points, rows.dtype)
         self._root = self._whitening = None
         if self.rank is None and self._make_independent():
             return
         # weights cancel unless the rank is truncated
-        K, weights = self._landmarks.penalty, self.budget_.weights
+        K, weights = self.landmarks_.penalty, self.budget_.weights
         scale = np.ones(len(K)) if weights is None or self.rank is None else weights
         eps = float(np.finfo(rows.dtype).eps)
         W, values = inverse_root(K * np.outer(scale, scale), rank=self.rank, eps=eps**1.5)
@@ -111,19 +113,23 @@ class Nystroem(FeatureMap):
 
     def _make_independent(self) -> bool:
         """Leave out points that others determine, and tell if K_mm is well conditioned then."""
-        landmarks = self._landmarks
+        landmarks = self.landmarks_
         if is_well_conditioned(landmarks.penalty):
             return True
         kept = independent_rows(landmarks.penalty)
         if len(kept) == landmarks.width:
             return False
-        self._landmarks = Landmarks(self.kernel_, landmarks.points[kept], landmarks.dtype)
-        return is_well_conditioned(self._landmarks.penalty)
+        self.landmarks_ = Landmarks(self.kernel_, landmarks.points[kept], landmarks.dtype)
+        return is_well_conditioned(self.landmarks_.penalty)
 
     @property
     def normalization_(self) -> Array:
         """The matrix W, in the dtype of the rows."""
-        return self._landmarks.whitening if self._whitening is None else self._whitening
+        return self.landmarks_.whitening if self._whitening is None else self._whitening
+
+    def planned_width(self, rows: Rows) -> int:
+        """Return the budget, or the number of rows if that is less."""
+        return min(self.budget, rows.n_rows)
 
     @property
     def width(self) -> int:
@@ -132,11 +138,11 @@ class Nystroem(FeatureMap):
 
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of the rows X into ``out``, strip by strip."""
-        K = np.empty((min(_STRIP, X.shape[0]), self._landmarks.width), self._landmarks.dtype)
+        K = np.empty((min(_STRIP, X.shape[0]), self.landmarks_.width), self.landmarks_.dtype)
         for start in range(0, X.shape[0], _STRIP):
             strip = X[start : start + _STRIP]
             part = K[: strip.shape[0]]
-            self._landmarks.map_block(strip, part)
+            self.landmarks_.map_block(strip, part)
             part = part.astype(self.dtype_, copy=False)
             np.matmul(part, self.normalization_, out=out[start : start + _STRIP])
 
@@ -148,7 +154,7 @@ class Nystroem(FeatureMap):
         directions than one in float32 does.
         """
         if self._root is None:
-            return self._landmarks
+            return self.landmarks_
         features = copy.copy(self)
         features._whitening = self._root
         features.dtype_ = np.dtype(np.float64)

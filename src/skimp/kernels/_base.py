@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array
 from skimp._core._blocks import fold
 from skimp._core._linalg import as_compute_dtype
 from skimp._core._names import as_object
-from skimp._core._pairs import Pairs
+from skimp._core._pairs import Distances, Pairs, SquaredDistances
 from skimp._core._parametrized import Parametrized
 from skimp._core._rules import broken, check_params
 from skimp._core._threads import thread_count
@@ -31,6 +31,9 @@ class Kernel(Parametrized, ABC):
     Being a scikit-learn estimator without ``fit`` gives it ``get_params``, ``clone``, a readable
     ``repr``, and ``kernel__gamma`` in a grid search.
     """
+
+    positive_definite: ClassVar[bool] = True
+    """False for a kernel whose matrices can have negative eigenvalues."""
 
     needs_nonnegative: ClassVar[bool] = False
     """True where negative entries have no meaning."""
@@ -57,6 +60,7 @@ class Kernel(Parametrized, ABC):
         Y = X if Y is None else check_array(Y, accept_sparse="csr", dtype="numeric", input_name="Y")
         if X.shape[1] != Y.shape[1]:
             raise ValueError(f"Y must have {X.shape[1]} columns as X has, found {Y.shape[1]}.")
+        self.check_rows(Y, "Y")
         columns = Columns(self, Y, as_compute_dtype(X.dtype))
         K = np.empty((X.shape[0], Y.shape[0]), columns.dtype)
         strips = range(0, X.shape[0], 16 * _STRIP)
@@ -90,7 +94,8 @@ class Kernel(Parametrized, ABC):
         resolved: Self = clone(self)
         gamma = getattr(self, "gamma", None)
         if isinstance(gamma, str):
-            resolved.set_params(gamma=resolve_gamma(gamma, rows, seed))
+            pairs = self._pairs if issubclass(self._pairs, Distances) else SquaredDistances
+            resolved.set_params(gamma=resolve_gamma(gamma, rows, seed, pairs))
         return resolved
 
     def check_resolved(self) -> None:
@@ -105,12 +110,13 @@ class Kernel(Parametrized, ABC):
                 gamma,
             )
 
-    def check_rows(self, X: Matrix) -> None:
+    def check_rows(self, X: Matrix, name: str = "X") -> None:
         """Raise where the entries of X have no meaning for this kernel."""
         if self.needs_nonnegative and X.shape[0] and X.min() < 0:
+            kind = type(self).__name__
             raise ValueError(
-                f"Negative values in data: X must not be negative for the {type(self).__name__} "
-                f"kernel, found {X.min()}: shift or rescale the columns, or use another kernel."
+                f"Negative values in data: {name} must not be negative for the {kind} kernel, "
+                f"found {X.min()}: shift or rescale the columns, or use another kernel."
             )
 
 

@@ -17,14 +17,14 @@ class Chi2(Exponential):
 
     Parameters
     ----------
-    gamma : float, "scale", "median" or "dim", default=1.0
+    gamma : float, "scale", "median" or "dim", default="scale"
         Inverse width; a name is resolved in ``fit`` (see :doc:`/guide`).
 
     Examples
     --------
     >>> import numpy as np
     >>> from skimp.kernels import Chi2
-    >>> K = Chi2()(np.array([[0.0, 1.0], [0.0, 3.0]]))
+    >>> K = Chi2(gamma=1.0)(np.array([[0.0, 1.0], [0.0, 3.0]]))
     >>> bool(np.isclose(K[0, 1], np.exp(-1)))
     True
     """
@@ -32,5 +32,5 @@ class Chi2(Exponential):
     needs_nonnegative: ClassVar[bool] = True
     _pairs = ChiSquareDistances
 
-    def __init__(self, gamma: float | str = 1.0):
+    def __init__(self, gamma: float | str = "scale"):
         self.gamma = gamma

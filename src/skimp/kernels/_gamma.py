@@ -4,7 +4,7 @@ from typing import Protocol
 
 import numpy as np
 
-from skimp._core._pairs import SquaredDistances
+from skimp._core._pairs import Distances, SquaredDistances
 from skimp._core._rules import number, one_of
 from skimp._core._types import Array, DType, Matrix
 
@@ -41,11 +41,14 @@ class _Sampled(Protocol):
     def weight(self) -> Array: ...
 
 
-def resolve_gamma(gamma: str, rows: RowStatistics, seed: int) -> float:
+def resolve_gamma(
+    gamma: str, rows: RowStatistics, seed: int, pairs: type[Distances] = SquaredDistances
+) -> float:
     r"""Return the number that a heuristic stands for on these rows.
 
     - ``"scale"``: one over (number of columns times variance of all entries), as in scikit-learn;
-    - ``"median"``: one over the median squared distance of rows that differ, of a sample of 1,000;
+      the standard deviation takes the place of the variance for distances that are not squared;
+    - ``"median"``: one over the median distance of rows that differ, of a sample of 1,000;
     - ``"dim"``: one over twice the number of columns.
 
     A scale of zero, where all rows are equal, gives 1.
@@ -53,26 +56,26 @@ def resolve_gamma(gamma: str, rows: RowStatistics, seed: int) -> float:
     if gamma == "dim":
         return 1.0 / (2 * rows.n_features)
     if gamma == "scale":
-        scale = rows.n_features * rows.variance()
+        scale = rows.n_features * rows.variance() ** (pairs.degree / 2)
         limits = np.finfo(rows.dtype)
         if scale and not 1e3 * float(limits.tiny) < scale < 1e-3 * float(limits.max):
             raise ValueError(
                 f"X must be of a scale whose squares {rows.dtype} can hold, found a variance of "
-                f"{scale / rows.n_features:.3g}: rescale its columns."
+                f"{rows.variance():.3g}: rescale its columns."
             )
     else:
-        scale = _median_squared_distance(rows.sample(SAMPLE_SIZE, seed))
+        scale = _median_distance(rows.sample(SAMPLE_SIZE, seed), pairs)
     if scale == 0:
         return 1.0
     # ten digits: the last bits of a sum depend on how the rows were blocked
     return float(f"{1.0 / scale:.10g}")
 
 
-def _median_squared_distance(sample: "_Sampled") -> float:
+def _median_distance(sample: "_Sampled", pairs_of: type[Distances]) -> float:
     """Return the median over pairs of rows that differ, each pair with both rows' weights."""
     X, w = sample.X, sample.weight
     distances = np.empty((X.shape[0], X.shape[0]))
-    SquaredDistances(X, np.dtype(np.float64)).fill(X, distances)
+    pairs_of(X, np.dtype(np.float64)).fill(X, distances)
     pairs = np.triu(distances > 1e-12 * distances.max(), k=1)
     values, weights = distances[pairs], np.outer(w, w)[pairs]
     if values.size == 0:

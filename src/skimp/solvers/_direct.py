@@ -1,12 +1,18 @@
 """Normal equations of the squared loss, in one pass over the rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 
 from skimp._core._blocks import Scratch
-from skimp._core._linalg import cholesky, dense, reciprocal_condition, solve_positive
+from skimp._core._linalg import (
+    check_representable,
+    cholesky,
+    dense,
+    reciprocal_condition,
+    solve_positive,
+)
 from skimp._core._memory import require_memory
 from skimp._core._rules import broken
 from skimp._core._threads import thread_count
@@ -60,6 +66,7 @@ class Direct(Solver):
         )
         dtype = rows.dtype if problem.penalty is None else _DOUBLE
         S = _covariance(problem, dtype)
+        check_representable(S.within, S.across)
         H = _penalized(S, problem)
         note = ""
         if dtype != _DOUBLE and _condition(H) > _LARGEST_CONDITION * np.sqrt(S.n_rows):
@@ -91,7 +98,12 @@ def _condition(H: Array) -> float:
 
 
 def _covariance(problem: Problem, dtype: DType) -> "_Covariance":
-    return _moments(problem.rows, dtype).covariance(centred=problem.fit_intercept)
+    shift = np.zeros(problem.rows.n_features)
+    if problem.fit_intercept:
+        # the mean of some rows: what is left of the mean, to be subtracted from sums, is small
+        shift = next(problem.rows.blocks()).X.mean(axis=0, dtype=np.float64)
+    S = _moments(problem.rows, dtype, shift).covariance(centred=problem.fit_intercept)
+    return replace(S, mean=S.mean + shift)
 
 
 def _penalized(S: "_Covariance", problem: Problem) -> Array:
@@ -145,16 +157,19 @@ class _Moments:
         )
 
 
-def _moments(rows: Rows, dtype: DType) -> _Moments:
-    """Sum over the rows, in ``dtype`` within blocks and in float64 across them."""
+def _moments(rows: Rows, dtype: DType, shift: Array) -> _Moments:
+    """Sum ``z - shift``, in ``dtype`` within blocks and in float64 across them."""
+    shift = shift.astype(dtype)
 
     def of_block(block: Block, scratch: Scratch) -> _Moments:
-        Z, Y = block.X, dense(block.y, dtype)
+        Y = dense(block.y, dtype)
+        Z = scratch.array("centred", block.X.shape, dtype)
+        np.subtract(block.X, shift, out=Z)
         weight = np.ones(len(Z)) if block.weight is None else block.weight
         root = np.sqrt(weight).astype(dtype)
-        if block.weight is not None or Z.dtype != dtype:
+        if block.weight is not None:
             Y = Y * root[:, None]
-            Z = np.multiply(Z, root[:, None], out=scratch.array("weighted", Z.shape, dtype))
+            Z *= root[:, None]
         zz = scratch.array("zz", (Z.shape[1], Z.shape[1]), dtype)
         return _Moments(
             n_rows=len(Z),

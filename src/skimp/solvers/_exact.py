@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skimp._core._linalg import solve_positive
+from skimp._core._linalg import check_representable, solve_positive
 from skimp._core._types import Array
 from skimp.solvers._base import Solution
 
@@ -30,17 +30,22 @@ def solve_exact(
     fit_intercept : bool
         Whether there is an unpenalized b.
     """
+    check_representable(K, Y)
     w = np.ones(len(K)) if weight is None else weight
-    ridge = alpha * w.sum() / w
-    K.flat[:: len(K) + 1] += ridge
+    # scaled by the roots of the weights: a weight near zero is then an equation near 0 = 0
+    root = np.sqrt(w / w.mean())[:, None]
+    K *= root
+    K *= root.T
+    K.flat[:: len(K) + 1] += alpha * len(K)
     right = np.column_stack([Y, np.ones(len(K))]) if fit_intercept else Y
-    solved, how = solve_positive(K, right)
+    solved, how = solve_positive(K, root * right)
+    solved *= root
     coef, intercept = solved, np.zeros(Y.shape[1])
     if fit_intercept:
         coef, ones = solved[:, :-1], solved[:, -1]
         intercept = coef.sum(axis=0) / ones.sum()
         coef = coef - np.outer(ones, intercept)
-    # at the optimum y - b - K c = ridge c, so that the objective needs no further product
+    # at the optimum y - b - K c = alpha (sum w / w) c: the objective needs no further product
     objective = alpha * np.sum(coef * (Y - intercept))
     return Solution(
         coef=coef,
