@@ -16,8 +16,8 @@ class Uniform(Selector):
     """Rows drawn uniformly, without replacement.
 
     The rows with the smallest hash of seed and row number: the same rows whatever they are read
-    from, and the first points of a larger budget with the same generator. One pass over row
-    numbers and weights; rows of weight zero are never drawn.
+    from, and the first points of a larger budget with the same generator. One pass over the
+    rows, which copies candidates only; rows of weight zero are never drawn.
 
     Examples
     --------

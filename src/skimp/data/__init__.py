@@ -5,7 +5,6 @@ from skimp.data._block import Block
 from skimp.data._frame import FrameRows
 from skimp.data._open import as_rows, open_rows
 from skimp.data._rows import BlockMap, MappedRows, Rows
-from skimp.data._sample import no_rows
 
 __all__ = [
     "ArrayRows",
@@ -15,6 +14,5 @@ __all__ = [
     "MappedRows",
     "Rows",
     "as_rows",
-    "no_rows",
     "open_rows",
 ]

@@ -8,7 +8,8 @@ from sklearn.base import RegressorMixin
 
 from skimp._core._parametrized import whole_or_nothing
 from skimp._core._types import Array, RandomState
-from skimp.data import Rows, no_rows
+from skimp.data import Rows
+from skimp.data._sample import no_rows
 from skimp.estimators._kernel_machine import KernelMachine
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel
