@@ -239,3 +239,9 @@ def test_the_solution_has_the_intercept_of_the_model():
     model = regressor(20).fit(X, y + 100)
     assert np.array_equal(model.solution_.intercept, model.intercept_)
     assert model.predict(X).mean() == pytest.approx(y.mean() + 100, abs=0.1)
+
+
+def test_an_exact_model_keeps_no_kernel_matrix():
+    X, y, _ = regression(300)
+    model = regressor(None).fit(X, y)
+    assert not any(np.shape(value) == (300, 300) for value in vars(model.approximation_).values())

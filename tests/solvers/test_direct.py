@@ -3,10 +3,12 @@ import re
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
+from threadpoolctl import threadpool_limits
 
 from skimp.data import open_rows
+from skimp.features import RandomFourier
 from skimp.losses import Loss, squared
-from skimp.solvers import Direct, Problem, direct
+from skimp.solvers import Direct, Problem, _direct, direct
 from tests.problems import regression
 from tests.reference import naive
 from tests.sources import ChunkedRows
@@ -134,3 +136,22 @@ def test_other_losses_are_refused():
     _, _, _, given = problem()
     with pytest.raises(ValueError, match=re.escape("Direct: loss must be 'squared', got Other().")):
         direct.solve(Problem(given.rows, Other(), 1e-3))
+
+
+def test_the_shift_does_not_depend_on_blocks_or_blas_threads(monkeypatch):
+    shifts = []
+    original = _direct._moments
+
+    def moments(rows, dtype, shift):
+        shifts.append(shift)
+        return original(rows, dtype, shift)
+
+    monkeypatch.setattr(_direct, "_moments", moments)
+    X, y, _ = regression(3000)
+    basis = RandomFourier(n_components=300, random_state=0).fit(X)
+    for threads, block_rows in ((1, 100), (2, 1000)):
+        rows = open_rows(X, target=y[:, None], block_rows=block_rows).mapped(basis)
+        with threadpool_limits(threads, user_api="blas"):
+            direct.solve(Problem(rows, squared, alpha=1e-3))
+    assert shifts[0].any()
+    assert np.array_equal(*shifts)

@@ -106,8 +106,12 @@ def eigenpairs(A: Array) -> tuple[Array, Array]:
 
 def is_well_conditioned(A: Array) -> bool:
     """Tell whether a positive semidefinite matrix and its square are regular in float64."""
+    return _well_conditioned_factor(A) is not None
+
+
+def _well_conditioned_factor(A: Array) -> Array | None:
     R = cholesky(A)
-    return R is not None and reciprocal_condition(R, A) >= _WELL_CONDITIONED
+    return None if R is None or reciprocal_condition(R, A) < _WELL_CONDITIONED else R
 
 
 def independent_rows(A: Array) -> Array:
@@ -129,8 +133,8 @@ def inverse_root(A: Array, *, rank: int | None, eps: float) -> tuple[Array, Arra
     Otherwise the columns of W are eigenvectors over the roots of their eigenvalues, from the
     largest down, without those below ``eps`` times the largest.
     """
-    R = cholesky(A) if rank is None else None
-    if R is not None and reciprocal_condition(R, A) >= _WELL_CONDITIONED:
+    R = _well_conditioned_factor(A) if rank is None else None
+    if R is not None:
         with single_threaded_blas():
             W, _ = linalg.lapack.dtrtri(R, lower=0)
         return np.ascontiguousarray(W), None

@@ -107,12 +107,11 @@ def entry_moments(rows: _Reducible) -> Moments:
         n = block.size if weight is None else float(weight.sum())
         if n == 0:
             return Moments(0.0, 0.0, 0.0)
-        with np.errstate(over="ignore", invalid="ignore"):
-            row_sums = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
-            total = row_sums.sum() if weight is None else weight @ row_sums
-            mean = float(total) / (n * rows.n_features)
-            squares = _squared_deviations(X, mean)
-            deviation = float(squares.sum() if weight is None else weight @ squares)
+        row_sums = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+        total = row_sums.sum() if weight is None else weight @ row_sums
+        mean = float(total) / (n * rows.n_features)
+        squares = _squared_deviations(X, mean)
+        deviation = float(squares.sum() if weight is None else weight @ squares)
         return Moments(n * rows.n_features, mean, deviation)
 
     def merge(a: Moments, b: Moments) -> Moments:
@@ -135,7 +134,7 @@ def _squared_deviations(X: Matrix, mean: float) -> Array:
     if sparse.issparse(X):
         squares = sparse.csr_matrix(((X.data - mean) ** 2, X.indices, X.indptr), X.shape)
         absent = X.shape[1] - np.diff(X.indptr)
-        sums: Array = np.asarray(squares.sum(axis=1)).ravel() + absent * mean**2
+        sums: Array = np.asarray(squares.sum(axis=1)).ravel() + absent * (mean * mean)
         return sums
     sums = np.empty(X.shape[0])
     for start in range(0, X.shape[0], 256):

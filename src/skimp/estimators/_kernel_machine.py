@@ -137,7 +137,7 @@ class KernelMachine(Parametrized, ABC):
         self.n_iter_ = solution.n_iter
         self._basis = basis
         # coefficients of kernel columns are large and cancel: their products need float64
-        single = basis.penalty is None and basis.dtype == np.float32
+        single = basis.dtype == np.float32 and not isinstance(basis, Landmarks)
         self._coef = self.coef_ if single else solution.coef
 
     def _outputs(self, X: Any) -> Array:

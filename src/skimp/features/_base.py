@@ -12,7 +12,7 @@ from skimp._core._random import as_generator
 from skimp._core._rules import check_params
 from skimp._core._types import Array, DType, Matrix, RandomState
 from skimp.data import BlockMap, Rows, as_rows
-from skimp.kernels import Kernel
+from skimp.kernels import Kernel, as_kernel
 from skimp.kernels._base import needs_nonnegative
 
 
@@ -86,6 +86,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
             None,
         )
         return Z
+
+    def _own_kernel(self, given: Kernel | None) -> Kernel:
+        """Return the map's kernel, else the one of the estimator, else a Gaussian."""
+        chosen = getattr(self, "kernel", None)
+        chosen = given if chosen is None else chosen
+        return as_kernel("rbf" if chosen is None else chosen, owner=type(self).__name__)
 
     @property
     @abstractmethod

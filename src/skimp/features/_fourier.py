@@ -10,7 +10,7 @@ from skimp._core._rules import RANDOM_STATE, Rule, broken, integer, one_of
 from skimp._core._types import Array, Matrix, RandomState
 from skimp.data import Rows
 from skimp.features._base import Basis, FeatureMap
-from skimp.kernels import Kernel, as_kernel
+from skimp.kernels import Kernel
 
 _STRIP = 512
 
@@ -89,8 +89,7 @@ class RandomFourier(FeatureMap):
         self.random_state = random_state
 
     def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
-        given = self.kernel if self.kernel is not None else kernel
-        own = as_kernel("rbf" if given is None else given, owner=type(self).__name__)
+        own = self._own_kernel(kernel)
         if not hasattr(own, "sample_frequencies"):
             raise broken(
                 type(self).__name__,

@@ -13,7 +13,7 @@ from skimp.budgets import Selector, as_selector
 from skimp.data import Rows
 from skimp.features._base import Basis, FeatureMap
 from skimp.features._landmarks import Landmarks
-from skimp.kernels import Kernel, as_kernel
+from skimp.kernels import Kernel
 
 _STRIP = 1024
 
@@ -92,8 +92,7 @@ class Nystroem(FeatureMap):
         self.random_state = random_state
 
     def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
-        given = self.kernel if self.kernel is not None else kernel
-        own = as_kernel("rbf" if given is None else given, owner=type(self).__name__)
+        own = self._own_kernel(kernel)
         selector = as_selector(self.selector, owner=type(self).__name__)
         self.kernel_ = own.resolve(rows, draw_seed(rng))
         self.budget_ = selector.select(rows, self.budget, self.kernel_, rng)

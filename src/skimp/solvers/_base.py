@@ -24,7 +24,7 @@ class Problem:
     Attributes
     ----------
     rows : Rows
-        Blocks with features for columns, targets of shape (n, k), and weights.
+        Blocks of dense features, targets of shape (n, k), and weights.
     loss : Loss
         What a mistake costs.
     alpha : float

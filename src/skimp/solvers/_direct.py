@@ -15,7 +15,7 @@ from skimp._core._linalg import (
 )
 from skimp._core._memory import require_memory
 from skimp._core._rules import broken
-from skimp._core._threads import thread_count
+from skimp._core._threads import single_threaded_blas, thread_count
 from skimp._core._types import Array, DType
 from skimp.data import Block, Rows
 from skimp.losses import Squared
@@ -86,6 +86,7 @@ class Direct(Solver):
 
 
 _DOUBLE = np.dtype(np.float64)
+_SHIFT_ROWS = 256
 
 _LARGEST_CONDITION = 2.5e-4 / np.finfo(np.float32).eps
 """Up to here, times the root of n because the rows' rounding averages out, float32 sums that were
@@ -101,7 +102,9 @@ def _covariance(problem: Problem, dtype: DType) -> "_Covariance":
     shift = np.zeros(problem.rows.n_features)
     if problem.fit_intercept:
         # the mean of some rows: what is left of the mean, to be subtracted from sums, is small
-        shift = next(problem.rows.blocks()).X.mean(axis=0, dtype=np.float64)
+        with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
+            first = next(problem.rows.copy_with(block_rows=_SHIFT_ROWS).blocks())
+            shift = first.X.mean(axis=0, dtype=np.float64)
     S = _moments(problem.rows, dtype, shift).covariance(centred=problem.fit_intercept)
     return replace(S, mean=S.mean + shift)
 
