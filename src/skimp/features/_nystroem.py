@@ -52,8 +52,8 @@ class Nystroem(FeatureMap):
         The chosen points, with their row numbers.
     landmarks_ : Landmarks
         The kernel columns of those points that do not depend on others.
-    normalization_ : array of shape (len(landmarks_.points), r)
-        The matrix W.
+    normalization_ : array of shape (m, r)
+        The matrix W, with a row for each of the m points of ``landmarks_``.
 
     References
     ----------

@@ -63,13 +63,12 @@ class Kernel(Parametrized, ABC):
         self.check_rows(Y, "Y")
         columns = Columns(self, Y, as_compute_dtype(X.dtype))
         K = np.empty((X.shape[0], Y.shape[0]), columns.dtype)
-        strips = range(0, X.shape[0], 16 * _STRIP)
 
         def fill(start: int, _: object) -> None:
-            part = slice(start, start + 16 * _STRIP)
+            part = slice(start, start + _STRIP)
             columns.fill(X[part], K[part])
 
-        fold(strips, fill, lambda total, _: total, None, thread_count(None))
+        fold(range(0, X.shape[0], _STRIP), fill, lambda total, _: total, None, thread_count(None))
         return K
 
     @abstractmethod
