@@ -8,7 +8,22 @@ import pytest
 from skimp import KernelClassifier, KernelRegressor
 from skimp.budgets import Fixed, Uniform
 from skimp.features import Nystroem, RandomFourier
-from skimp.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial
+from skimp.kernels import (
+    AdditiveChi2,
+    ArcCosine,
+    Cauchy,
+    Chi2,
+    Cosine,
+    FunctionKernel,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern,
+    NeuralTangent,
+    Polynomial,
+    Precomputed,
+    Tanh,
+)
 from skimp.losses import squared
 from skimp.solvers import direct
 from tests.reference import naive
@@ -28,21 +43,65 @@ def _hoeffding(*, pairs=0, alone=0):
     return np.sqrt(np.log(2 * 600**2 / 1e-9) * squared_ranges / 2) / (pairs + alone)
 
 
+WIDTHS = [0.3, 0.1, 0.7, 0.0, 0.2]
+
 KERNELS = [
     _row(Gaussian(gamma=0.3), naive=partial(naive.gaussian, gamma=0.3)),
+    _row(Gaussian(gamma=WIDTHS), naive=partial(naive.gaussian, gamma=WIDTHS)),
     _row(Gaussian(gamma="scale")),
     _row(Gaussian(gamma="median")),
     _row(Gaussian(gamma="dim"), naive=partial(naive.gaussian, gamma=0.1)),
     _row(Laplacian(gamma=0.3), naive=partial(naive.laplacian, gamma=0.3)),
+    _row(Laplacian(gamma=WIDTHS), naive=partial(naive.laplacian, gamma=WIDTHS)),
     _row(Laplacian()),
+    _row(Matern(nu=0.5, gamma=0.3), naive=partial(naive.matern, nu=0.5, gamma=0.3)),
+    _row(Matern(nu=1.5, gamma=WIDTHS), naive=partial(naive.matern, nu=1.5, gamma=WIDTHS)),
+    _row(Matern(nu=2.5, gamma=0.3), naive=partial(naive.matern, nu=2.5, gamma=0.3)),
+    _row(Matern(nu=0.8, gamma=0.3), naive=partial(naive.matern, nu=0.8, gamma=0.3)),
+    _row(Matern(nu=3.7)),
+    _row(Cauchy(gamma=0.3), naive=partial(naive.cauchy, gamma=0.3)),
+    _row(Cauchy(gamma=WIDTHS), naive=partial(naive.cauchy, gamma=WIDTHS)),
     _row(Linear(), naive=naive.inner_products),
     _row(
         Polynomial(degree=3, gamma=0.5, coef0=2.0),
         naive=partial(naive.polynomial, degree=3, gamma=0.5, coef0=2.0),
     ),
+    _row(
+        Polynomial(degree=1, gamma=WIDTHS),
+        naive=partial(naive.polynomial, degree=1, gamma=WIDTHS, coef0=1.0),
+    ),
     _row(Polynomial(degree=2, coef0=0.0)),
     _row(Chi2(gamma=0.7), naive=partial(naive.chi2, gamma=0.7)),
+    _row(Chi2(gamma=WIDTHS), naive=partial(naive.chi2, gamma=WIDTHS)),
     _row(Chi2(gamma="median")),
+    _row(AdditiveChi2(), naive=naive.additive_chi2),
+    _row(Tanh(gamma=0.3, coef0=-0.2), naive=partial(naive.tanh, gamma=0.3, coef0=-0.2)),
+    _row(Tanh()),
+    _row(Cosine(), naive=naive.cosine),
+    _row(ArcCosine(order=0), naive=partial(naive.arc_cosine, order=0)),
+    _row(ArcCosine(order=1), naive=partial(naive.arc_cosine, order=1)),
+    _row(ArcCosine(order=2), naive=partial(naive.arc_cosine, order=2)),
+    _row(NeuralTangent(), naive=naive.neural_tangent),
+    _row(FunctionKernel(naive.one_plus_product, derivative=naive.second_argument)),
+    _row(FunctionKernel(naive.inner_products, batch=True), naive=naive.inner_products),
+    _row(
+        Precomputed(naive.gaussian(np.arange(40)[:, None], np.arange(40)[:, None], 0.01)),
+        X=np.arange(40)[:, None],
+        naive=partial(naive.gaussian, gamma=0.01),
+    ),
+    _row(
+        Gaussian(gamma=0.3) + 2.0 * Linear(),
+        naive=lambda X, Y: naive.gaussian(X, Y, 0.3) + 2 * naive.inner_products(X, Y),
+    ),
+    _row(
+        Gaussian(gamma=0.3) * Laplacian(gamma=0.2).on([1, 2]),
+        naive=lambda X, Y: (
+            naive.gaussian(X, Y, 0.3) * naive.laplacian(X[:, [1, 2]], Y[:, [1, 2]], 0.2)
+        ),
+    ),
+    _row(0.5 * Matern() + 2.0 * Cauchy().on([3, 0])),
+    _row((Gaussian("median").on([0, 1]) + Chi2().on([2])) * ArcCosine()),
+    _row((Linear().on([1, 0]) + Tanh()).on([4, 2, 0])),
 ]
 
 MAPS = [

@@ -19,7 +19,7 @@ from skimp.budgets import Budget, Selector
 from skimp.data import open_rows
 from skimp.features import FeatureMap
 from skimp.kernels import Gaussian, Kernel
-from skimp.kernels._base import needs_nonnegative
+from skimp.kernels._names import has_flag
 from skimp.losses import Loss, squared
 from skimp.solvers import Problem, Solution, Solver
 
@@ -29,14 +29,14 @@ _Twin = Callable[[Array, Array], Array]
 
 
 def check_kernel(kernel: Kernel, X: Any = None, *, naive: _Twin | None = None) -> None:
-    """Check symmetry, definiteness, diagonal, sparse rows, precision, spectrum and parameters.
+    """Check values, diagonal, gradient, spectrum, flags, sparse rows, precision and parameters.
 
     Parameters
     ----------
     kernel : Kernel
         The kernel; one that says ``positive_definite = False`` need not be.
     X : array of shape (n, d), optional
-        Rows to evaluate it on; 600 random ones by default.
+        Rows to evaluate it on; 600 random ones of five columns by default.
     naive : callable, optional
         The kernel matrix of two arrays of rows, straight from the formula, to compare with.
 
@@ -55,9 +55,6 @@ def check_kernel(kernel: Kernel, X: Any = None, *, naive: _Twin | None = None) -
     _require(K.dtype == float and k(X32).dtype == np.float32, "the dtype of the rows is kept")
     _close(K, K.T, "k(x, y) = k(y, x)", tol)
     _close(K.diagonal(), k.diag(X), "diag(X) is the diagonal of the matrix", tol)
-    if getattr(k, "positive_definite", True):
-        values = np.linalg.eigvalsh(K[::3, ::3])
-        _require(values[0] >= -1e-10 * values[-1], f"k is PSD; smallest eigenvalue {values[0]:.3g}")
     if naive is not None:
         _close(k(X, Y), naive(X, Y), "the kernel equals its naive twin", tol)
     for A, B in ((S, S[::7]), (S, Y), (X, S[::7])):
@@ -66,20 +63,57 @@ def check_kernel(kernel: Kernel, X: Any = None, *, naive: _Twin | None = None) -
     for part in (slice(0, 1), slice(3, 10), slice(len(X) // 2, None)):
         _close(k(X[part], Y), K[part, ::7], "a part of the rows gives a part of the matrix", tol)
     _close(k(X32), K, "float32 agrees with float64", 1e5 * tol)
-    if hasattr(k, "sample_frequencies"):
-        A, B, size = X[:50], X[-50:], 100_000
-        W = k.sample_frequencies(X.shape[1], size, np.random.default_rng(0))
-        # Hoeffding: all 50 means of cosines are this close with probability 1 - 1e-9
-        bound = np.sqrt(2 * np.log(2 * len(A) / 1e-9) / size) * k.diag(A)
-        error = np.cos((A - B) @ W).mean(axis=1) * k.diag(A) - k(A, B).diagonal()
-        _require(np.all(np.abs(error) <= bound), "cosines of the frequencies average to the kernel")
+    _check_flags(k, X, tol)
+    if k.differentiable:
+        _check_gradient(k, X[:40] + 0.1 * k.needs_nonnegative, Y[:30])
+    _require(k == clone(k) and hash(k) == hash(clone(k)), "equal parameters make equal kernels")
     bad = np.where(np.arange(X.size).reshape(X.shape) == 3, np.nan, X)
-    for given in ((bad,), (X, bad), (X, X[:, 1:]), (X[0],), (X[:0],)):
-        _refused("NaN, unequal widths, vectors and empty data", k, *given)
-    if k.needs_nonnegative:
-        _refused("negative entries", k, -X)
+    for given in ((bad,), (X, bad), (X, X[:, 1:]), (X[:0],)):
+        _refused("NaN, unequal widths and empty data", k, *given)
+    if not k.takes_objects:
+        _refused("a vector", k, X[0])
     for name in k.get_params(deep=False):
         _refused(f"{name}='no such'", clone(k).set_params(**{name: "no such"}), X)
+
+
+def _check_flags(k: Kernel, X: Array, tol: float) -> None:
+    """Check what a kernel says of itself."""
+    K = k(X)
+    if k.positive_definite:
+        values = np.linalg.eigvalsh(K[::3, ::3])
+        _require(values[0] >= -1e-10 * values[-1], f"k is PSD; smallest eigenvalue {values[0]:.3g}")
+    if k.needs_nonnegative:
+        _refused("negative entries", k, -X - 1)
+    if k.rotation_invariant:
+        Q, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(X.shape[1], X.shape[1])))
+        _close(k(X @ Q), K, "k(Qx, Qy) = k(x, y) for a rotation Q", tol)
+    if not k.stationary:
+        _refused("sampling a spectrum that is not there", k.sample_frequencies, 5, 1, None)
+        return
+    _close(k(X + 1.5), K, "k(x + t, y + t) = k(x, y)", tol)
+    A, B, size = X[:50], X[-50:], 100_000
+    W = k.sample_frequencies(X.shape[1], size, np.random.default_rng(0))
+    # Hoeffding: all 50 means of cosines are this close with probability 1 - 1e-9
+    bound = np.sqrt(2 * np.log(2 * len(A) / 1e-9) / size) * k.diag(A)
+    error = np.cos((A - B) @ W).mean(axis=1) * k.diag(A) - k(A, B).diagonal()
+    _require(np.all(np.abs(error) <= bound), "cosines of the frequencies average to the kernel")
+
+
+def _check_gradient(k: Kernel, X: Array, Y: Array) -> None:
+    """Compare the gradient with central differences."""
+    G = k.gradient(X, Y)
+    _require(G.shape == (len(X), len(Y), X.shape[1]), "the gradient has shape (n, m, d)")
+    scale, steps = max(1.0, np.abs(G).max()), 1e-6 * np.eye(X.shape[1])
+    slopes = [(k(X + step, Y) - k(X - step, Y)) / 2e-6 for step in steps]
+    _close(G, np.stack(slopes, axis=2), "the gradient is the slope of the kernel", 1e-5 * scale)
+    S, X32 = sparse.csr_matrix(X), X.astype(np.float32)
+    _close(k.gradient(S, Y), G, "sparse rows have the gradient of dense rows", 1e-9 * scale)
+    _require(k.gradient(X32, Y).dtype == np.float32, "the gradient has the dtype of the rows")
+    coef = np.random.default_rng(0).normal(size=(len(Y), 2))
+    expected = np.einsum("ijk,jo->iko", G, coef)
+    bound = 1e-9 * max(1.0, np.abs(expected).max())
+    _close(k.expansion_gradient(X, Y, coef), expected, "sums have the sum of gradients", bound)
+    _close(k.expansion_gradient(X, Y, coef[:, 0]), expected[:, :, 0], "one sum, too", bound)
 
 
 def check_feature_map(feature_map: FeatureMap, X: Any = None, *, max_error: float = np.inf) -> None:
@@ -268,7 +302,7 @@ def _rows(X: Any, kernel: Any = None) -> Array:
         X = np.random.default_rng(0).normal(size=(600, 5))
         X[X < -1], X[:, 4] = 0, 1
         X[1] = X[0]
-        X = np.abs(X) if needs_nonnegative(kernel) else X
+        X = np.abs(X) if has_flag(kernel, "needs_nonnegative") else X
     return _read_only(np.asarray(X, np.float64))
 
 

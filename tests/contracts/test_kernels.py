@@ -1,8 +1,10 @@
 import pytest
 
 from skimp import kernels
+from skimp.kernels import Kernel
 from skimp.testing import check_kernel
 from tests.catalog import KERNELS, parts
+from tests.reference import naive
 
 
 @pytest.mark.parametrize(("kernel", "options"), KERNELS)
@@ -12,11 +14,18 @@ def test_kernel(kernel, options):
 
 @pytest.mark.parametrize("kernel", parts(KERNELS), ids=repr)
 def test_repr_is_the_call_that_makes_the_kernel(kernel):
-    made = eval(repr(kernel), vars(kernels).copy())
-    assert type(made) is type(kernel)
-    assert made.get_params() == kernel.get_params()
+    if isinstance(kernel, kernels.Precomputed):
+        assert repr(kernel) == "Precomputed(<array of shape (40, 40)>)"
+        return
+    assert eval(repr(kernel), {**vars(kernels), **vars(naive)}) == kernel
 
 
 def test_every_kernel_has_a_row():
     public = {name for name in kernels.__all__ if name not in {"Kernel", "as_kernel"}}
-    assert public == {type(kernel).__name__ for kernel in parts(KERNELS)}
+    in_rows = set()
+    waiting = parts(KERNELS)
+    while waiting:
+        kernel = waiting.pop()
+        in_rows.add(type(kernel).__name__)
+        waiting += [p for p in kernel.get_params(deep=False).values() if isinstance(p, Kernel)]
+    assert public == in_rows

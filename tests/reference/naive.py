@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from scipy import special
 
 
 def as_float64(X):
@@ -15,39 +16,104 @@ def _kernel_matrix(k, X, Y):
     return np.array([[k(x, y) for y in Y] for x in X]).reshape(len(X), len(Y))
 
 
-def squared_distances(X, Y):
-    return _kernel_matrix(lambda x, y: sum((x - y) ** 2), X, Y)
+def squared_distances(X, Y, gamma=1.0):
+    return _kernel_matrix(lambda x, y: sum(gamma * (x - y) ** 2), X, Y)
 
 
-def manhattan_distances(X, Y):
-    return _kernel_matrix(lambda x, y: sum(abs(x - y)), X, Y)
+def manhattan_distances(X, Y, gamma=1.0):
+    return _kernel_matrix(lambda x, y: sum(gamma * abs(x - y)), X, Y)
 
 
-def chi_square_distances(X, Y):
+def chi_square_distances(X, Y, gamma=1.0):
     def distance(x, y):
-        return sum((a - b) ** 2 / (a + b) for a, b in zip(x, y, strict=True) if a + b > 0)
+        terms = zip(x, y, np.broadcast_to(gamma, len(x)), strict=True)
+        return sum(g * (a - b) ** 2 / (a + b) for a, b, g in terms if a + b > 0)
 
     return _kernel_matrix(distance, X, Y)
 
 
-def inner_products(X, Y):
-    return _kernel_matrix(lambda x, y: sum(x * y), X, Y)
+def additive_chi2(X, Y, gamma=1.0):
+    def similarity(x, y):
+        terms = zip(x, y, np.broadcast_to(gamma, len(x)), strict=True)
+        return sum(g * 2 * a * b / (a + b) for a, b, g in terms if a + b > 0)
+
+    return _kernel_matrix(similarity, X, Y)
+
+
+def inner_products(X, Y, gamma=1.0):
+    return _kernel_matrix(lambda x, y: sum(gamma * x * y), X, Y)
 
 
 def gaussian(X, Y, gamma):
-    return np.exp(-gamma * squared_distances(X, Y))
+    return np.exp(-squared_distances(X, Y, np.array(gamma)))
 
 
 def laplacian(X, Y, gamma):
-    return np.exp(-gamma * manhattan_distances(X, Y))
+    return np.exp(-manhattan_distances(X, Y, np.array(gamma)))
+
+
+def matern(X, Y, nu, gamma):
+    """Straight from the definition by a Bessel function, one pair at a time."""
+    t = 2 * np.sqrt(nu * squared_distances(X, Y, np.array(gamma)))
+    with np.errstate(invalid="ignore"):
+        K = 2 ** (1 - nu) / math.gamma(nu) * t**nu * special.kv(nu, t)
+    return np.where(t > 0, K, 1.0)
+
+
+def cauchy(X, Y, gamma):
+    return 1 / (1 + squared_distances(X, Y, np.array(gamma)))
 
 
 def chi2(X, Y, gamma):
-    return np.exp(-gamma * chi_square_distances(X, Y))
+    return np.exp(-chi_square_distances(X, Y, gamma))
 
 
 def polynomial(X, Y, degree, gamma, coef0):
-    return (gamma * inner_products(X, Y) + coef0) ** degree
+    return (inner_products(X, Y, np.array(gamma)) + coef0) ** degree
+
+
+def tanh(X, Y, gamma, coef0):
+    return np.tanh(inner_products(X, Y, np.array(gamma)) + coef0)
+
+
+def angle(x, y):
+    """Half the angle has the tangent |u - v| / |u + v|, with u and v of length one."""
+    if not x.any() or not y.any():
+        return math.pi / 2
+    u, v = x / math.hypot(*x), y / math.hypot(*y)
+    return 2 * math.atan2(math.hypot(*(u - v)), math.hypot(*(u + v)))
+
+
+def cosine(X, Y):
+    return _kernel_matrix(lambda x, y: math.cos(angle(x, y)), X, Y)
+
+
+def arc_cosine(X, Y, order):
+    def k(x, y):
+        t = angle(x, y)
+        J = [
+            math.pi - t,
+            math.sin(t) + (math.pi - t) * math.cos(t),
+            3 * math.sin(t) * math.cos(t) + (math.pi - t) * (1 + 2 * math.cos(t) ** 2),
+        ]
+        return (math.hypot(*x) * math.hypot(*y)) ** order * J[order] / math.pi
+
+    return _kernel_matrix(k, X, Y)
+
+
+def neural_tangent(X, Y):
+    X, Y = as_float64(X), as_float64(Y)
+    return inner_products(X, Y) * arc_cosine(X, Y, 0) + arc_cosine(X, Y, 1)
+
+
+def one_plus_product(x, y):
+    """A kernel of two rows, for kernels made of functions."""
+    return 1 + float(x @ y)
+
+
+def second_argument(x, y):
+    """The derivative of `one_plus_product` in x."""
+    return y
 
 
 def fourier_pairs(X, W, b, n_components):

@@ -58,6 +58,17 @@ def squared_norms(X: Matrix, dtype: DType) -> Array:
     return norms
 
 
+def weighted_squares(X: Matrix, weights: Array) -> Array:
+    """Return the sum over columns of ``w_k x_k^2`` for each row, in float64."""
+    weights = np.asarray(weights, np.float64)
+    if sparse.issparse(X):
+        X = X.astype(np.float64)
+        sums: Array = X.multiply(X) @ weights
+        return sums
+    sums = np.einsum("ij,ij,j->i", X, X, weights)
+    return sums
+
+
 def cholesky(A: Array, *, jitter: float = 0.0) -> Array | None:
     """Return the upper factor R of ``A + jitter mean(diag A) I = R^T R``, None if there is none.
 

@@ -1,63 +1,164 @@
-"""Loops over a strip of kernel values: what GEMM cannot do, and what is fused after it.
+"""Loops over pairs of rows: what GEMM cannot do, and what has to follow it.
 
-Every function works in place on C-contiguous arrays of one dtype, without the GIL.
+Every function works in place on C-contiguous arrays of one dtype, without the GIL. ``Bt`` is B
+transposed, so that the innermost loop runs over the rows of B; ``w`` has a weight for each column.
 """
 
+import numpy as np
 from numba import njit
 
-from skimp._core._math_loops import FAST, exp
+from skimp._core._math_loops import FAST
+
+_TINY = 1e-37
+"""Makes 0/0 a number without a branch, and changes no sum of two normal numbers."""
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def squared_distances(K, xx, yy):
-    """Turn inner products into ``xx_i + yy_j - 2 K_ij``, never negative."""
-    zero = K.dtype.type(0)
-    two = K.dtype.type(2)
-    for i in range(K.shape[0]):
-        x = xx[i]
-        for j in range(K.shape[1]):
-            K[i, j] = max(x + yy[j] - two * K[i, j], zero)
-
-
-@njit(nogil=True, cache=True, fastmath=FAST)
-def manhattan(X, Bt, K):
-    """Fill ``K_ij = sum_k |X_ik - B_jk|``; ``Bt`` is B transposed."""
+def squared_differences(X, Bt, w, S):
+    """Fill ``S_ij = sum_k w_k (X_ik - B_jk)^2``, term by term."""
     for i in range(X.shape[0]):
-        K[i, :] = 0
+        S[i, :] = 0
         for k in range(X.shape[1]):
             x = X[i, k]
-            for j in range(K.shape[1]):
-                K[i, j] += abs(x - Bt[k, j])
+            for j in range(S.shape[1]):
+                t = x - Bt[k, j]
+                S[i, j] += w[k] * t * t
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def squared_distances(S, xx, bb, share, n_close):
+    """Turn inner products into ``xx_i + bb_j - 2 S_ij``, never negative.
+
+    Counts, for each row, the distances below ``share (xx_i + bb_j)``: those that lost digits.
+    """
+    real = S.dtype.type
+    for i in range(S.shape[0]):
+        x = xx[i]
+        count = np.int32(0)
+        for j in range(S.shape[1]):
+            both = x + bb[j]
+            s = both - real(2) * S[i, j]
+            S[i, j] = max(s, real(0))
+            count += np.int32(1) if s < share * both else np.int32(0)
+        n_close[i] = count
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def close_distances(S, rows, X, B, w, xx, bb, share):
+    """Compute distances below ``share (xx_i + bb_j)`` in some rows of S again, term by term."""
+    for r in range(len(rows)):
+        i = rows[r]
+        for j in range(S.shape[1]):
+            if S[i, j] < share * (xx[i] + bb[j]):
+                s = S.dtype.type(0)
+                for k in range(X.shape[1]):
+                    t = X[r, k] - B[j, k]
+                    s += w[k] * t * t
+                S[i, j] = s
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def close_sparse_distances(
+    S, rows, X_data, X_columns, X_starts, B_data, B_columns, B_starts, w, xx, bb, share
+):
+    """Do what `close_distances` does for the CSR parts of X, which has a row each, and of B."""
+    for r in range(len(rows)):
+        i = rows[r]
+        for j in range(S.shape[1]):
+            if S[i, j] < share * (xx[i] + bb[j]):
+                s = S.dtype.type(0)
+                p, q = X_starts[r], B_starts[j]
+                while p < X_starts[r + 1] or q < B_starts[j + 1]:
+                    x = b = w.dtype.type(0)
+                    at_p = X_columns[p] if p < X_starts[r + 1] else len(w)
+                    at_q = B_columns[q] if q < B_starts[j + 1] else len(w)
+                    k = min(at_p, at_q)
+                    if at_p == k:
+                        x = X_data[p]
+                        p += 1
+                    if at_q == k:
+                        b = B_data[q]
+                        q += 1
+                    s += w[k] * (x - b) * (x - b)
+                S[i, j] = s
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def manhattan(X, Bt, w, S):
+    """Fill ``S_ij = sum_k w_k |X_ik - B_jk|``."""
+    for i in range(X.shape[0]):
+        S[i, :] = 0
+        for k in range(X.shape[1]):
+            x = X[i, k]
+            for j in range(S.shape[1]):
+                S[i, j] += w[k] * abs(x - Bt[k, j])
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def manhattan_gradient(X, Bt, w, A, G):
+    """Add ``sum_j A_ij w_k sign(X_ik - B_jk)`` to ``G_ik``."""
+    zero = A.dtype.type(0)
+    for i in range(X.shape[0]):
+        for k in range(X.shape[1]):
+            x = X[i, k]
+            total = zero
+            for j in range(A.shape[1]):
+                above = A[i, j] if x > Bt[k, j] else zero
+                below = A[i, j] if x < Bt[k, j] else zero
+                total += above - below
+            G[i, k] += w[k] * total
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def chi_square(X, Bt, K):
-    """Fill ``K_ij = sum_k (X_ik - B_jk)^2 / (X_ik + B_jk)``, terms 0/0 being 0."""
-    # a tiny shift makes 0/0 a 0 without a branch, and changes no sum of two normal numbers
-    tiny = X.dtype.type(1e-37)
+def chi_square(X, Bt, w, S):
+    """Fill ``S_ij = sum_k w_k (X_ik - B_jk)^2 / (X_ik + B_jk)``, terms 0/0 being 0."""
+    tiny = X.dtype.type(_TINY)
     for i in range(X.shape[0]):
-        K[i, :] = 0
+        S[i, :] = 0
         for k in range(X.shape[1]):
             x = X[i, k]
-            for j in range(K.shape[1]):
+            for j in range(S.shape[1]):
+                t = x - Bt[k, j]
+                S[i, j] += w[k] * t * t / (x + Bt[k, j] + tiny)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def chi_square_gradient(X, Bt, w, A, G):
+    """Add ``sum_j A_ij w_k (x - b) (x + 3 b) / (x + b)^2`` to ``G_ik``; 1 is the limit of 0/0."""
+    real = X.dtype.type
+    for i in range(X.shape[0]):
+        for k in range(X.shape[1]):
+            x = X[i, k] + real(_TINY)
+            total = real(0)
+            for j in range(A.shape[1]):
                 b = Bt[k, j]
-                K[i, j] += (x - b) * (x - b) / (x + b + tiny)
+                one = real(1) / (x + b)
+                total += A[i, j] * ((x - b) * one) * ((x + real(3) * b) * one)
+            G[i, k] += w[k] * total
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
-def scaled_exp(K, scale):
-    """Replace K by ``exp(scale K)``, for a scale and K whose product is not positive."""
-    for i in range(K.shape[0]):
-        for j in range(K.shape[1]):
-            K[i, j] = exp(scale * K[i, j])
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def harmonic(X, Bt, w, S):
+    """Fill ``S_ij = sum_k w_k 2 X_ik B_jk / (X_ik + B_jk)``, terms 0/0 being 0."""
+    real = X.dtype.type
+    for i in range(X.shape[0]):
+        S[i, :] = 0
+        for k in range(X.shape[1]):
+            x = X[i, k]
+            for j in range(S.shape[1]):
+                b = Bt[k, j]
+                S[i, j] += w[k] * real(2) * x * (b / (x + b + real(_TINY)))
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
-def shifted_power(K, scale, shift, degree):
-    """Replace K by ``(scale K + shift) ** degree`` for a whole degree >= 1."""
-    for i in range(K.shape[0]):
-        base = K[i] * scale + shift
-        K[i] = base
-        for _ in range(degree - 1):
-            for j in range(K.shape[1]):
-                K[i, j] *= base[j]
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def harmonic_gradient(X, Bt, w, A, G):
+    """Add ``sum_j A_ij w_k 2 B_jk^2 / (X_ik + B_jk)^2`` to ``G_ik``, terms 0/0 being 0."""
+    real = X.dtype.type
+    for i in range(X.shape[0]):
+        for k in range(X.shape[1]):
+            x = X[i, k]
+            total = real(0)
+            for j in range(A.shape[1]):
+                share = Bt[k, j] / (x + Bt[k, j] + real(_TINY))
+                total += A[i, j] * share * share
+            G[i, k] += real(2) * w[k] * total

@@ -5,24 +5,40 @@ fills blocks ``out[i, j] = s(X_i, B_j)`` for as many X as come along.
 """
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy import sparse
 
-from skimp._core._linalg import dense, product, squared_norms
+from skimp._core._linalg import dense, product
 from skimp._core._types import Array, DType, Matrix
 
-_LARGEST_DENSE = 2**26
+LARGEST_DENSE = 2**26
 """Entries up to which a sparse B is made dense, for the faster product."""
 
 
 class Pairs(ABC):
-    """Pairs of any rows with the rows of B."""
+    """Pairs of any rows with the rows of B.
 
-    def __init__(self, B: Matrix, dtype: DType):
+    The statistic is a sum over columns, each with its weight.
+
+    Parameters
+    ----------
+    B : array or CSR matrix of shape (m, d)
+        Second arguments.
+    dtype : float32 or float64
+        What is computed in.
+    weights : float or array of shape (d,)
+        Weights of the columns, not negative.
+    """
+
+    degree: ClassVar[int]
+    """The power of t by which the statistic grows when all rows are multiplied by t."""
+
+    def __init__(self, B: Matrix, dtype: DType, weights: Any = 1.0):
         self.size: int = B.shape[0]
         self.dtype = dtype
+        self._weights = np.array(np.broadcast_to(weights, B.shape[1]), dtype)
         self._prepare(B)
 
     @abstractmethod
@@ -32,91 +48,104 @@ class Pairs(ABC):
     def fill(self, X: Matrix, out: Array) -> None:
         """Write the statistic of each pair into ``out``, of shape (len(X), size)."""
 
+    @abstractmethod
+    def add_gradient(self, X: Matrix, A: Array, out: Array) -> None:
+        """Add the sum over j of ``A_ij`` times the derivative in ``X_i`` to ``out_i``."""
+
 
 class Distances(Pairs, ABC):
-    """A statistic that is zero for equal rows, and grows with a power of their scale."""
-
-    degree: ClassVar[int]
-    """The power."""
+    """A statistic that is zero for equal rows."""
 
 
 @final
 class InnerProducts(Pairs):
     """The inner product <x, b>."""
 
+    degree = 2
+
     def _prepare(self, B: Matrix) -> None:
-        if sparse.issparse(B) and B.shape[0] * B.shape[1] > _LARGEST_DENSE:
-            self._Bt = B.astype(self.dtype).T.tocsr()
+        if sparse.issparse(B) and B.shape[0] * B.shape[1] > LARGEST_DENSE:
+            self._Bt = scaled(B, self._weights).T.tocsr()
         else:
-            self._Bt = np.ascontiguousarray(dense(B, self.dtype).T)
+            self._Bt = np.ascontiguousarray(scaled(dense(B, self.dtype), self._weights).T)
 
     def fill(self, X: Matrix, out: Array) -> None:
         """Write the inner products: one matrix product."""
         product(X, self._Bt, out)
 
-
-@final
-class SquaredDistances(Distances):
-    """The squared Euclidean distance, by way of inner products.
-
-    Dense rows are centred by the mean of B first, which keeps the digits that large offsets would
-    cancel; sparse rows stay as they are.
-    """
-
-    degree = 2
-
-    def _prepare(self, B: Matrix) -> None:
-        self._centre = None
-        if not sparse.issparse(B):
-            B = np.asarray(B, self.dtype)
-            self._centre = B.mean(axis=0, dtype=np.float64).astype(self.dtype)
-            B = B - self._centre
-        self._products = InnerProducts(B, self.dtype)
-        self._norms = squared_norms(B, self.dtype)
-
-    def fill(self, X: Matrix, out: Array) -> None:
-        """Write the squared distances, none of them negative."""
-        from skimp._core._pair_loops import squared_distances
-
-        if self._centre is not None:
-            X = X.toarray() if sparse.issparse(X) else X
-            X = np.subtract(X, self._centre, dtype=self.dtype, casting="same_kind")
-        self._products.fill(X, out)
-        squared_distances(out, squared_norms(X, self.dtype), self._norms)
+    def add_gradient(self, X: Matrix, A: Array, out: Array) -> None:
+        """Add ``A B``."""
+        out += A @ self._Bt.T
 
 
-@final
-class ManhattanDistances(Distances):
-    """The sum of absolute differences."""
-
-    degree = 1
+class _LoopPairs(Pairs, ABC):
+    """A statistic whose terms are computed one by one; sparse rows are made dense."""
 
     def _prepare(self, B: Matrix) -> None:
         self._Bt = np.ascontiguousarray(dense(B, self.dtype).T)
 
     def fill(self, X: Matrix, out: Array) -> None:
-        """Write the L1 distances."""
-        from skimp._core._pair_loops import manhattan
+        """Write the sums of terms."""
+        self._loops()[0](private(X, self.dtype), self._Bt, self._weights, out)
 
-        manhattan(_private(X, self.dtype), self._Bt, out)
+    def add_gradient(self, X: Matrix, A: Array, out: Array) -> None:
+        """Add the sums of derivatives of terms."""
+        self._loops()[1](private(X, self.dtype), self._Bt, self._weights, A, out)
+
+    @staticmethod
+    @abstractmethod
+    def _loops() -> tuple[Any, Any]:
+        """Return the loops of the sum and of its derivative."""
 
 
 @final
-class ChiSquareDistances(Distances):
+class ManhattanDistances(_LoopPairs, Distances):
+    """The sum of absolute differences; its derivative is zero where they are."""
+
+    degree = 1
+
+    @staticmethod
+    def _loops() -> tuple[Any, Any]:
+        from skimp._core._pair_loops import manhattan, manhattan_gradient
+
+        return manhattan, manhattan_gradient
+
+
+@final
+class ChiSquareDistances(_LoopPairs, Distances):
     """The sum of (x - b)^2 / (x + b), for rows without negative entries."""
 
     degree = 1
 
-    def _prepare(self, B: Matrix) -> None:
-        self._Bt = np.ascontiguousarray(dense(B, self.dtype).T)
+    @staticmethod
+    def _loops() -> tuple[Any, Any]:
+        from skimp._core._pair_loops import chi_square, chi_square_gradient
 
-    def fill(self, X: Matrix, out: Array) -> None:
-        """Write the chi-square distances."""
-        from skimp._core._pair_loops import chi_square
-
-        chi_square(_private(X, self.dtype), self._Bt, out)
+        return chi_square, chi_square_gradient
 
 
-def _private(X: Matrix, dtype: DType) -> Array:
+@final
+class HarmonicMeans(_LoopPairs):
+    """The sum of 2 x b / (x + b), for rows without negative entries."""
+
+    degree = 1
+
+    @staticmethod
+    def _loops() -> tuple[Any, Any]:
+        from skimp._core._pair_loops import harmonic, harmonic_gradient
+
+        return harmonic, harmonic_gradient
+
+
+def private(X: Matrix, dtype: DType) -> Array:
     """Copy a strip of rows: compiled loops want one dtype and layout, and writable memory."""
     return X.toarray().astype(dtype) if sparse.issparse(X) else np.array(X, dtype, order="C")
+
+
+def scaled(X: Matrix, factors: Array) -> Matrix:
+    """Return X with each column multiplied by its factor, in the dtype of the factors."""
+    if sparse.issparse(X):
+        data = X.data.astype(factors.dtype) * factors[X.indices]
+        return sparse.csr_matrix((data, X.indices, X.indptr), X.shape)
+    product: Array = np.multiply(X, factors, dtype=factors.dtype, casting="same_kind")
+    return product

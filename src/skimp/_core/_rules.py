@@ -31,9 +31,15 @@ def _is_number(value: Any, kind: type) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
 
 
-def integer(at_least: int) -> Rule:
-    """Allow whole numbers from a minimum on."""
-    return Rule(f"an integer >= {at_least}", lambda v: _is_number(v, Integral) and v >= at_least)
+def integer(at_least: int, at_most: int | None = None) -> Rule:
+    """Allow whole numbers from a minimum on, or within bounds."""
+    bounds = f">= {at_least}" if at_most is None else f"from {at_least} to {at_most}"
+
+    def test(value: Any) -> bool:
+        within = _is_number(value, Integral) and value >= at_least
+        return within and (at_most is None or value <= at_most)
+
+    return Rule(f"an integer {bounds}", test)
 
 
 def number(*, above: float | None = None, at_least: float | None = None) -> Rule:
@@ -50,6 +56,21 @@ def number(*, above: float | None = None, at_least: float | None = None) -> Rule
         )
 
     return Rule(f"a number{bound}", test)
+
+
+def numbers(wording: str) -> Rule:
+    """Allow a sequence of finite numbers that are not negative, nor all zero."""
+
+    def allowed(value: Any) -> bool:
+        return _is_number(value, Real) and bool(np.isfinite(value)) and value >= 0
+
+    def test(value: Any) -> bool:
+        sequence = isinstance(value, list | tuple) or (
+            isinstance(value, np.ndarray) and value.ndim == 1
+        )
+        return sequence and all(map(allowed, value)) and any(value)
+
+    return Rule(wording, test)
 
 
 def one_of(*values: str) -> Rule:

@@ -5,6 +5,7 @@ from typing import Any, final
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from skimp._core._objects import check_any_rows
 from skimp._core._types import Array
 from skimp.budgets._base import Budget, Selector
 from skimp.data import open_rows
@@ -17,7 +18,7 @@ class Fixed(Selector):
 
     Parameters
     ----------
-    points : array or CSR matrix of shape (m, d)
+    points : array or CSR matrix of shape (m, d), or objects
         The points: rows of the data or any others.
 
     Examples
@@ -43,7 +44,12 @@ class Fixed(Selector):
         y: Array | None = None,
     ) -> Budget:
         """Return the points; see `Selector.select`."""
-        points = check_array(self.points, accept_sparse="csr", dtype="numeric", input_name="points")
+        if not kernel.takes_objects:
+            points = check_array(
+                self.points, accept_sparse="csr", dtype="numeric", input_name="points"
+            )
+        else:
+            points = check_any_rows(self.points, "points")
         n_features = open_rows(X).n_features
         if points.shape[1] != n_features:
             raise ValueError(

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import assert_all_finite
+from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
+from skimp._core._objects import check_any_rows, is_object
 from skimp._core._rules import broken, integer
 from skimp._core._types import Array
 from skimp.data._array import ArrayRows
@@ -72,7 +73,7 @@ def open_rows(
 def _rows_of(X: Any, y: Array | None, weight: Array | None, block_rows: int | None) -> Rows:
     if is_frame(X):
         return FrameRows(X, y, weight, block_rows=block_rows)
-    if X.dtype.kind not in "biuf":
+    if X.dtype.kind not in "biufO":
         raise ValueError(f"X must hold real numbers, found dtype {X.dtype}.")
     if issparse(X) and not X.has_canonical_format:
         X = X.copy()
@@ -96,7 +97,7 @@ def as_rows(
     Parameters
     ----------
     estimator : estimator
-        Its tags say whether y is required.
+        Its tags say whether y is required, and whether rows may be objects (``string``).
     X, y, sample_weight
         What the user passed.
     reset : bool
@@ -110,7 +111,10 @@ def as_rows(
         rows = open_rows(X, target=y, weight=sample_weight).copy_with(n_jobs=n_jobs)
         _check_columns(estimator, rows, reset)
         return rows
-    if is_frame(X):
+    objects = get_tags(estimator).input_tags.string
+    if objects and not is_frame(X):
+        X = check_any_rows(X)
+    if is_frame(X) or (objects and is_object(X)):
         if target_checks and y is not None:
             y = validate_data(estimator, y=y, **target_checks)
         given = y if target_checks else "no_validation"
@@ -123,7 +127,9 @@ def as_rows(
     weight = (
         None if sample_weight is None else _check_weight(sample_weight, X.shape[0], "sample_weight")
     )
-    return _rows_of(X, y, weight, None).copy_with(n_jobs=n_jobs)
+    names = [str(name) for name in X.columns] if is_frame(X) else None
+    rows = _rows_of(check_any_rows(X) if objects else X, y, weight, None)
+    return rows.copy_with(n_jobs=n_jobs, feature_names=names)
 
 
 def _check_target(target: Any) -> Array:

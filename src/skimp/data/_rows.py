@@ -87,9 +87,9 @@ class Rows(ABC):
         """Draw rows uniformly, without replacement, the same ones in any chunking."""
         return sample_rows(self, size, seed)
 
-    def variance(self) -> float:
-        """Return the weighted variance of all entries taken together."""
-        return entry_moments(self).variance
+    def variance(self, columns: Array | None = None) -> float:
+        """Return the weighted variance of all entries, or of those in some columns."""
+        return entry_moments(self, columns).variance
 
     def collect(self) -> Block:
         """Return all rows as one block, without those of weight zero."""

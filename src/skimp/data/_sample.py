@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from skimp._core._blocks import Scratch
+from skimp._core._objects import as_numbers
 from skimp._core._random import row_keys
 from skimp._core._rechunk import concatenate_rows
 from skimp._core._types import Array, Matrix
@@ -99,20 +100,22 @@ class Moments:
         return 0.0 if variance <= rounding * rounding else variance
 
 
-def entry_moments(rows: _Reducible) -> Moments:
-    """Return the moments of all entries of X taken together, each row with its weight."""
+def entry_moments(rows: _Reducible, columns: Array | None = None) -> Moments:
+    """Return the moments of all entries of X, or of some columns, each row with its weight."""
+    n_columns = rows.n_features if columns is None else len(columns)
 
     def of_block(block: Block, _: Scratch) -> Moments:
-        X, weight = block.X, block.weight
+        X = as_numbers(block.X if columns is None else block.X[:, columns], np.dtype(np.float64))
+        weight = block.weight
         n = block.size if weight is None else float(weight.sum())
         if n == 0:
             return Moments(0.0, 0.0, 0.0)
         row_sums = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
         total = row_sums.sum() if weight is None else weight @ row_sums
-        mean = float(total) / (n * rows.n_features)
+        mean = float(total) / (n * n_columns)
         squares = _squared_deviations(X, mean)
         deviation = float(squares.sum() if weight is None else weight @ squares)
-        return Moments(n * rows.n_features, mean, deviation)
+        return Moments(n * n_columns, mean, deviation)
 
     def merge(a: Moments, b: Moments) -> Moments:
         weight = a.weight + b.weight

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._memory import MEMORY_LIMIT, require_memory
+from skimp._core._objects import as_real
 from skimp._core._parametrized import Parametrized
 from skimp._core._progress import LineReport
 from skimp._core._random import as_generator, draw_seed
@@ -28,7 +29,8 @@ from skimp._core._types import Array, RandomState
 from skimp.data import Rows, as_rows
 from skimp.features import FeatureMap, Landmarks, Nystroem
 from skimp.kernels import Kernel, as_kernel
-from skimp.kernels._base import needs_nonnegative
+from skimp.kernels._base import require
+from skimp.kernels._names import has_flag
 from skimp.losses import Loss, Squared, as_loss
 from skimp.solvers import Problem, Solution, Solver, as_solver, solve_exact
 
@@ -78,6 +80,7 @@ class KernelMachine(Parametrized, ABC):
         if self.approximation is None:
             if not isinstance(loss, Squared):
                 raise broken(owner, "loss", "'squared' where approximation is None", self.loss)
+            require(kernel, "positive_definite", owner=owner, advice="the exact model needs it")
             self._fit_exact(kernel.resolve(rows, draw_seed(rng)), rows.with_targets(targets))
             return
         given = self.approximation
@@ -117,8 +120,9 @@ class KernelMachine(Parametrized, ABC):
         )
         everything = rows.collect()
         assert everything.y is not None, "targets were computed for every block"
+        double = np.dtype(np.float64)
         # float64, because small penalties make coefficients that amplify the rounding of float32
-        basis = Landmarks(kernel, everything.X.astype(np.float64), np.dtype(np.float64))
+        basis = Landmarks(kernel, as_real(everything.X, double), double)
         self.kernel_ = kernel
         self.approximation_ = basis
         solution = solve_exact(
@@ -160,5 +164,7 @@ class KernelMachine(Parametrized, ABC):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         own = getattr(self.approximation, "kernel", None)
-        tags.input_tags.positive_only = needs_nonnegative(self.kernel if own is None else own)
+        kernel = self.kernel if own is None else own
+        tags.input_tags.positive_only = has_flag(kernel, "needs_nonnegative")
+        tags.input_tags.string = has_flag(kernel, "takes_objects")
         return tags

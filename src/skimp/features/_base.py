@@ -13,7 +13,7 @@ from skimp._core._rules import check_params
 from skimp._core._types import Array, DType, Matrix, RandomState
 from skimp.data import BlockMap, Rows, as_rows
 from skimp.kernels import Kernel, as_kernel
-from skimp.kernels._base import needs_nonnegative
+from skimp.kernels._names import has_flag
 
 
 class Basis(BlockMap, Protocol):
@@ -130,6 +130,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         """Say what scikit-learn may pass in."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = needs_nonnegative(getattr(self, "kernel", None))
+        kernel = getattr(self, "kernel", None)
+        tags.input_tags.positive_only = has_flag(kernel, "needs_nonnegative")
+        tags.input_tags.string = has_flag(kernel, "takes_objects")
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -6,11 +6,12 @@ import numpy as np
 
 from skimp._core._linalg import check_shape, product
 from skimp._core._random import draw_seed
-from skimp._core._rules import RANDOM_STATE, Rule, broken, integer, one_of
+from skimp._core._rules import RANDOM_STATE, Rule, integer, one_of
 from skimp._core._types import Array, Matrix, RandomState
 from skimp.data import Rows
 from skimp.features._base import Basis, FeatureMap
 from skimp.kernels import Kernel
+from skimp.kernels._base import require
 
 _STRIP = 512
 
@@ -90,17 +91,13 @@ class RandomFourier(FeatureMap):
 
     def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
         own = self._own_kernel(kernel)
-        if not hasattr(own, "sample_frequencies"):
-            raise broken(
-                type(self).__name__,
-                "kernel",
-                "one with a spectrum to sample, such as Gaussian or Laplacian",
-                own,
-            )
+        advice = "with a spectrum to sample; Gaussian, Laplacian, Matern and Cauchy are"
+        require(own, "stationary", owner=type(self).__name__, advice=advice)
         self.kernel_ = own.resolve(rows, draw_seed(rng))
         self._paired = paired = self.form == "pair"
         self._width = int(self.n_components)
         size = (self.n_components + 1) // 2 if paired else self.n_components
+        self._amplitude = np.sqrt(self.kernel_.diag(np.zeros((1, rows.n_features))).item())
         frequencies = self.kernel_.sample_frequencies(rows.n_features, size, rng)
         offset = np.zeros(size)
         alone = slice(size - self.n_components % 2, size) if paired else slice(0, size)
@@ -124,19 +121,19 @@ class RandomFourier(FeatureMap):
 
         check_shape(out, (X.shape[0], self.width))
         size = self.frequencies_.shape[1]
-        real = self.dtype_.type
+        real, scale = self.dtype_.type, self._amplitude * np.sqrt(1 / size)
         if not self._paired:
             for start in range(0, X.shape[0], _STRIP):
                 strip = out[start : start + _STRIP]
                 product(X[start : start + _STRIP], self.frequencies_, strip)
-                cosines(strip, self.offset_, real(np.sqrt(2 / size)))
+                cosines(strip, self.offset_, real(np.sqrt(2) * scale))
             return
         turns = np.empty((min(_STRIP, X.shape[0]), size), self.dtype_)
         for start in range(0, X.shape[0], _STRIP):
             strip = out[start : start + _STRIP]
             part = turns[: strip.shape[0]]
             product(X[start : start + _STRIP], self.frequencies_, part)
-            cosine_pairs(part, self.offset_, real(np.sqrt(1 / size)), strip)
+            cosine_pairs(part, self.offset_, real(scale), strip)
         out[:, self._alone] *= real(np.sqrt(2))
 
     def basis(self) -> Basis:

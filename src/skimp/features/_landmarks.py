@@ -6,9 +6,11 @@ from typing import Any, final
 import numpy as np
 
 from skimp._core._linalg import as_compute_dtype, check_representable, check_shape, inverse_root
+from skimp._core._objects import as_real
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels import Kernel
-from skimp.kernels._base import Columns
+from skimp.kernels._base import check_symmetric
+from skimp.kernels._columns import Columns
 
 
 @final
@@ -22,7 +24,7 @@ class Landmarks:
     ----------
     kernel : Kernel
         A kernel with numbers for parameters.
-    points : array or CSR matrix of shape (m, d)
+    points : array or CSR matrix of shape (m, d), or objects
         The points.
     dtype : float32 or float64, optional
         What rows are computed in; that of the points by default.
@@ -42,7 +44,7 @@ class Landmarks:
     def __init__(self, kernel: Kernel, points: Matrix, dtype: DType | None = None):
         self.kernel = kernel
         self.dtype = as_compute_dtype(points.dtype) if dtype is None else dtype
-        self.points = points.astype(self.dtype, copy=False)
+        self.points = as_real(points, self.dtype)
 
     @property
     def width(self) -> int:
@@ -53,8 +55,9 @@ class Landmarks:
     def penalty(self) -> Array:
         """The kernel matrix of the points, in float64."""
         with np.errstate(over="ignore", invalid="ignore"):
-            K = self.kernel(self.points.astype(np.float64))
+            K = self.kernel(as_real(self.points, np.dtype(np.float64)))
         check_representable(K)
+        check_symmetric(K, self.kernel)
         return K
 
     @cached_property
@@ -66,7 +69,7 @@ class Landmarks:
 
     @cached_property
     def _columns(self) -> Columns:
-        return Columns(self.kernel, self.points, self.dtype)
+        return self.kernel.bind(self.points, self.dtype)
 
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the kernel block of the rows X into ``out``."""

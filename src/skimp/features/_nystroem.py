@@ -14,6 +14,7 @@ from skimp.data import Rows
 from skimp.features._base import Basis, FeatureMap
 from skimp.features._landmarks import Landmarks
 from skimp.kernels import Kernel
+from skimp.kernels._base import require
 
 _STRIP = 1024
 
@@ -93,6 +94,9 @@ class Nystroem(FeatureMap):
 
     def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
         own = self._own_kernel(kernel)
+        require(
+            own, "positive_definite", owner=type(self).__name__, advice="its features need a root"
+        )
         selector = as_selector(self.selector, owner=type(self).__name__)
         self.kernel_ = own.resolve(rows, draw_seed(rng))
         self.budget_ = selector.select(rows, self.budget, self.kernel_, rng)

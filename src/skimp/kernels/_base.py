@@ -1,7 +1,8 @@
-"""What every kernel is: a function of a statistic of pairs, evaluated on strips of rows."""
+"""What every kernel is: parameters, flags, and what can be computed from them."""
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -9,45 +10,71 @@ from sklearn.utils.validation import check_array
 
 from skimp._core._blocks import fold
 from skimp._core._linalg import as_compute_dtype
-from skimp._core._names import as_object
-from skimp._core._pairs import Distances, Pairs, SquaredDistances
+from skimp._core._objects import check_any_rows
 from skimp._core._parametrized import Parametrized
 from skimp._core._rules import broken, check_params
 from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType, Matrix
-from skimp.kernels._gamma import RowStatistics, resolve_gamma
+from skimp.kernels._columns import STRIP, Columns
+from skimp.kernels._gamma import RowStatistics
 
-_STRIP = 512
-"""Rows of a strip: long enough for GEMM, short enough to stay in cache for what follows it."""
+if TYPE_CHECKING:
+    from skimp.kernels import Product, Restricted, Scaled, Sum
 
 
 class Kernel(Parametrized, ABC):
     """A kernel: parameters, and the formula that they enter.
 
-    A concrete kernel names the statistic of pairs that it is a function of (``_pairs``, a class of
-    squared distances, inner products, ...), and says what the function is (``_profile``) and what
-    k(x, x) is (`diag`).
+    A concrete kernel says what k(x, x) is (`diag`) and how the columns k(., b) are computed
+    (`bind`). Most do so by deriving from a base class that needs the formula alone: see the
+    page on adding a kernel.
 
     Being a scikit-learn estimator without ``fit`` gives it ``get_params``, ``clone``, a readable
-    ``repr``, and ``kernel__gamma`` in a grid search.
+    ``repr``, and ``kernel__gamma`` in a grid search. Kernels of one class with equal parameters
+    are equal. Sums, products, positive multiples and restrictions to columns are kernels:
+    ``k1 + k2``, ``k1 * k2``, ``2.0 * k1``, ``k1.on(["a", "b"])``.
     """
 
-    positive_definite: ClassVar[bool] = True
-    """False for a kernel whose matrices can have negative eigenvalues."""
+    __array_ufunc__ = None  # numpy scalars then leave products to __rmul__
 
-    needs_nonnegative: ClassVar[bool] = False
-    """True where negative entries have no meaning."""
+    @property
+    def positive_definite(self) -> bool:
+        """False for a kernel whose matrices can have negative eigenvalues."""
+        return True
 
-    _pairs: ClassVar[type[Pairs]]
+    @property
+    def stationary(self) -> bool:
+        """True if k(x, y) depends on x - y alone; there is a spectrum to sample then."""
+        return False
 
-    def __call__(self, X: Matrix, Y: Matrix | None = None) -> Array:
+    @property
+    def rotation_invariant(self) -> bool:
+        """True if k(Qx, Qy) = k(x, y) for every rotation Q."""
+        return False
+
+    @property
+    def needs_nonnegative(self) -> bool:
+        """True where negative entries have no meaning."""
+        return False
+
+    @property
+    def takes_objects(self) -> bool:
+        """True where rows may be objects of any kind, such as strings."""
+        return False
+
+    @property
+    def differentiable(self) -> bool:
+        """False where there is no gradient in x."""
+        return True
+
+    def __call__(self, X: Any, Y: Any = None) -> Array:
         """Return the matrix of k(x, y).
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n, d)
+        X : array, CSR matrix or frame of shape (n, d)
             First arguments, one a row.
-        Y : array or CSR matrix of shape (m, d), optional
+        Y : array, CSR matrix or frame of shape (m, d), optional
             Second arguments; X itself by default.
 
         Returns
@@ -55,105 +82,250 @@ class Kernel(Parametrized, ABC):
         K : array of shape (n, m)
             float32 if X is float32, float64 otherwise.
         """
-        self.check_resolved()
-        X = check_array(X, accept_sparse="csr", dtype="numeric", input_name="X")
-        Y = X if Y is None else check_array(Y, accept_sparse="csr", dtype="numeric", input_name="Y")
-        if X.shape[1] != Y.shape[1]:
-            raise ValueError(f"Y must have {X.shape[1]} columns as X has, found {Y.shape[1]}.")
-        self.check_rows(Y, "Y")
-        columns = Columns(self, Y, as_compute_dtype(X.dtype))
-        K = np.empty((X.shape[0], Y.shape[0]), columns.dtype)
-
-        def fill(start: int, _: object) -> None:
-            part = slice(start, start + _STRIP)
-            columns.fill(X[part], K[part])
-
-        fold(range(0, X.shape[0], _STRIP), fill, lambda total, _: total, None, thread_count(None))
+        kernel, X, Y = self._checked(X, Y)
+        columns = kernel.bind(Y, as_compute_dtype(X.dtype))
+        K = np.empty((X.shape[0], Y.shape[0]), as_compute_dtype(X.dtype))
+        _over_strips(X.shape[0], lambda part: columns.fill(X[part], K[part]))
         return K
+
+    def gradient(self, X: Any, Y: Any = None) -> Array:
+        """Return the derivatives of k(x, y) in x.
+
+        Parameters
+        ----------
+        X, Y
+            As in a call; dense or CSR.
+
+        Returns
+        -------
+        G : array of shape (n, m, d)
+            ``G[i, j, k]`` is the derivative of k(X_i, Y_j) in the k-th entry of X_i. It is zero
+            where the two one-sided derivatives differ in sign alone, as at the tip of the
+            Laplacian kernel.
+        """
+        kernel, X, Y = self._checked(X, Y, differentiable=True)
+        dtype = as_compute_dtype(X.dtype)
+        G = np.zeros((X.shape[0], Y.shape[0], X.shape[1]), dtype)
+        ones = np.ones((X.shape[0], 1), dtype)
+        for j in range(Y.shape[0]):
+            kernel.bind(Y[j : j + 1], dtype).add_gradient(X, ones, G[:, j])
+        return G
+
+    def expansion_gradient(self, X: Any, B: Any, coef: Any) -> Array:
+        r"""Return the derivatives of an expansion, :math:`f(x) = \sum_j c_j k(x, b_j)`.
+
+        For n rows it costs two or three n x m kernel blocks, without any n x m x d array.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d)
+            Where to evaluate the derivatives.
+        B : array or CSR matrix of shape (m, d)
+            The points of the expansion.
+        coef : array of shape (m,) or (m, k)
+            Coefficients of one function, or of k functions.
+
+        Returns
+        -------
+        G : array of shape (n, d) or (n, d, k)
+            ``G[i]`` is the gradient of f at X_i.
+        """
+        kernel, X, B = self._checked(X, B, differentiable=True)
+        dtype = as_compute_dtype(X.dtype)
+        coef = check_array(coef, dtype=dtype, ensure_2d=False, input_name="coef")
+        if coef.shape[0] != B.shape[0] or coef.ndim > 2:
+            raise ValueError(
+                f"coef must have a row for each of the {B.shape[0]} rows of B, "
+                f"found shape {coef.shape}."
+            )
+        columns = kernel.bind(B, dtype)
+        G = np.zeros((X.shape[0], coef.reshape(len(coef), -1).shape[1], X.shape[1]), dtype)
+
+        def fill(part: slice) -> None:
+            for output, c in enumerate(coef.reshape(len(coef), -1).T):
+                A = np.broadcast_to(c, (G[part].shape[0], len(c)))
+                columns.add_gradient(X[part], A, G[part, output])
+
+        _over_strips(X.shape[0], fill)
+        return G[:, 0] if coef.ndim == 1 else np.ascontiguousarray(G.transpose(0, 2, 1))
 
     @abstractmethod
     def diag(self, X: Matrix) -> Array:
-        """Return k(x, x) for each row of X."""
+        """Return k(x, x) for each row of X, in float64."""
 
     @abstractmethod
-    def _profile(self, S: Array) -> None:
-        """Replace a strip of the statistic by the kernel's values, in place."""
+    def bind(self, B: Matrix, dtype: DType) -> Columns:
+        """Return the functions k(., b) of the rows of B, for rows that are computed in ``dtype``.
+
+        B has been checked, and parameters are numbers: `check_resolved` says so.
+        """
+
+    def sample_frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+        r"""Draw frequencies w from the spectrum of a stationary kernel.
+
+        They are such that :math:`E \cos(w^T (x - y)) = k(x, y) / k(0, 0)`.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns d of the rows.
+        size : int
+            Number of frequencies.
+        rng : numpy.random.Generator
+            Source of randomness.
+
+        Returns
+        -------
+        W : array of shape (d, size)
+        """
+        self.check_resolved()
+        require(self, "stationary", owner="sample_frequencies", advice="others have no spectrum")
+        return self._frequencies(n_features, size, rng)
+
+    def _frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+        """Draw frequencies; every stationary kernel does."""
+        raise NotImplementedError(f"{type(self).__name__} is stationary, but has no _frequencies.")
 
     def resolve(self, rows: RowStatistics, seed: int) -> Self:
-        """Return this kernel with numbers in the place of heuristics such as ``"scale"``.
+        """Return this kernel with numbers in the place of heuristics and of column names.
 
         Parameters
         ----------
         rows : RowStatistics
             The training rows.
         seed : int
-            Seed of the sample that ``"median"`` looks at.
+            Seed of the sample that ``gamma="median"`` looks at.
         """
         check_params(self)
         resolved: Self = clone(self)
-        gamma = getattr(self, "gamma", None)
-        if isinstance(gamma, str):
-            pairs = self._pairs if issubclass(self._pairs, Distances) else SquaredDistances
-            resolved.set_params(gamma=resolve_gamma(gamma, rows, seed, pairs))
+        resolved.set_params(**self._resolved_params(rows, seed))
         return resolved
 
+    def _resolved_params(self, rows: RowStatistics, seed: int) -> dict[str, Any]:
+        """Return the parameters that `resolve` replaces; kernels inside kernels by default."""
+        return {name: kernel.resolve(rows, seed) for name, kernel in self._inner().items()}
+
     def check_resolved(self) -> None:
-        """Raise unless every parameter is a number that the formula allows."""
+        """Raise unless every parameter is one that the formula can be computed with."""
         check_params(self)
-        gamma = getattr(self, "gamma", None)
-        if isinstance(gamma, str):
-            raise broken(
-                type(self).__name__,
-                "gamma",
-                "a number where the kernel is used on its own (an estimator resolves it in fit)",
-                gamma,
-            )
+        for kernel in self._inner().values():
+            kernel.check_resolved()
 
-    def check_rows(self, X: Matrix, name: str = "X") -> None:
-        """Raise where the entries of X have no meaning for this kernel."""
-        if self.needs_nonnegative and X.shape[0] and X.min() < 0:
-            kind = type(self).__name__
-            raise ValueError(
-                f"Negative values in data: {name} must not be negative for the {kind} kernel, "
-                f"found {X.min()}: shift or rescale the columns, or use another kernel."
-            )
+    def on(self, columns: Any) -> "Restricted":
+        """Return this kernel of some of the columns, by number or by name.
+
+        Parameters
+        ----------
+        columns : int, str, or a sequence of them
+            The columns; names need rows that have them, such as those of a frame.
+
+        Examples
+        --------
+        >>> from skimp.kernels import Gaussian, Linear
+        >>> Gaussian(gamma=0.5).on(["age", "income"]) + Linear().on(2)
+        Gaussian(gamma=0.5).on(['age', 'income']) + Linear().on([2])
+        """
+        from skimp.kernels import Restricted
+
+        single = isinstance(columns, str | int | np.integer)
+        return Restricted(self, [columns] if single else columns)
+
+    def __add__(self, other: Any) -> "Sum":
+        """Return the sum of two kernels."""
+        from skimp.kernels import Sum
+
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Any) -> "Product | Scaled":
+        """Return the product with another kernel, or with a number."""
+        from skimp.kernels import Product, Scaled
+
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
+
+    def __rmul__(self, other: Any) -> "Scaled":
+        """Return the product with a number."""
+        from skimp.kernels import Scaled
+
+        return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the other one is a kernel of the same class with equal parameters."""
+        if type(self) is not type(other):
+            return False
+        ours, theirs = self.get_params(deep=False), other.get_params(deep=False)
+        return all(_equal(ours[name], theirs[name]) for name in ours)
+
+    def __hash__(self) -> int:
+        """Hash the class and the parameters."""
+        return hash((type(self), *map(_hashable, self.get_params(deep=False).values())))
+
+    def _inner(self) -> dict[str, "Kernel"]:
+        """Return the kernels among the parameters, by name."""
+        params = self.get_params(deep=False)
+        return {name: value for name, value in params.items() if isinstance(value, Kernel)}
+
+    def with_names(self, names: list[str]) -> Self:
+        """Return this kernel with column numbers in the place of names."""
+        named: Self = clone(self)
+        return named.set_params(**{n: k.with_names(names) for n, k in self._inner().items()})
+
+    def _checked(self, X: Any, Y: Any, *, differentiable: bool = False) -> tuple[Self, Any, Any]:
+        """Return the kernel without names, and both arguments as arrays."""
+        names = getattr(X, "columns", None)
+        kernel = self if names is None else self.with_names([str(name) for name in names])
+        kernel.check_resolved()
+        if differentiable and not kernel.differentiable:
+            raise broken("gradient", "kernel", "differentiable in x", self)
+
+        def check(X: Any, name: str) -> Any:
+            if kernel.takes_objects:
+                return check_any_rows(X, name)
+            return check_array(X, accept_sparse="csr", dtype="numeric", input_name=name)
+
+        X = check(X, "X")
+        Y = X if Y is None else check(Y, "Y")
+        if X.shape[1] != Y.shape[1]:
+            raise ValueError(f"Y must have {X.shape[1]} columns as X has, found {Y.shape[1]}.")
+        return kernel, X, Y
 
 
-class Columns:
-    """k(., b) for each row b of B: kernel columns, ready to be evaluated on many blocks."""
-
-    def __init__(self, kernel: Kernel, B: Matrix, dtype: DType):
-        self.kernel = kernel
-        self.dtype = dtype
-        kernel.check_rows(B)
-        self._statistic = kernel._pairs(B, dtype)
-
-    def fill(self, X: Matrix, out: Array) -> None:
-        """Write k(X_i, B_j) into ``out``, strip by strip."""
-        for start in range(0, X.shape[0], _STRIP):
-            rows, strip = X[start : start + _STRIP], out[start : start + _STRIP]
-            self.kernel.check_rows(rows)
-            self._statistic.fill(rows, strip)
-            self.kernel._profile(strip)
+def require(kernel: Kernel, flag: str, *, owner: str, advice: str) -> None:
+    """Raise unless a kernel has a flag that its user, the ``owner``, relies on."""
+    if not getattr(kernel, flag):
+        raise broken(owner, "kernel", f"{flag.replace('_', ' ')} ({advice})", kernel)
 
 
-_NAMES = {
-    "rbf": "Gaussian",
-    "gaussian": "Gaussian",
-    "laplacian": "Laplacian",
-    "linear": "Linear",
-    "poly": "Polynomial",
-    "polynomial": "Polynomial",
-    "chi2": "Chi2",
-}
+def check_symmetric(K: Array, kernel: Kernel) -> None:
+    """Raise where k(x, y) is not k(y, x), as a user's function or matrix may have it."""
+    difference = np.abs(K - K.T).max()
+    if difference > 1e-6 * np.abs(K).max():
+        raise ValueError(
+            f"kernel must be symmetric, k(x, y) = k(y, x), found values of {kernel!r} that differ "
+            f"by {difference:.3g}."
+        )
 
 
-def as_kernel(kernel: Any, *, owner: str) -> Kernel:
-    """Return a kernel for a name or an object; ``owner`` is named in the error."""
-    return as_object(kernel, Kernel, _NAMES, "skimp.kernels", owner=owner, role="kernel")  # type: ignore[type-abstract]
+def _over_strips(n_rows: int, fill: Any) -> None:
+    """Call ``fill`` on the slices of the rows, concurrently."""
+    fold(
+        range(0, n_rows, STRIP),
+        lambda start, _: fill(slice(start, start + STRIP)),
+        lambda total, _: total,
+        None,
+        thread_count(None),
+    )
 
 
-def needs_nonnegative(kernel: Any) -> bool:
-    """Tell whether a kernel, given by name or as an object, is for nonnegative entries only."""
-    known = isinstance(kernel, Kernel) or (isinstance(kernel, str) and kernel in _NAMES)
-    return known and as_kernel(kernel, owner="").needs_nonnegative
+def _equal(a: Any, b: Any) -> bool:
+    if a is b or isinstance(a, Kernel) or callable(a):
+        return bool(a is b or a == b)
+    return np.shape(a) == np.shape(b) and bool(np.all(np.asarray(a) == np.asarray(b)))
+
+
+def _hashable(value: Any) -> Any:
+    """Return what a parameter is hashed by: its entries if they are few, else its shape."""
+    if isinstance(value, Kernel) or np.ndim(value) == 0:
+        return value
+    return tuple(np.ravel(value).tolist()) if np.size(value) <= 1000 else np.shape(value)

@@ -1,9 +1,10 @@
 """The exponential chi-square kernel."""
 
-from typing import ClassVar, final
+from typing import final
 
 from skimp._core._pairs import ChiSquareDistances
 from skimp.kernels._exponential import Exponential
+from skimp.kernels._gamma import Gamma
 
 
 @final
@@ -17,8 +18,9 @@ class Chi2(Exponential):
 
     Parameters
     ----------
-    gamma : float, "scale", "median" or "dim", default="scale"
-        Inverse width; a name is resolved in ``fit`` (see :doc:`/guide`).
+    gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
+        Inverse width, for all columns or for each; a name is resolved in ``fit`` (see
+        :doc:`/guide`).
 
     Examples
     --------
@@ -29,8 +31,8 @@ class Chi2(Exponential):
     True
     """
 
-    needs_nonnegative: ClassVar[bool] = True
     _pairs = ChiSquareDistances
+    needs_nonnegative = True
 
-    def __init__(self, gamma: float | str = "scale"):
+    def __init__(self, gamma: Gamma = "scale"):
         self.gamma = gamma

@@ -1,4 +1,4 @@
-"""What kernels of the form exp(-gamma distance) share."""
+"""What kernels of the form exp(-distance) share."""
 
 from abc import ABC
 from typing import Any, ClassVar
@@ -7,12 +7,12 @@ import numpy as np
 
 from skimp._core._rules import Rule
 from skimp._core._types import Array, Matrix
-from skimp.kernels._base import Kernel
 from skimp.kernels._gamma import GAMMA
+from skimp.kernels._pair_kernel import PairKernel
 
 
-class Exponential(Kernel, ABC):
-    r"""A kernel :math:`\exp(-\gamma \, s(x, y))` of a distance s, which is zero where x = y."""
+class Exponential(PairKernel, ABC):
+    r"""A kernel :math:`\exp(-s(x, y))` of a distance s, which is zero where x = y."""
 
     _rules: ClassVar[dict[str, Rule]] = {"gamma": GAMMA}
 
@@ -23,6 +23,10 @@ class Exponential(Kernel, ABC):
         return np.ones(X.shape[0])
 
     def _profile(self, S: Array) -> None:
-        from skimp._core._pair_loops import scaled_exp
+        from skimp._core._profile_loops import negative_exp
 
-        scaled_exp(S, S.dtype.type(-self.gamma))
+        negative_exp(S)
+
+    def _slope(self, S: Array) -> None:
+        self._profile(S)
+        np.negative(S, out=S)

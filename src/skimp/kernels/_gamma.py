@@ -1,14 +1,19 @@
 """Bandwidths: what ``gamma="scale"``, ``"median"`` and ``"dim"`` stand for."""
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
-from skimp._core._pairs import Distances, SquaredDistances
-from skimp._core._rules import number, one_of
+from skimp._core._pairs import Distances
+from skimp._core._rules import number, numbers, one_of
+from skimp._core._squared_distances import SquaredDistances
 from skimp._core._types import Array, DType, Matrix
 
-GAMMA = number(above=0) | one_of("scale", "median", "dim")
+Gamma = float | str | Sequence[float] | Array
+"""What may be passed as ``gamma``."""
+
+GAMMA = number(above=0) | numbers("one >= 0 for each column") | one_of("scale", "median", "dim")
 """The rule for ``gamma``."""
 
 SAMPLE_SIZE = 1000
@@ -26,11 +31,15 @@ class RowStatistics(Protocol):
     def dtype(self) -> DType:
         """What the rows are computed in."""
 
-    def variance(self) -> float:
-        """Return the variance of all entries."""
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the columns, if they have any."""
 
-    def sample(self, size: int, seed: int) -> "_Sampled":
-        """Return rows drawn uniformly."""
+    def variance(self, columns: Array | None = None) -> float:
+        """Return the variance of all entries, or of those in some columns."""
+
+    def sample(self, size: int, seed: int) -> Any:
+        """Return rows drawn uniformly, with their weights."""
 
 
 class _Sampled(Protocol):

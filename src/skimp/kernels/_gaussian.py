@@ -2,15 +2,13 @@
 
 from typing import final
 
-import numpy as np
-
-from skimp._core._pairs import SquaredDistances
-from skimp._core._types import Array
 from skimp.kernels._exponential import Exponential
+from skimp.kernels._gamma import Gamma
+from skimp.kernels._radial import Radial
 
 
 @final
-class Gaussian(Exponential):
+class Gaussian(Radial, Exponential):
     r"""Gaussian kernel, also called RBF.
 
     .. math:: k(x, y) = \exp(-\gamma \|x - y\|^2)
@@ -19,8 +17,9 @@ class Gaussian(Exponential):
 
     Parameters
     ----------
-    gamma : float, "scale", "median" or "dim", default="scale"
-        Inverse squared width; a name is resolved in ``fit`` (see :doc:`/guide`).
+    gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
+        Inverse squared width, for all columns or for each; a name is resolved in ``fit`` (see
+        :doc:`/guide`).
 
     Examples
     --------
@@ -31,12 +30,5 @@ class Gaussian(Exponential):
     True
     """
 
-    _pairs = SquaredDistances
-
-    def __init__(self, gamma: float | str = "scale"):
+    def __init__(self, gamma: Gamma = "scale"):
         self.gamma = gamma
-
-    def sample_frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
-        r"""Draw from the spectrum, :math:`w \sim N(0, 2 \gamma I)`, as columns."""
-        W: Array = rng.standard_normal((n_features, size)) * np.sqrt(2 * self.gamma)
-        return W

@@ -7,6 +7,7 @@ import numpy as np
 from skimp._core._pairs import ManhattanDistances
 from skimp._core._types import Array
 from skimp.kernels._exponential import Exponential
+from skimp.kernels._gamma import Gamma
 
 
 @final
@@ -16,11 +17,13 @@ class Laplacian(Exponential):
     .. math:: k(x, y) = \exp(-\gamma \|x - y\|_1)
 
     A block of n x m values takes 3 n m d operations; sparse rows are made dense a strip at a time.
+    The exponential of the Euclidean distance is `Matern` with ``nu=0.5``.
 
     Parameters
     ----------
-    gamma : float, "scale", "median" or "dim", default="scale"
-        Inverse width; a name is resolved in ``fit`` (see :doc:`/guide`).
+    gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
+        Inverse width, for all columns or for each; a name is resolved in ``fit`` (see
+        :doc:`/guide`).
 
     Examples
     --------
@@ -32,11 +35,13 @@ class Laplacian(Exponential):
     """
 
     _pairs = ManhattanDistances
+    stationary = True
 
-    def __init__(self, gamma: float | str = "scale"):
+    def __init__(self, gamma: Gamma = "scale"):
         self.gamma = gamma
 
-    def sample_frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+    def _frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
         r"""Draw from the spectrum, independent Cauchy entries of scale :math:`\gamma`."""
-        W: Array = rng.standard_cauchy((n_features, size)) * self.gamma
+        gamma = np.reshape(self.column_weights(n_features), (-1, 1))
+        W: Array = rng.standard_cauchy((n_features, size)) * gamma
         return W

@@ -2,17 +2,14 @@
 
 from typing import ClassVar, final
 
-import numpy as np
-
-from skimp._core._linalg import squared_norms
 from skimp._core._pairs import InnerProducts
 from skimp._core._rules import Rule
 from skimp._core._types import Array, Matrix
-from skimp.kernels._base import Kernel
+from skimp.kernels._pair_kernel import PairKernel
 
 
 @final
-class Linear(Kernel):
+class Linear(PairKernel):
     r"""Linear kernel, with which a kernel machine is the linear model of its columns.
 
     .. math:: k(x, y) = \langle x, y \rangle
@@ -27,10 +24,14 @@ class Linear(Kernel):
 
     _pairs = InnerProducts
     _rules: ClassVar[dict[str, Rule]] = {}
+    rotation_invariant = True
 
     def diag(self, X: Matrix) -> Array:
         """Return the squared lengths of the rows."""
-        return squared_norms(X, np.dtype(np.float64))
+        return self._diag_of_squares(X)
 
     def _profile(self, S: Array) -> None:
         """Leave the inner products as they are."""
+
+    def _slope(self, S: Array) -> None:
+        S[...] = 1

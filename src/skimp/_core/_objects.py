@@ -1,0 +1,59 @@
+"""Rows that need not be vectors of numbers: strings, graphs, or mixed columns, as object arrays."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_array
+
+from skimp._core._types import Array, DType, Matrix
+
+
+def check_any_rows(X: Any, name: str = "X") -> Matrix:
+    """Return rows of numbers as they are, and anything else as an object array (n, columns).
+
+    A list or a one-dimensional array becomes a column. A list of vectors is a matrix: objects that
+    are sequences themselves belong into an object array.
+    """
+    if hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    if isinstance(X, list | tuple) and not all(isinstance(x, list | tuple | np.ndarray) for x in X):
+        column = np.empty(len(X), dtype=object)
+        for i, x in enumerate(X):
+            column[i] = x
+        X = column
+    if sparse.issparse(X) or np.ndim(X) != 1:
+        X = X if sparse.issparse(X) else np.asarray(X)
+    else:
+        X = np.asarray(X).reshape(-1, 1)
+    if X.dtype.kind not in "OUS":
+        return check_array(X, accept_sparse="csr", dtype="numeric", input_name=name)
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(
+            f"{name} must be an array of shape (n,) or (n, columns), not empty, found {X.shape}."
+        )
+    return X.astype(object)
+
+
+def is_object(X: Matrix) -> bool:
+    """Tell whether rows are objects."""
+    return bool(X.dtype == object)
+
+
+def as_real(X: Matrix, dtype: DType) -> Matrix:
+    """Return rows of numbers in a dtype, without a copy where they have it, objects as they are."""
+    return X if is_object(X) else X.astype(dtype, copy=False)
+
+
+def as_numbers(X: Matrix, dtype: DType) -> Matrix:
+    """Return objects as numbers of a dtype, numbers as they are."""
+    if not is_object(X):
+        return X
+    try:
+        numbers: Array = X.astype(dtype)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"X must hold numbers where a kernel of vectors is applied, found {error}: restrict "
+            "the kernel to columns of numbers with .on(...)."
+        ) from error
+    return numbers

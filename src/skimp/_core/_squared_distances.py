@@ -1,0 +1,94 @@
+"""Squared distances with the speed of a matrix product and the digits of a sum of differences."""
+
+from typing import Any, final
+
+import numpy as np
+from scipy import sparse
+
+from skimp._core._linalg import dense, squared_norms
+from skimp._core._pairs import LARGEST_DENSE, Distances, InnerProducts, private, scaled
+from skimp._core._types import Array, Matrix
+
+_FEW_COLUMNS = 4
+"""Columns up to which a sum of squared differences is as fast as a matrix product."""
+
+_SHARES = {np.dtype(np.float32): 2.0**-7, np.dtype(np.float64): 2.0**-16}
+"""Share of ``|x|^2 + |b|^2`` below which too many digits of a distance have cancelled."""
+
+
+@final
+class SquaredDistances(Distances):
+    r"""The weighted squared Euclidean distance, :math:`\sum_k w_k (x_k - b_k)^2`.
+
+    By way of inner products, :math:`|x|^2 + |b|^2 - 2 \langle x, b \rangle`, which is fast and
+    loses the digits that the three terms share. Dense rows are centred by the mean of B, so that
+    the terms are small; distances that are much smaller than the terms all the same are computed
+    again from differences. A distance is then right to about 1e-5 of itself in float32 and 1e-11
+    in float64, and zero for equal rows, wherever the rows are.
+    """
+
+    degree = 2
+
+    def _prepare(self, B: Matrix) -> None:
+        self._root = np.sqrt(self._weights)
+        self._centre: Array | None = None
+        large = sparse.issparse(B) and B.shape[0] * B.shape[1] > LARGEST_DENSE
+        self._B: Any = _canonical(B, self.dtype) if large else private(B, self.dtype)
+        if not sparse.issparse(B):
+            self._centre = self._B.mean(axis=0, dtype=np.float64).astype(self.dtype)
+        self._Bt = None
+        if B.shape[1] <= _FEW_COLUMNS and not large:
+            self._Bt = np.ascontiguousarray(self._B.T)
+        rows = self._scaled(self._B)
+        self._products = InnerProducts(rows, self.dtype)
+        self._norms = squared_norms(rows, self.dtype)
+        self._share = self.dtype.type(_SHARES[self.dtype])
+
+    def _scaled(self, X: Matrix) -> Matrix:
+        """Return rows whose plain distances are the weighted ones."""
+        if self._centre is None:
+            return scaled(X, self._root)
+        X = X.toarray() if sparse.issparse(X) else X
+        rows: Array = np.subtract(X, self._centre, dtype=self.dtype, casting="same_kind")
+        rows *= self._root
+        return rows
+
+    def fill(self, X: Matrix, out: Array) -> None:
+        """Write the squared distances."""
+        from skimp._core import _pair_loops as loops
+
+        if self._Bt is not None:
+            loops.squared_differences(private(X, self.dtype), self._Bt, self._weights, out)
+            return
+        rows = self._scaled(X)
+        self._products.fill(rows, out)
+        norms = squared_norms(rows, self.dtype)
+        n_close = np.empty(len(out), np.int32)
+        loops.squared_distances(out, norms, self._norms, self._share, n_close)
+        close = np.flatnonzero(n_close)
+        if not len(close):
+            return
+        rest = (self._weights, norms, self._norms, self._share)
+        if sparse.issparse(self._B):
+            parts = (*_parts(_canonical(X[close], self.dtype)), *_parts(self._B))
+            loops.close_sparse_distances(out, close, *parts, *rest)
+        else:
+            loops.close_distances(out, close, private(X[close], self.dtype), self._B, *rest)
+
+    def add_gradient(self, X: Matrix, A: Array, out: Array) -> None:
+        """Add ``2 w (x_i sum_j A_ij - sum_j A_ij b_j)``."""
+        rows = dense(self._scaled(X), self.dtype) * A.sum(axis=1, keepdims=True)
+        self._products.add_gradient(X, -A, rows)
+        rows *= 2 * self._root
+        out += rows
+
+
+def _canonical(X: Matrix, dtype: Any) -> Matrix:
+    """Return a CSR copy of rows with sorted columns, none of them twice."""
+    X = sparse.csr_matrix(X, dtype=dtype, copy=True)
+    X.sum_duplicates()
+    return X
+
+
+def _parts(X: Matrix) -> tuple[Array, Array, Array]:
+    return X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)

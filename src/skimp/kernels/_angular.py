@@ -1,0 +1,115 @@
+"""Kernels of the angle between two rows."""
+
+from abc import ABC, abstractmethod
+from typing import final
+
+import numpy as np
+from scipy import sparse
+
+from skimp._core._linalg import dense, squared_norms
+from skimp._core._objects import as_numbers
+from skimp._core._squared_distances import SquaredDistances
+from skimp._core._types import Array, DType, Matrix
+from skimp.kernels._base import Kernel
+from skimp.kernels._columns import Columns
+
+_RIGHT_ANGLE = 2.0
+"""The squared chord of a right angle, which a row of zeros has with every other."""
+
+
+class Angular(Kernel, ABC):
+    r"""A kernel :math:`k(x, y) = \|x\|^p \|y\|^p \, \psi(s)`, with s the squared chord.
+
+    The squared chord is the squared distance of the directions of x and y: :math:`s = 2 - 2 \cos
+    \theta` with :math:`\theta` their angle. It keeps the digits of a small angle, which its cosine
+    loses. A row of zeros has a right angle with every row.
+    """
+
+    rotation_invariant = True
+
+    @property
+    @abstractmethod
+    def _power(self) -> int:
+        """The power p of the lengths."""
+
+    @abstractmethod
+    def _profile(self, S: Array) -> None:
+        r"""Replace a strip of squared chords by :math:`\psi`, in place."""
+
+    @abstractmethod
+    def _slope(self, S: Array) -> None:
+        r"""Replace a strip of squared chords by :math:`\psi'`, in place; by 0 at its poles."""
+
+    def diag(self, X: Matrix) -> Array:
+        """Return the powers of the lengths of the rows, times a constant."""
+        self.check_resolved()
+        squares = squared_norms(X, np.dtype(np.float64))
+        S = np.where(squares > 0, 0.0, _RIGHT_ANGLE)[:, None]
+        self._profile(S)
+        diagonal: Array = squares**self._power * S[:, 0]
+        return diagonal
+
+    def bind(self, B: Matrix, dtype: DType) -> Columns:
+        """Return the functions k(., b); see `Kernel.bind`."""
+        return _AngularColumns(self, B, dtype)
+
+
+@final
+class _AngularColumns(Columns):
+    def __init__(self, kernel: Angular, B: Matrix, dtype: DType):
+        self._kernel = kernel
+        directions, lengths = _directions(B, dtype)
+        self._chords = SquaredDistances(directions, dtype)
+        self._zero = np.flatnonzero(lengths == 0)
+        self._factors = (lengths**kernel._power).astype(dtype)
+
+    def _fill_chords(self, directions: Matrix, lengths: Array, out: Array) -> None:
+        self._chords.fill(directions, out)
+        out[lengths == 0] = _RIGHT_ANGLE
+        out[:, self._zero] = _RIGHT_ANGLE
+
+    def fill_strip(self, X: Matrix, out: Array) -> None:
+        """Compute the chords, the function of them, and multiply by the lengths."""
+        directions, lengths = _directions(X, out.dtype)
+        self._fill_chords(directions, lengths, out)
+        self._kernel._profile(out)
+        if self._kernel._power:
+            out *= (lengths**self._kernel._power).astype(out.dtype)[:, None]
+            out *= self._factors
+
+    def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
+        """Differentiate lengths and directions: du/dx = (I - u u^T) / |x|."""
+        p = self._kernel._power
+        directions, lengths = _directions(X, out.dtype)
+        S = np.empty(A.shape, out.dtype)
+        self._fill_chords(directions, lengths, S)
+        values, slopes = S.copy(), S.copy()
+        self._kernel._profile(values)
+        self._kernel._slope(slopes)
+        A = A * self._factors
+        slopes *= A
+        along = p * np.einsum("ij,ij->i", A, values) - np.einsum("ij,ij->i", slopes, S)
+        G = dense(directions, out.dtype) * along[:, None]
+        self._chords.add_gradient(directions, slopes, G)
+        # there is no direction to differentiate at a row of zeros
+        outer = np.where(lengths > 0, np.where(lengths > 0, lengths, 1.0) ** (p - 1), 0.0)
+        out += G * outer.astype(out.dtype)[:, None]
+
+
+def _directions(X: Matrix, dtype: DType) -> tuple[Matrix, Array]:
+    """Return rows of length one, or zero, and the lengths that they had, in float64."""
+    X = as_numbers(X, dtype)
+    lengths: Array = np.sqrt(squared_norms(X, np.dtype(np.float64)))
+    inverse = 1 / np.where(lengths > 0, lengths, 1.0)
+    if sparse.issparse(X):
+        data = X.data * np.repeat(inverse, np.diff(X.indptr))
+        return sparse.csr_matrix((data.astype(dtype), X.indices, X.indptr), X.shape), lengths
+    return (X * inverse[:, None]).astype(dtype), lengths
+
+
+def inverse_sines(S: Array) -> Array:
+    """Return 1 / (2 sin theta) of squared chords, and 0 where rows are parallel to rounding."""
+    sines = np.sqrt(np.maximum(S * (4 - S), 0))
+    apart = sines > 16 * np.finfo(S.dtype).eps
+    inverse: Array = np.divide(1, sines, out=np.zeros_like(S), where=apart)
+    return inverse

@@ -1,0 +1,68 @@
+"""The arc-cosine kernels."""
+
+from typing import ClassVar, final
+
+import numpy as np
+
+from skimp._core._rules import Rule, integer
+from skimp._core._types import Array
+from skimp.kernels._angular import Angular, inverse_sines
+
+
+@final
+class ArcCosine(Angular):
+    r"""Arc-cosine kernel: an infinitely wide layer of steps, rectifiers, or their squares.
+
+    .. math:: k(x, y) = \frac{1}{\pi} \|x\|^n \|y\|^n J_n(\theta)
+
+    with :math:`\theta` the angle between x and y and n the order,
+
+    .. math::
+        J_0 = \pi - \theta, \quad
+        J_1 = \sin \theta + (\pi - \theta) \cos \theta, \quad
+        J_2 = 3 \sin \theta \cos \theta + (\pi - \theta) (1 + 2 \cos^2 \theta)
+
+    It is :math:`2 E[(w^T x)_+^n (w^T y)_+^n]` over normal w.
+
+    Parameters
+    ----------
+    order : 0, 1 or 2, default=1
+        Steps (0), rectifiers (1), or squared rectifiers (2).
+
+    References
+    ----------
+    Cho and Saul (2009), Kernel methods for deep learning, eq. 1 to 7.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.kernels import ArcCosine
+    >>> K = ArcCosine(order=0)(np.array([[1.0, 0.0], [0.0, 2.0]]))
+    >>> bool(np.isclose(K[0, 1], 0.5))
+    True
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {"order": integer(at_least=0, at_most=2)}
+
+    def __init__(self, order: int = 1):
+        self.order = order
+
+    @property
+    def _power(self) -> int:
+        return self.order
+
+    def _profile(self, S: Array) -> None:
+        from skimp._core._profile_loops import arc_cosine
+
+        arc_cosine(S, self.order)
+
+    def _slope(self, S: Array) -> None:
+        from skimp._core._profile_loops import arc_cosine
+
+        if self.order == 0:
+            S[...] = inverse_sines(S)
+            S /= -np.pi
+        else:
+            # d J_n / d theta = -n^2 sin(theta) J_(n-1), and d theta / d s = 1 / (2 sin(theta))
+            arc_cosine(S, self.order - 1)
+            S *= -0.5 * self.order**2

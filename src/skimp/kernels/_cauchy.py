@@ -1,0 +1,50 @@
+"""The Cauchy kernel."""
+
+from typing import final
+
+import numpy as np
+
+from skimp._core._types import Array
+from skimp.kernels._gamma import Gamma
+from skimp.kernels._radial import Radial
+
+
+@final
+class Cauchy(Radial):
+    r"""Cauchy kernel, whose tails are long: rows far apart still know of each other.
+
+    .. math:: k(x, y) = \frac{1}{1 + \gamma \|x - y\|^2}
+
+    It is the rational quadratic kernel with exponent one. The kernel of that name in Rahimi and
+    Recht (2007) is a product over columns instead: ``Cauchy().on(0) * Cauchy().on(1)``.
+
+    Parameters
+    ----------
+    gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
+        Inverse squared width, for all columns or for each; a name is resolved in ``fit`` (see
+        :doc:`/guide`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.kernels import Cauchy
+    >>> Cauchy(gamma=1.0)(np.array([[0.0], [1.0]])).tolist()
+    [[1.0, 0.5], [0.5, 1.0]]
+    """
+
+    def __init__(self, gamma: Gamma = "scale"):
+        self.gamma = gamma
+
+    def _profile(self, S: Array) -> None:
+        from skimp._core._profile_loops import reciprocal
+
+        reciprocal(S)
+
+    def _slope(self, S: Array) -> None:
+        self._profile(S)
+        np.multiply(S, -S, out=S)
+
+    def _stretches(self, size: int, rng: np.random.Generator) -> Array:
+        # 1 / (1 + s) is the mean of exp(-t s) over an exponential t
+        stretches: Array = np.sqrt(rng.standard_exponential(size))
+        return stretches

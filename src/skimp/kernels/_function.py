@@ -1,0 +1,138 @@
+"""A kernel that is a function of yours."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, final
+
+import numpy as np
+from scipy import sparse
+
+from skimp._core._objects import is_object
+from skimp._core._rules import BOOLEAN, NONE, Rule
+from skimp._core._types import Array, DType, Matrix
+from skimp.kernels._base import Kernel
+from skimp.kernels._columns import Columns
+
+_CALLABLE = Rule("a callable", callable)
+
+
+@final
+class FunctionKernel(Kernel):
+    """A function of yours, of rows of any kind: vectors, strings, graphs.
+
+    Rows that are not vectors come as a list, or as an object array with one object a row; the
+    function is then given two objects. With several columns, or numbers, it is given two rows.
+
+    Every value is a call of the function: a budget of m points takes n m calls to fit n rows.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(x, y)`` returns a number, the same for (y, x). For use in several processes it
+        has to be one that pickle can find, at the top of a module.
+    derivative : callable or None, default=None
+        ``derivative(x, y)`` returns the derivatives in x, as many as x has entries; None if there
+        are none.
+    batch : bool, default=False
+        True if ``function(X, Y)`` takes all rows at once and returns the matrix of values. Objects
+        then come as one-dimensional object arrays.
+    positive_definite : bool, default=True
+        Whether the function is a positive definite kernel.
+
+    Examples
+    --------
+    >>> from skimp.kernels import FunctionKernel
+    >>> def shared_letters(x, y):
+    ...     return len(set(x) & set(y))
+    >>> FunctionKernel(shared_letters)(["kernel", "machine"]).tolist()
+    [[5.0, 2.0], [2.0, 7.0]]
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "function": _CALLABLE,
+        "derivative": NONE | _CALLABLE,
+        "batch": BOOLEAN,
+        "positive_definite": BOOLEAN,
+    }
+    positive_definite = True
+    takes_objects = True
+
+    def __init__(
+        self,
+        function: Callable[[Any, Any], Any],
+        *,
+        derivative: Callable[[Any, Any], Any] | None = None,
+        batch: bool = False,
+        positive_definite: bool = True,
+    ):
+        self.function = function
+        self.derivative = derivative
+        self.batch = batch
+        self.positive_definite = positive_definite
+
+    @property
+    def differentiable(self) -> bool:
+        """True if the derivative is given."""
+        return self.derivative is not None
+
+    def diag(self, X: Matrix) -> Array:
+        """Return the values of the function on each row with itself."""
+        diagonal = np.empty((X.shape[0], 1))
+        for i in range(X.shape[0]):
+            self.bind(X[i : i + 1], diagonal.dtype).fill_strip(X[i : i + 1], diagonal[i : i + 1])
+        return diagonal[:, 0]
+
+    def bind(self, B: Matrix, dtype: DType) -> Columns:
+        """Return the functions k(., b); see `Kernel.bind`."""
+        return _FunctionColumns(self, B)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the call that makes it, with functions by their names."""
+        defaults = {"derivative": None, "batch": False, "positive_definite": True}
+        options = [
+            f", {name}={_name(getattr(self, name))}"
+            for name, default in defaults.items()
+            if getattr(self, name) is not default
+        ]
+        return f"FunctionKernel({_name(self.function)}{''.join(options)})"
+
+
+@final
+class _FunctionColumns(Columns):
+    def __init__(self, kernel: FunctionKernel, B: Matrix):
+        self._kernel = kernel
+        self._B = _samples(B, sparse_rows=kernel.batch)
+
+    def fill_strip(self, X: Matrix, out: Array) -> None:
+        """Call the function on each pair, or once."""
+        rows, function = _samples(X, sparse_rows=self._kernel.batch), self._kernel.function
+        if self._kernel.batch:
+            values = np.asarray(function(rows, self._B))
+            if values.shape != out.shape:
+                raise ValueError(
+                    f"FunctionKernel: function must return an array of shape {out.shape} for "
+                    f"{out.shape[0]} and {out.shape[1]} rows, found {values.shape}."
+                )
+            out[...] = values
+        else:
+            for i, x in enumerate(rows):
+                out[i] = [function(x, b) for b in self._B]
+        if not np.isfinite(out).all():
+            raise ValueError("FunctionKernel: function must return finite numbers, found others.")
+
+    def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
+        """Call the derivative on each pair."""
+        assert self._kernel.derivative is not None, "a kernel without it is not differentiable"
+        for i, x in enumerate(_samples(X, sparse_rows=False)):
+            for weight, b in zip(A[i], _samples(self._B, sparse_rows=False), strict=True):
+                out[i] += weight * np.asarray(self._kernel.derivative(x, b))
+
+
+def _samples(X: Matrix, *, sparse_rows: bool) -> Any:
+    """Return rows as the function takes them: objects alone, vectors dense unless asked for."""
+    if sparse.issparse(X):
+        return X if sparse_rows else X.toarray()
+    return X[:, 0] if is_object(X) and X.ndim == 2 and X.shape[1] == 1 else X
+
+
+def _name(value: Any) -> str:
+    return str(getattr(value, "__name__", repr(value)))

@@ -1,0 +1,52 @@
+"""The neural tangent kernel of a network with two layers."""
+
+from typing import ClassVar, final
+
+import numpy as np
+
+from skimp._core._rules import Rule
+from skimp._core._types import Array
+from skimp.kernels._angular import Angular, inverse_sines
+
+
+@final
+class NeuralTangent(Angular):
+    r"""Neural tangent kernel of an infinitely wide network of two layers with rectifiers.
+
+    .. math::
+        k(x, y) = \langle x, y \rangle \, \kappa_0(\theta) + \|x\| \|y\| \, \kappa_1(\theta), \quad
+        \kappa_0 = \frac{\pi - \theta}{\pi}, \quad
+        \kappa_1 = \frac{\sin \theta + (\pi - \theta) \cos \theta}{\pi}
+
+    with :math:`\theta` the angle between x and y. The first term is what training the first layer
+    contributes, the second one, `ArcCosine` of order one, what training the last one does.
+
+    References
+    ----------
+    Jacot, Gabriel and Hongler (2018), Neural tangent kernel. Bietti and Mairal (2019), On the
+    inductive bias of neural tangent kernels, eq. 5 to 7.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.kernels import NeuralTangent
+    >>> bool(np.isclose(NeuralTangent()(np.array([[3.0, 4.0]])).item(), 2 * 25))
+    True
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {}
+    _power = 1
+
+    def _profile(self, S: Array) -> None:
+        from skimp._core._profile_loops import neural_tangent
+
+        neural_tangent(S)
+
+    def _slope(self, S: Array) -> None:
+        from skimp._core._profile_loops import arc_cosine
+
+        # where x and y are parallel, the one-sided derivatives of kappa_0 cancel
+        slope_of_first = (1 - S / 2) * inverse_sines(S) / np.pi
+        arc_cosine(S, 0)
+        S += slope_of_first
+        np.negative(S, out=S)

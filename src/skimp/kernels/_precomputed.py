@@ -1,0 +1,107 @@
+"""A kernel that is a matrix of values."""
+
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from scipy import sparse
+
+from skimp._core._rules import BOOLEAN, Rule
+from skimp._core._types import Array, DType, Matrix
+from skimp.kernels._base import Kernel
+from skimp.kernels._columns import Columns
+
+
+def _is_matrix(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype.kind in "biuf"
+
+
+@final
+class Precomputed(Kernel):
+    r"""Kernel of which all values are known: rows are numbers into a matrix.
+
+    .. math:: k(i, j) = K_{ij}
+
+    Give models ``X = np.arange(n)`` (or any part of it, in any order) in the place of rows, for
+    ``fit`` and for ``predict``. Budgets choose numbers as they choose rows, so that a model may
+    have fewer landmarks than samples, and cross-validation splits numbers as it splits rows.
+
+    The matrix is neither copied nor read as a whole: it may be a memory map. Columns that no
+    landmark is chosen from may be missing: with ``Fixed`` landmarks of numbers below m, a matrix of
+    n x m values will do.
+
+    Parameters
+    ----------
+    matrix : array of shape (n, n), or (n, m)
+        The values.
+    positive_definite : bool, default=True
+        Whether the matrix is positive semidefinite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.kernels import Precomputed
+    >>> kernel = Precomputed(np.array([[2.0, 1.0], [1.0, 3.0]]))
+    >>> kernel([1, 0], [0]).tolist()
+    [[1.0], [2.0]]
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "matrix": Rule("a numeric array of two dimensions", _is_matrix),
+        "positive_definite": BOOLEAN,
+    }
+    positive_definite = True
+    takes_objects = True
+    differentiable = False
+
+    def __init__(self, matrix: Array, *, positive_definite: bool = True):
+        self.matrix = matrix
+        self.positive_definite = positive_definite
+
+    def __sklearn_clone__(self) -> Self:
+        """Return a kernel that shares the matrix."""
+        return type(self)(self.matrix, positive_definite=self.positive_definite)
+
+    def diag(self, X: Matrix) -> Array:
+        """Return the values on the diagonal."""
+        rows = self._numbers(X, min(self.matrix.shape))
+        return self.matrix[rows, rows].astype(np.float64)
+
+    def bind(self, B: Matrix, dtype: DType) -> Columns:
+        """Return the functions k(., b); see `Kernel.bind`."""
+        return _PrecomputedColumns(self, self._numbers(B, self.matrix.shape[1]))
+
+    def _numbers(self, X: Matrix, size: int) -> Array:
+        """Return the rows as indices below a size."""
+        if X.shape[1] != 1:
+            raise ValueError(
+                f"Precomputed: X must have one column, of row numbers, found {X.shape[1]}."
+            )
+        given = (X.toarray() if sparse.issparse(X) else X)[:, 0]
+        with np.errstate(invalid="ignore"):
+            numbers: Array = given.astype(np.int64)
+        if len(given) and ((numbers != given).any() or numbers.min() < 0 or numbers.max() >= size):
+            raise ValueError(
+                f"Precomputed: X must hold whole numbers from 0 to {size - 1}, indices into the "
+                f"matrix of shape {self.matrix.shape}, found {given.min()} to {given.max()}."
+            )
+        return numbers
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the class and the shape of the matrix."""
+        return f"Precomputed(<array of shape {self.matrix.shape}>)"
+
+
+@final
+class _PrecomputedColumns(Columns):
+    def __init__(self, kernel: Precomputed, numbers: Array):
+        self._kernel = kernel
+        self._columns = numbers
+
+    def fill_strip(self, X: Matrix, out: Array) -> None:
+        """Copy the values."""
+        rows = self._kernel._numbers(X, self._kernel.matrix.shape[0])
+        out[...] = self._kernel.matrix[np.ix_(rows, self._columns)]
+
+    def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
+        """Numbers of rows have no derivatives; the flag ``differentiable`` says so."""
+        raise NotImplementedError

@@ -1,0 +1,83 @@
+"""The product of two kernels."""
+
+from typing import ClassVar, final
+
+import numpy as np
+
+from skimp._core._rules import Rule, instance
+from skimp._core._types import Array, DType, Matrix
+from skimp.kernels._base import Kernel
+from skimp.kernels._columns import Columns
+from skimp.kernels._composite import Composite, grouped
+from skimp.kernels._sum import Sum
+
+
+@final
+class Product(Composite):
+    r"""Product of two kernels, written ``k1 * k2``.
+
+    .. math:: k(x, y) = k_1(x, y) \, k_2(x, y)
+
+    Rows are alike if both kernels say so: effects that interact.
+
+    Parameters
+    ----------
+    k1, k2 : Kernel
+        The factors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.kernels import Linear, Polynomial
+    >>> (Linear() * Polynomial(degree=1, gamma=1.0))(np.array([[2.0]])).item()
+    20.0
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "k1": instance(Kernel, "a kernel object"),
+        "k2": instance(Kernel, "a kernel object"),
+    }
+
+    def __init__(self, k1: Kernel, k2: Kernel):
+        self.k1 = k1
+        self.k2 = k2
+
+    def diag(self, X: Matrix) -> Array:
+        """Return the product of the diagonals."""
+        return self.k1.diag(X) * self.k2.diag(X)
+
+    def bind(self, B: Matrix, dtype: DType) -> Columns:
+        """Return the functions k(., b); see `Kernel.bind`."""
+        return _ProductColumns(self.k1.bind(B, dtype), self.k2.bind(B, dtype))
+
+    def _frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+        """Draw from the convolution of both spectra: the sum of a frequency of each."""
+        W1, W2 = (k._frequencies(n_features, size, rng) for k in (self.k1, self.k2))
+        W: Array = W1 + W2
+        return W
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the product as it is written."""
+        return f"{grouped(self.k1, Sum)} * {grouped(self.k2, Sum, Product)}"
+
+
+@final
+class _ProductColumns(Columns):
+    def __init__(self, first: Columns, second: Columns):
+        self._first = first
+        self._second = second
+
+    def fill_strip(self, X: Matrix, out: Array) -> None:
+        """Multiply the two."""
+        self._first.fill_strip(X, out)
+        other = np.empty_like(out)
+        self._second.fill_strip(X, other)
+        out *= other
+
+    def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
+        """Differentiate each factor, weighted by the other one."""
+        K = np.empty(A.shape, out.dtype)
+        for factor, other in ((self._first, self._second), (self._second, self._first)):
+            other.fill_strip(X, K)
+            K *= A
+            factor.add_gradient_strip(X, K, out)

@@ -1,0 +1,169 @@
+"""A kernel of some of the columns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from sklearn.base import clone
+
+from skimp._core._rules import Rule, broken, instance
+from skimp._core._types import Array, DType, Matrix
+from skimp.kernels._base import Kernel
+from skimp.kernels._columns import Columns
+from skimp.kernels._composite import Composite, grouped
+from skimp.kernels._gamma import RowStatistics
+from skimp.kernels._product import Product
+from skimp.kernels._scaled import Scaled
+from skimp.kernels._sum import Sum
+
+
+def _is_column_number(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
+
+
+def _are_columns(value: Any) -> bool:
+    """Tell whether these are numbers, or names, and none of them twice."""
+    if not isinstance(value, list | tuple | np.ndarray) or len(value) == 0:
+        return False
+    kinds = all(map(_is_column_number, value)) or all(isinstance(name, str) for name in value)
+    return kinds and len(set(value)) == len(value)
+
+
+@final
+class Restricted(Composite):
+    r"""Kernel of some of the columns, written ``k.on(["a", "b"])`` or ``k.on([0, 3])``.
+
+    .. math:: k(x, y) = k_1(x_C, y_C)
+
+    Restricted kernels are what sums and products of different kernels are made of: one kernel for
+    each kind of column.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel; its ``gamma`` is resolved on the columns that it sees.
+    columns : sequence of int or of str
+        The columns C, by number from zero on, or by the names that the rows have in ``fit``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.kernels import Linear
+    >>> Linear().on([0, 2])(np.array([[1.0, 5.0, 2.0]])).item()
+    5.0
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "kernel": instance(Kernel, "a kernel object"),
+        "columns": Rule("column numbers >= 0 or names, each of them once", _are_columns),
+    }
+    rotation_invariant = False
+
+    def __init__(self, kernel: Kernel, columns: Sequence[int] | Sequence[str] | Array):
+        self.kernel = kernel
+        self.columns = columns
+
+    def diag(self, X: Matrix) -> Array:
+        """Return the diagonal on the columns."""
+        return self.kernel.diag(X[:, self._indices(X.shape[1])])
+
+    def bind(self, B: Matrix, dtype: DType) -> Columns:
+        """Return the functions k(., b); see `Kernel.bind`."""
+        indices = self._indices(B.shape[1])
+        return _RestrictedColumns(self.kernel.bind(B[:, indices], dtype), indices)
+
+    def _frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+        """Draw frequencies that are zero on the other columns."""
+        indices = self._indices(n_features)
+        W = np.zeros((n_features, size))
+        W[indices] = self.kernel._frequencies(len(indices), size, rng)
+        return W
+
+    def with_names(self, names: list[str]) -> Self:
+        """Return this kernel with column numbers in the place of names."""
+        numbers = self._numbers(names)
+        seen = [names[i] for i in numbers if i < len(names)]
+        numbered: Self = clone(self)
+        return numbered.set_params(columns=numbers, kernel=self.kernel.with_names(seen))
+
+    def _resolved_params(self, rows: RowStatistics, seed: int) -> dict[str, Any]:
+        numbers = self._numbers(rows.feature_names)
+        indices = Restricted(self.kernel, numbers)._indices(rows.n_features)
+        seen = _ColumnStatistics(rows, indices)
+        return {"columns": numbers, "kernel": self.kernel.resolve(seen, seed)}
+
+    def _numbers(self, names: list[str] | None) -> Any:
+        """Return column numbers for names."""
+        if not isinstance(self.columns[0], str):
+            return self.columns
+        missing = [name for name in self.columns if name not in (names or [])]
+        if missing:
+            known = "X, which has no column names" if names is None else f"{names}, those of X"
+            raise broken(type(self).__name__, "columns", f"among {known}", missing)
+        return [(names or []).index(str(name)) for name in self.columns]
+
+    def _indices(self, n_features: int) -> Array:
+        """Return the columns as an array of numbers below the number of columns."""
+        indices = np.asarray(self._numbers(None))
+        if indices.max() >= n_features:
+            wording = f"numbers below {n_features}, the number of columns of X"
+            raise broken(type(self).__name__, "columns", wording, self.columns)
+        return indices
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the restriction as it is written."""
+        return f"{grouped(self.kernel, Sum, Product, Scaled)}.on({list(self.columns)!r})"
+
+
+@final
+class _RestrictedColumns(Columns):
+    def __init__(self, columns: Columns, indices: Array):
+        self._columns = columns
+        self._indices = indices
+
+    def fill_strip(self, X: Matrix, out: Array) -> None:
+        """Look at the columns only."""
+        self._columns.fill_strip(X[:, self._indices], out)
+
+    def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
+        """Add to the columns only."""
+        G = np.zeros((A.shape[0], len(self._indices)), out.dtype)
+        self._columns.add_gradient_strip(X[:, self._indices], A, G)
+        out[:, self._indices] += G
+
+
+@final
+@dataclass(frozen=True)
+class _ColumnStatistics:
+    """What heuristics ask of the rows, for some of their columns."""
+
+    rows: RowStatistics
+    indices: Array
+
+    @property
+    def n_features(self) -> int:
+        return len(self.indices)
+
+    @property
+    def dtype(self) -> DType:
+        return self.rows.dtype
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        names = self.rows.feature_names
+        return None if names is None else [names[i] for i in self.indices]
+
+    def variance(self, columns: Array | None = None) -> float:
+        return self.rows.variance(self.indices if columns is None else self.indices[columns])
+
+    def sample(self, size: int, seed: int) -> Any:
+        sample = self.rows.sample(size, seed)
+        return _SampledColumns(sample.X[:, self.indices], sample.weight)
+
+
+@dataclass(frozen=True)
+class _SampledColumns:
+    X: Matrix
+    weight: Array

@@ -1,0 +1,54 @@
+"""The hyperbolic tangent kernel."""
+
+from typing import ClassVar, final
+
+import numpy as np
+
+from skimp._core._rules import Rule, number
+from skimp._core._types import Array
+from skimp.kernels._gamma import GAMMA, Gamma
+from skimp.kernels._inner_product import InnerProduct
+
+
+@final
+class Tanh(InnerProduct):
+    r"""Hyperbolic tangent kernel, also called sigmoid.
+
+    .. math:: k(x, y) = \tanh(\gamma \langle x, y \rangle + c)
+
+    It is **not** positive definite, whatever its parameters: methods that need a kernel to be so
+    refuse it.
+
+    Parameters
+    ----------
+    gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
+        Factor of the inner product, for all columns or for each; a name is resolved in ``fit``
+        (see :doc:`/guide`).
+    coef0 : float, default=0.0
+        The constant c.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.kernels import Tanh
+    >>> K = Tanh(gamma=1.0)(np.array([[1.0]]), np.array([[0.5]]))
+    >>> bool(np.isclose(K.item(), np.tanh(0.5)))
+    True
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {"gamma": GAMMA, "coef0": number()}
+    positive_definite = False
+
+    def __init__(self, gamma: Gamma = "scale", coef0: float = 0.0):
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    def _profile(self, S: Array) -> None:
+        from skimp._core._profile_loops import shifted_tanh
+
+        shifted_tanh(S, S.dtype.type(self.coef0))
+
+    def _slope(self, S: Array) -> None:
+        self._profile(S)
+        np.multiply(S, -S, out=S)
+        S += 1
