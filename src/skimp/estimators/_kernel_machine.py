@@ -29,7 +29,7 @@ from skimp._core._types import Array, RandomState
 from skimp.data import Rows, as_rows
 from skimp.features import FeatureMap, Landmarks, Nystroem
 from skimp.kernels import Kernel, as_kernel
-from skimp.kernels._base import require
+from skimp.kernels._base import check_gram, require
 from skimp.kernels._names import has_flag
 from skimp.losses import Loss, Squared, as_loss
 from skimp.solvers import Problem, Solution, Solver, as_solver, solve_exact
@@ -64,6 +64,7 @@ class KernelMachine(Parametrized, ABC):
     def _open(self, X: Any, y: Any, sample_weight: Any, **target_checks: Any) -> Rows:
         """Check parameters and data."""
         check_params(self)
+        as_kernel(self.kernel, owner=type(self).__name__)
         rows = as_rows(self, X, y, sample_weight, **target_checks)
         return rows.copy_with(report=LineReport(type(self).__name__)) if self.verbose else rows
 
@@ -125,8 +126,10 @@ class KernelMachine(Parametrized, ABC):
         basis = Landmarks(kernel, as_real(everything.X, double), double)
         self.kernel_ = kernel
         self.approximation_ = basis
+        K = kernel(basis.points)
+        check_gram(K, kernel)
         solution = solve_exact(
-            kernel(basis.points),
+            K,
             everything.y,
             everything.weight,
             alpha=self.alpha,

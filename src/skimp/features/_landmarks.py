@@ -9,7 +9,7 @@ from skimp._core._linalg import as_compute_dtype, check_representable, check_sha
 from skimp._core._objects import as_real
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels import Kernel
-from skimp.kernels._base import check_symmetric
+from skimp.kernels._base import check_gram
 from skimp.kernels._columns import Columns
 
 
@@ -57,7 +57,7 @@ class Landmarks:
         with np.errstate(over="ignore", invalid="ignore"):
             K = self.kernel(as_real(self.points, np.dtype(np.float64)))
         check_representable(K)
-        check_symmetric(K, self.kernel)
+        check_gram(K, self.kernel)
         return K
 
     @cached_property

@@ -37,7 +37,7 @@ class AdditiveChi2(PairKernel):
     _rules: ClassVar[dict[str, Rule]] = {}
     needs_nonnegative = True
 
-    def diag(self, X: Matrix) -> Array:
+    def _diag(self, X: Matrix) -> Array:
         """Return the sums of the rows."""
         return np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
 

@@ -40,9 +40,8 @@ class Angular(Kernel, ABC):
     def _slope(self, S: Array) -> None:
         r"""Replace a strip of squared chords by :math:`\psi'`, in place; by 0 at its poles."""
 
-    def diag(self, X: Matrix) -> Array:
+    def _diag(self, X: Matrix) -> Array:
         """Return the powers of the lengths of the rows, times a constant."""
-        self.check_resolved()
         squares = squared_norms(X, np.dtype(np.float64))
         S = np.where(squares > 0, 0.0, _RIGHT_ANGLE)[:, None]
         self._profile(S)

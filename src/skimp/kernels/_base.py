@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
 from skimp._core._blocks import fold
-from skimp._core._linalg import as_compute_dtype
+from skimp._core._linalg import as_compute_dtype, cholesky
 from skimp._core._objects import check_any_rows
 from skimp._core._parametrized import Parametrized
 from skimp._core._rules import broken, check_params
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Kernel(Parametrized, ABC):
     """A kernel: parameters, and the formula that they enter.
 
-    A concrete kernel says what k(x, x) is (`diag`) and how the columns k(., b) are computed
+    A concrete kernel says what k(x, x) is (``_diag``) and how the columns k(., b) are computed
     (`bind`). Most do so by deriving from a base class that needs the formula alone: see the
     page on adding a kernel.
 
@@ -149,9 +149,20 @@ class Kernel(Parametrized, ABC):
         _over_strips(X.shape[0], fill)
         return G[:, 0] if coef.ndim == 1 else np.ascontiguousarray(G.transpose(0, 2, 1))
 
+    def diag(self, X: Any) -> Array:
+        """Return k(x, x) for each row of X, in float64.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+            The rows.
+        """
+        kernel, X, _ = self._checked(X, None)
+        return kernel._diag(X)
+
     @abstractmethod
-    def diag(self, X: Matrix) -> Array:
-        """Return k(x, x) for each row of X, in float64."""
+    def _diag(self, X: Matrix) -> Array:
+        """Return k(x, x) for each row of checked X, in float64."""
 
     @abstractmethod
     def bind(self, B: Matrix, dtype: DType) -> Columns:
@@ -297,14 +308,23 @@ def require(kernel: Kernel, flag: str, *, owner: str, advice: str) -> None:
         raise broken(owner, "kernel", f"{flag.replace('_', ' ')} ({advice})", kernel)
 
 
-def check_symmetric(K: Array, kernel: Kernel) -> None:
-    """Raise where k(x, y) is not k(y, x), as a user's function or matrix may have it."""
-    difference = np.abs(K - K.T).max()
-    if difference > 1e-6 * np.abs(K).max():
+def check_gram(K: Array, kernel: Kernel) -> None:
+    """Raise where the matrix of a user's function or values is no matrix of a kernel."""
+    if not kernel.takes_objects:
+        return
+    if np.abs(K - K.T).max() > _ROUNDING * np.abs(K).max():
         raise ValueError(
-            f"kernel must be symmetric, k(x, y) = k(y, x), found values of {kernel!r} that differ "
-            f"by {difference:.3g}."
+            f"kernel must be symmetric, found k(x, y) and k(y, x) that differ, of {kernel!r}."
         )
+    if K.diagonal().mean() <= 0 or cholesky(K, jitter=_ROUNDING * len(K)) is None:
+        raise ValueError(
+            f"kernel must be positive definite, found a matrix of {kernel!r} with negative "
+            "eigenvalues: it is no inner product, and positive_definite=False should say so."
+        )
+
+
+_ROUNDING = 4 * float(np.finfo(np.float32).eps)
+"""What is taken for rounding in a matrix of the user's, relative to its size."""
 
 
 def _over_strips(n_rows: int, fill: Any) -> None:

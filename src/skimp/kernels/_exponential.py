@@ -18,7 +18,7 @@ class Exponential(PairKernel, ABC):
 
     gamma: Any
 
-    def diag(self, X: Matrix) -> Array:
+    def _diag(self, X: Matrix) -> Array:
         """Return ones."""
         return np.ones(X.shape[0])
 

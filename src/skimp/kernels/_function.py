@@ -74,7 +74,7 @@ class FunctionKernel(Kernel):
         """True if the derivative is given."""
         return self.derivative is not None
 
-    def diag(self, X: Matrix) -> Array:
+    def _diag(self, X: Matrix) -> Array:
         """Return the values of the function on each row with itself."""
         diagonal = np.empty((X.shape[0], 1))
         for i in range(X.shape[0]):

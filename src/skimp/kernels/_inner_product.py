@@ -23,6 +23,6 @@ class InnerProduct(PairKernel, ABC):
         """True unless columns have factors of their own."""
         return np.ndim(self.gamma) == 0
 
-    def diag(self, X: Matrix) -> Array:
+    def _diag(self, X: Matrix) -> Array:
         """Return the function of the squared lengths of the rows."""
         return self._diag_of_squares(X)

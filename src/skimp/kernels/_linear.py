@@ -26,7 +26,7 @@ class Linear(PairKernel):
     _rules: ClassVar[dict[str, Rule]] = {}
     rotation_invariant = True
 
-    def diag(self, X: Matrix) -> Array:
+    def _diag(self, X: Matrix) -> Array:
         """Return the squared lengths of the rows."""
         return self._diag_of_squares(X)
 

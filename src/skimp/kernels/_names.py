@@ -3,6 +3,7 @@
 from typing import Any
 
 from skimp._core._names import as_object
+from skimp._core._rules import broken
 from skimp.kernels._base import Kernel
 
 _NAMES = {
@@ -26,6 +27,10 @@ _NAMES = {
 
 def as_kernel(kernel: Any, *, owner: str) -> Kernel:
     """Return a kernel for a name or an object; ``owner`` is named in the error."""
+    if isinstance(kernel, str) and kernel == "precomputed":
+        raise broken(
+            owner, "kernel", "an object, Precomputed(matrix), with row numbers as X", kernel
+        )
     return as_object(kernel, Kernel, _NAMES, "skimp.kernels", owner=owner, role="kernel")  # type: ignore[type-abstract]
 
 

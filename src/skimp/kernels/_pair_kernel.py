@@ -22,7 +22,7 @@ class PairKernel(Kernel, ABC):
     (one number for all columns, or one for each) and one where there is none.
 
     A concrete kernel names the statistic s (``_pairs``) and says what the function is
-    (``_profile``), what its derivative is (``_slope``), and what k(x, x) is (`diag`).
+    (``_profile``), what its derivative is (``_slope``), and what k(x, x) is (``_diag``).
     """
 
     _pairs: ClassVar[type[Pairs]]
@@ -77,7 +77,6 @@ class PairKernel(Kernel, ABC):
 
     def _diag_of_squares(self, X: Matrix) -> Array:
         r"""Return :math:`\phi(\sum_k \gamma_k x_k^2)` of each row, for functions of <x, y>."""
-        self.check_resolved()
         weights = np.broadcast_to(self.column_weights(X.shape[1]), X.shape[1])
         S: Array = weighted_squares(X, weights)[:, None]
         self._profile(S)

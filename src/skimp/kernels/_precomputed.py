@@ -61,7 +61,7 @@ class Precomputed(Kernel):
         """Return a kernel that shares the matrix."""
         return type(self)(self.matrix, positive_definite=self.positive_definite)
 
-    def diag(self, X: Matrix) -> Array:
+    def _diag(self, X: Matrix) -> Array:
         """Return the values on the diagonal."""
         rows = self._numbers(X, min(self.matrix.shape))
         return self.matrix[rows, rows].astype(np.float64)
@@ -82,7 +82,7 @@ class Precomputed(Kernel):
         if len(given) and ((numbers != given).any() or numbers.min() < 0 or numbers.max() >= size):
             raise ValueError(
                 f"Precomputed: X must hold whole numbers from 0 to {size - 1}, indices into the "
-                f"matrix of shape {self.matrix.shape}, found {given.min()} to {given.max()}."
+                f"matrix of shape {self.matrix.shape}, found {given.min():g} to {given.max():g}."
             )
         return numbers
 

@@ -42,9 +42,9 @@ class Product(Composite):
         self.k1 = k1
         self.k2 = k2
 
-    def diag(self, X: Matrix) -> Array:
+    def _diag(self, X: Matrix) -> Array:
         """Return the product of the diagonals."""
-        return self.k1.diag(X) * self.k2.diag(X)
+        return self.k1._diag(X) * self.k2._diag(X)
 
     def bind(self, B: Matrix, dtype: DType) -> Columns:
         """Return the functions k(., b); see `Kernel.bind`."""

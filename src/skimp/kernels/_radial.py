@@ -30,7 +30,7 @@ class Radial(PairKernel, ABC):
         """True unless columns have widths of their own."""
         return np.ndim(self.gamma) == 0
 
-    def diag(self, X: Matrix) -> Array:
+    def _diag(self, X: Matrix) -> Array:
         """Return ones."""
         return np.ones(X.shape[0])
 

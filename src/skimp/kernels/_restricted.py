@@ -65,9 +65,9 @@ class Restricted(Composite):
         self.kernel = kernel
         self.columns = columns
 
-    def diag(self, X: Matrix) -> Array:
+    def _diag(self, X: Matrix) -> Array:
         """Return the diagonal on the columns."""
-        return self.kernel.diag(X[:, self._indices(X.shape[1])])
+        return self.kernel._diag(X[:, self._indices(X.shape[1])])
 
     def bind(self, B: Matrix, dtype: DType) -> Columns:
         """Return the functions k(., b); see `Kernel.bind`."""
@@ -100,8 +100,8 @@ class Restricted(Composite):
             return self.columns
         missing = [name for name in self.columns if name not in (names or [])]
         if missing:
-            known = "X, which has no column names" if names is None else f"{names}, those of X"
-            raise broken(type(self).__name__, "columns", f"among {known}", missing)
+            wording = "numbers where X has no names" if names is None else f"columns of X, {names}"
+            raise broken(type(self).__name__, "columns", wording, missing)
         return [(names or []).index(str(name)) for name in self.columns]
 
     def _indices(self, n_features: int) -> Array:

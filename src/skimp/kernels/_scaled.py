@@ -45,9 +45,9 @@ class Scaled(Composite):
         self.kernel = kernel
         self.factor = factor
 
-    def diag(self, X: Matrix) -> Array:
+    def _diag(self, X: Matrix) -> Array:
         """Return the multiple of the diagonal."""
-        return self.kernel.diag(X) * self.factor
+        return self.kernel._diag(X) * self.factor
 
     def bind(self, B: Matrix, dtype: DType) -> Columns:
         """Return the functions k(., b); see `Kernel.bind`."""

@@ -41,9 +41,9 @@ class Sum(Composite):
         self.k1 = k1
         self.k2 = k2
 
-    def diag(self, X: Matrix) -> Array:
+    def _diag(self, X: Matrix) -> Array:
         """Return the sum of the diagonals."""
-        return self.k1.diag(X) + self.k2.diag(X)
+        return self.k1._diag(X) + self.k2._diag(X)
 
     def bind(self, B: Matrix, dtype: DType) -> Columns:
         """Return the functions k(., b); see `Kernel.bind`."""
@@ -52,7 +52,7 @@ class Sum(Composite):
     def _frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
         """Draw each frequency from one spectrum or the other, in proportion to k(0, 0)."""
         origin = np.zeros((1, n_features))
-        share = float((self.k1.diag(origin) / self.diag(origin)).item())
+        share = float((self.k1._diag(origin) / self._diag(origin)).item())
         first = rng.random(size) < share
         W1, W2 = (k._frequencies(n_features, size, rng) for k in (self.k1, self.k2))
         W: Array = np.where(first, W1, W2)
