@@ -39,6 +39,9 @@ class Composite(Kernel, ABC):
         return all(part.differentiable for part in self._inner().values())
 
 
-def grouped(kernel: Kernel, *kinds: type[Kernel]) -> str:
-    """Return the text of a kernel, in parentheses if it is one of these kinds."""
-    return f"({kernel!r})" if isinstance(kernel, kinds) else repr(kernel)
+def grouped(kernel: Kernel, level: int) -> str:
+    """Return the text of a kernel, in parentheses if it binds less than a level.
+
+    Sums are of level 0, products of level 1, everything else of level 2.
+    """
+    return f"({kernel!r})" if getattr(kernel, "_level", 2) < level else repr(kernel)

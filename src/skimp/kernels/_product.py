@@ -1,19 +1,17 @@
 """The product of two kernels."""
 
-from typing import ClassVar, final
+from typing import final
 
 import numpy as np
 
-from skimp._core._rules import Rule, instance
 from skimp._core._types import Array, DType, Matrix
-from skimp.kernels._base import Kernel
+from skimp.kernels._binary import Binary, BinaryColumns
 from skimp.kernels._columns import Columns
-from skimp.kernels._composite import Composite, grouped
-from skimp.kernels._sum import Sum
+from skimp.kernels._composite import grouped
 
 
 @final
-class Product(Composite):
+class Product(Binary):
     r"""Product of two kernels, written ``k1 * k2``.
 
     .. math:: k(x, y) = k_1(x, y) \, k_2(x, y)
@@ -33,14 +31,7 @@ class Product(Composite):
     20.0
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "k1": instance(Kernel, "a kernel object"),
-        "k2": instance(Kernel, "a kernel object"),
-    }
-
-    def __init__(self, k1: Kernel, k2: Kernel):
-        self.k1 = k1
-        self.k2 = k2
+    _level = 1
 
     def _diag(self, X: Matrix) -> Array:
         """Return the product of the diagonals."""
@@ -58,21 +49,12 @@ class Product(Composite):
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the product as it is written."""
-        return f"{grouped(self.k1, Sum)} * {grouped(self.k2, Sum, Product)}"
+        return f"{grouped(self.k1, 1)} * {grouped(self.k2, 2)}"
 
 
 @final
-class _ProductColumns(Columns):
-    def __init__(self, first: Columns, second: Columns):
-        self._first = first
-        self._second = second
-
-    def fill_strip(self, X: Matrix, out: Array) -> None:
-        """Multiply the two."""
-        self._first.fill_strip(X, out)
-        other = np.empty_like(out)
-        self._second.fill_strip(X, other)
-        out *= other
+class _ProductColumns(BinaryColumns):
+    _combine = np.multiply
 
     def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
         """Differentiate each factor, weighted by the other one."""

@@ -14,9 +14,6 @@ from skimp.kernels._base import Kernel
 from skimp.kernels._columns import Columns
 from skimp.kernels._composite import Composite, grouped
 from skimp.kernels._gamma import RowStatistics
-from skimp.kernels._product import Product
-from skimp.kernels._scaled import Scaled
-from skimp.kernels._sum import Sum
 
 
 def _is_column_number(value: Any) -> bool:
@@ -114,7 +111,7 @@ class Restricted(Composite):
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the restriction as it is written."""
-        return f"{grouped(self.kernel, Sum, Product, Scaled)}.on({list(self.columns)!r})"
+        return f"{grouped(self.kernel, 2)}.on({list(self.columns)!r})"
 
 
 @final

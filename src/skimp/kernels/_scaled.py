@@ -9,8 +9,6 @@ from skimp._core._types import Array, DType, Matrix
 from skimp.kernels._base import Kernel
 from skimp.kernels._columns import Columns
 from skimp.kernels._composite import Composite, grouped
-from skimp.kernels._product import Product
-from skimp.kernels._sum import Sum
 
 
 @final
@@ -41,6 +39,8 @@ class Scaled(Composite):
         "factor": number(above=0),
     }
 
+    _level = 1
+
     def __init__(self, kernel: Kernel, factor: float = 1.0):
         self.kernel = kernel
         self.factor = factor
@@ -59,11 +59,13 @@ class Scaled(Composite):
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the multiple as it is written."""
-        return f"{self.factor} * {grouped(self.kernel, Sum, Product, Scaled)}"
+        return f"{self.factor} * {grouped(self.kernel, 2)}"
 
 
 @final
 class _ScaledColumns(Columns):
+    _level = 1
+
     def __init__(self, columns: Columns, factor: float):
         self._columns = columns
         self._factor = factor

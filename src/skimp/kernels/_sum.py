@@ -1,18 +1,17 @@
 """The sum of two kernels."""
 
-from typing import ClassVar, final
+from typing import final
 
 import numpy as np
 
-from skimp._core._rules import Rule, instance
 from skimp._core._types import Array, DType, Matrix
-from skimp.kernels._base import Kernel
+from skimp.kernels._binary import Binary, BinaryColumns
 from skimp.kernels._columns import Columns
-from skimp.kernels._composite import Composite
+from skimp.kernels._composite import grouped
 
 
 @final
-class Sum(Composite):
+class Sum(Binary):
     r"""Sum of two kernels, written ``k1 + k2``.
 
     .. math:: k(x, y) = k_1(x, y) + k_2(x, y)
@@ -32,14 +31,7 @@ class Sum(Composite):
     5.0
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "k1": instance(Kernel, "a kernel object"),
-        "k2": instance(Kernel, "a kernel object"),
-    }
-
-    def __init__(self, k1: Kernel, k2: Kernel):
-        self.k1 = k1
-        self.k2 = k2
+    _level = 0
 
     def _diag(self, X: Matrix) -> Array:
         """Return the sum of the diagonals."""
@@ -60,21 +52,12 @@ class Sum(Composite):
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the sum as it is written."""
-        return f"{self.k1!r} + {self.k2!r}"
+        return f"{self.k1!r} + {grouped(self.k2, 1)}"
 
 
 @final
-class _SumColumns(Columns):
-    def __init__(self, first: Columns, second: Columns):
-        self._first = first
-        self._second = second
-
-    def fill_strip(self, X: Matrix, out: Array) -> None:
-        """Add the two."""
-        self._first.fill_strip(X, out)
-        other = np.empty_like(out)
-        self._second.fill_strip(X, other)
-        out += other
+class _SumColumns(BinaryColumns):
+    _combine = np.add
 
     def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
         """Add both gradients."""
