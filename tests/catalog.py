@@ -111,10 +111,27 @@ MAPS = [
     _row(Nystroem(Linear(), budget=50), max_error=1e-8),
     _row(Nystroem(Polynomial(degree=2), budget=50), max_error=1e-6),
     _row(Nystroem(Chi2(gamma=0.1), budget=30), max_error=1),
+    _row(Nystroem(Matern(), budget=600), max_error=1e-8),
+    _row(Nystroem(Cosine(), budget=50), max_error=1e-8),
+    _row(Nystroem(0.5 * Linear() + Polynomial(degree=1), budget=50), max_error=1e-8),
+    _row(Nystroem(Gaussian("median").on([0]) * Cauchy(), budget=40), max_error=1),
     _row(RandomFourier(n_components=2000), max_error=_hoeffding(pairs=1000)),
     _row(RandomFourier(n_components=2001), max_error=_hoeffding(pairs=1000, alone=1)),
     _row(RandomFourier(n_components=2001, form="phase"), max_error=_hoeffding(alone=2001)),
     _row(RandomFourier(Laplacian(), n_components=2000), max_error=_hoeffding(pairs=1000)),
+    _row(RandomFourier(Cauchy(), n_components=2000), max_error=_hoeffding(pairs=1000)),
+    _row(
+        RandomFourier(2.0 * Gaussian() + Matern().on([0]), n_components=2000),
+        max_error=3 * _hoeffding(pairs=1000),
+    ),
+    _row(
+        RandomFourier(0.5 * (Gaussian("median") * Laplacian().on([0])), n_components=2001),
+        max_error=0.5 * _hoeffding(pairs=1000, alone=1),
+    ),
+    _row(
+        RandomFourier(3.0 * Cauchy().on([0]), n_components=2001, form="phase"),
+        max_error=3 * _hoeffding(alone=2001),
+    ),
 ]
 
 SELECTORS = [_row(Uniform()), _row(Fixed(np.eye(5)))]
@@ -138,6 +155,10 @@ ESTIMATORS = [
     _row(KernelRegressor(Polynomial(degree=2), approximation=30, alpha=1e-3)),
     _row(KernelRegressor(Laplacian(), approximation=None, fit_intercept=False)),
     _row(KernelRegressor(Chi2(gamma=0.1), approximation=30)),
+    _row(KernelRegressor(Gaussian() + 0.5 * Linear(), approximation=40)),
+    _row(KernelClassifier(Matern().on([0]) * Cosine(), approximation=40)),
+    _row(KernelRegressor(AdditiveChi2() + Cauchy("median"), approximation=None)),
+    _row(KernelRegressor(2.0 * Matern(nu=0.5), approximation=RandomFourier(n_components=40))),
 ]
 
 

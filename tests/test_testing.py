@@ -4,13 +4,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 
-from skimp._core._pairs import InnerProducts, SquaredDistances
+from skimp._core._pairs import InnerProducts, ManhattanDistances
+from skimp._core._squared_distances import SquaredDistances
 from skimp.budgets import Selector, Uniform
 from skimp.data import open_rows
 from skimp.features import FeatureMap, RandomFourier
 from skimp.kernels import Gaussian, Kernel
+from skimp.kernels._pair_kernel import PairKernel
 from skimp.losses import Loss, squared
 from skimp.solvers import Solver, direct
 from skimp.testing import (
@@ -22,44 +25,152 @@ from skimp.testing import (
 )
 
 
-class Distance(Kernel):
-    """A kernel that is not positive definite, as it may say."""
+class Bent(PairKernel):
+    """The Gaussian kernel of width one, for subclasses to bend."""
 
     _pairs = SquaredDistances
     _rules = {}  # noqa: RUF012
 
-    def diag(self, X):
+    def _diag(self, X):
+        return np.ones(X.shape[0])
+
+    def _profile(self, S):
+        np.exp(-S, out=S)
+
+    def _slope(self, S):
+        self._profile(S)
+        np.negative(S, out=S)
+
+
+class Distance(Bent):
+    """A kernel that is not positive definite, as it may say."""
+
+    def _diag(self, X):
         return np.zeros(X.shape[0])
 
     def _profile(self, S):
         pass
 
-
-class WrongDiagonal(Distance):
-    _pairs = InnerProducts
+    def _slope(self, S):
+        S[...] = 1
 
 
 class Indefinite(Distance):
     positive_definite = False
 
 
-class WrongSpectrum(Kernel):
-    _pairs = SquaredDistances
-    _rules = {}  # noqa: RUF012
+class WrongDiagonal(Distance):
+    _pairs = InnerProducts
 
-    def diag(self, X):
-        return np.ones(X.shape[0])
 
-    def _profile(self, S):
-        np.exp(-S, out=S)
+class WrongSlope(Bent):
+    def _slope(self, S):
+        self._profile(S)
 
-    def sample_frequencies(self, n_features, size, rng):
+
+class WrongShape(Bent):
+    def gradient(self, X, Y=None):
+        return super().gradient(X, Y).transpose(0, 2, 1)
+
+
+class DoubleGradient(Bent):
+    def gradient(self, X, Y=None):
+        return super().gradient(X, Y).astype(np.float64)
+
+
+class WrongSums(Bent):
+    def expansion_gradient(self, X, B, coef):
+        return 2 * super().expansion_gradient(X, B, coef)
+
+
+class NotStationary(Distance):
+    """The linear kernel, which says that it has a spectrum."""
+
+    _pairs = InnerProducts
+    stationary = True
+
+    def _diag(self, X):
+        return np.asarray((X.multiply(X) if sparse.issparse(X) else X * X).sum(axis=1)).ravel()
+
+
+class WrongSpectrum(Bent):
+    stationary = True
+
+    def _frequencies(self, n_features, size, rng):
         return rng.standard_normal((n_features, size))
+
+
+class RightSpectrum(Bent):
+    stationary = rotation_invariant = True
+
+    def _frequencies(self, n_features, size, rng):
+        return np.sqrt(2) * rng.standard_normal((n_features, size))
+
+
+class HiddenSpectrum(Bent):
+    def sample_frequencies(self, n_features, size, rng):
+        return np.zeros((n_features, size))
+
+
+class NotRound(Bent):
+    _pairs = ManhattanDistances
+    rotation_invariant = True
+
+
+class Forgiving(Bent):
+    """Takes negative entries, although it says that they have no meaning."""
+
+    needs_nonnegative = True
+
+    def check_rows(self, X):
+        pass
+
+
+class Unequal(Bent):
+    def __eq__(self, other):
+        return self is other
+
+    __hash__ = Kernel.__hash__
+
+
+class Unhashed(Bent):
+    __eq__ = Kernel.__eq__
+
+    def __hash__(self):
+        return id(self)
+
+
+class Upcast(Bent):
+    def __call__(self, X, Y=None):
+        return super().__call__(X, Y).astype(np.float64)
+
+
+class Lax(Bent):
+    """A parameter without a rule."""
+
+    def __init__(self, width=1.0):
+        self.width = width
 
 
 @pytest.mark.parametrize(
     ("kernel", "promise"),
-    [(Distance(), "PSD"), (WrongDiagonal(), "diagonal"), (WrongSpectrum(), "cosines")],
+    [
+        (Distance(), "k is PSD; smallest eigenvalue -"),
+        (WrongDiagonal(), r"diag\(X\) is the diagonal"),
+        (WrongSlope(), "the gradient is the slope of the kernel"),
+        (WrongShape(), r"the gradient has shape \(n, m, d\)"),
+        (DoubleGradient(), "the gradient has the dtype of the rows"),
+        (WrongSums(), "sums have the sum of gradients"),
+        (NotStationary(), r"k\(x \+ t, y \+ t\) = k\(x, y\)"),
+        (WrongSpectrum(), "cosines of the frequencies average to the kernel"),
+        (HiddenSpectrum(), "sampling a spectrum that is not there must be refused"),
+        (NotRound(), r"k\(Qx, Qy\) = k\(x, y\) for a rotation"),
+        (Forgiving(), "negative entries must be refused"),
+        (Unequal(), "equal parameters make equal kernels"),
+        (Unhashed(), "equal parameters make equal kernels"),
+        (Upcast(), "the dtype of the rows is kept"),
+        (Lax(), "width='no such' must be refused"),
+    ],
     ids=repr,
 )
 def test_broken_kernel(kernel, promise):
@@ -67,8 +178,9 @@ def test_broken_kernel(kernel, promise):
         check_kernel(kernel)
 
 
-def test_kernel_that_need_not_be_definite():
-    check_kernel(Indefinite())
+@pytest.mark.parametrize("kernel", [Bent(), RightSpectrum(), Indefinite()], ids=repr)
+def test_kernels_that_keep_their_promises(kernel):
+    check_kernel(kernel)
 
 
 def test_kernel_that_differs_from_its_twin():

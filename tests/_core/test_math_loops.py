@@ -1,23 +1,36 @@
 import numpy as np
 import pytest
+from numba import njit
 
 from skimp._core._feature_loops import cosine_pairs
-from skimp._core._math_loops import cos_sin, exp
-from skimp._core._pair_loops import scaled_exp
+from skimp._core._math_loops import supplement
+from skimp._core._profile_loops import negative_exp
 
 FLOATS = [np.float32, np.float64]
 
 
 def compiled_exp(x):
-    K = x[None, :].copy()
-    scaled_exp(K, K.dtype.type(1))
-    return K[0]
+    S = -x[None, :]
+    negative_exp(S)
+    return S[0]
 
 
 def compiled_cos_sin(t):
     Z = np.empty((len(t), 2), t.dtype)
     cosine_pairs(t[:, None].copy(), np.zeros(1, t.dtype), t.dtype.type(1), Z)
     return Z.T
+
+
+@njit
+def compiled_supplement(s):
+    t = np.empty_like(s)
+    for i in range(len(s)):
+        t[i] = supplement(s[i])
+    return t
+
+
+def true_angle(s):
+    return 2 * np.arcsin(np.sqrt(s.astype(np.longdouble)) / 2)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -59,7 +72,22 @@ def test_whole_turns_lose_no_digits(dtype):
     assert np.array_equal(compiled_cos_sin(t), compiled_cos_sin(far - 2**16))
 
 
-@pytest.mark.parametrize("function", [exp, cos_sin])
-def test_the_functions_exist_in_compiled_code_only(function):
-    with pytest.raises(NotImplementedError, match="compiled"):
-        function(0.5)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_supplements_of_acute_angles(dtype):
+    s = np.concatenate([np.linspace(0, 2, 100_001), np.logspace(-30, 0, 1000)]).astype(dtype)
+    true = np.pi - true_angle(s)
+    assert np.abs(compiled_supplement(s) - true).max() <= 4 * np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_supplements_of_obtuse_angles_agree_to_a_few_units_in_the_last_place(dtype):
+    s = np.concatenate([np.linspace(2, 4, 100_001)[1:], 4 - np.logspace(-15, 0, 1000)])
+    s = s.astype(dtype)
+    true = true_angle(4 - s)
+    assert (np.abs(compiled_supplement(s) - true) <= 4 * np.finfo(dtype).eps * true).all()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_supplement_of_a_chord_that_rounding_made_too_long_is_zero(dtype):
+    s = np.array([4, 4 * (1 + 4 * np.finfo(dtype).eps), 4.5], dtype)
+    assert compiled_supplement(s).tolist() == [0, 0, 0]

@@ -5,7 +5,7 @@ import pytest
 from skimp import KernelRegressor
 from skimp._core._parametrized import whole_or_nothing
 from skimp.features import Nystroem
-from skimp.kernels import Gaussian
+from skimp.kernels import Gaussian, Linear
 
 
 @pytest.mark.parametrize(
@@ -70,3 +70,18 @@ def test_a_fit_that_succeeds_keeps_its_attributes():
     with whole_or_nothing(model):
         model.coef_ = [2.0]
     assert vars(model) == {"alpha": 1, "coef_": [2.0]}
+
+
+def test_parts_are_written_as_they_write_themselves():
+    assert repr(KernelRegressor()) == "KernelRegressor()"
+    assert repr(KernelRegressor(Gaussian(1.0) + Linear(), alpha=0.5)) == (
+        "KernelRegressor(alpha=0.5, kernel=Gaussian(gamma=1.0) + Linear())"
+    )
+    model = KernelRegressor(Gaussian(1.0), approximation=Nystroem(budget=7), n_jobs=2, alpha=1e-3)
+    assert repr(model.set_params(fit_intercept=False)) == (
+        "KernelRegressor(alpha=0.001,\n"
+        "                approximation=Nystroem(budget=7),\n"
+        "                fit_intercept=False,\n"
+        "                kernel=Gaussian(gamma=1.0),\n"
+        "                n_jobs=2)"
+    )

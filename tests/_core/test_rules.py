@@ -14,6 +14,7 @@ from skimp._core._rules import (
     instance,
     integer,
     number,
+    numbers,
     one_of,
 )
 
@@ -24,6 +25,16 @@ NAN, INF = float("nan"), float("inf")
     ("rule", "allowed", "refused"),
     [
         (integer(1), [1, 7, np.int8(3)], [0, -1, 1.0, "1", None, True, np.True_, NAN]),
+        (integer(0, 2), [0, 1, np.int64(2)], [-1, 3, 1.0, True, "1", None]),
+        (
+            numbers("weights"),
+            [[1], (0, 2.5), [1, np.float32(2)], np.array([0.0, 1.0]), np.arange(3)],
+            [
+                *([], [0, 0], [1, -1], [1, NAN], [INF, 1], [True, 1], ["1"], [[1]], [1, None]),
+                *(1, "1", None, {1: 1}, range(3), np.ones((2, 2)), np.array(1.0), np.zeros(2)),
+                *(np.array([NAN, 1]), np.array(["1"]), np.array([True]), np.empty(0)),
+            ],
+        ),
         (number(), [0, -1.5, np.float32(2)], [NAN, INF, -INF, "1", None, False, 1j]),
         (number(above=0), [1e-300, 3], [0, 0.0, -1, NAN, INF]),
         (number(at_least=0), [0, 0.0, 2], [-1e-300, NAN, INF]),
@@ -49,6 +60,8 @@ def test_what_a_rule_allows(rule, allowed, refused):
     ("rule", "wording"),
     [
         (integer(1), "an integer >= 1"),
+        (integer(0, 2), "an integer from 0 to 2"),
+        (numbers("weights >= 0"), "weights >= 0"),
         (number(), "a number"),
         (number(above=0), "a number > 0"),
         (number(at_least=0.5), "a number >= 0.5"),

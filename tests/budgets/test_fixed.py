@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skimp.budgets import Fixed
-from skimp.kernels import Linear
+from skimp.budgets import Fixed, Uniform
+from skimp.data import ArrayRows
+from skimp.kernels import FunctionKernel, Linear, Precomputed
+from tests.words import shared_letters, words
 from tests.problems import regression
 from tests.sources import ChunkedRows
 from tests.strategies import BAD
@@ -49,3 +51,30 @@ def test_chosen_points_do_not_change_with_the_users_array():
     budget = select(points)
     points[:] = 0
     assert budget.points.any()
+
+
+@pytest.mark.parametrize("wrap", [list, np.array, lambda p: np.array(p, object)[:, None]])
+def test_points_may_be_strings_where_the_kernel_takes_them(wrap):
+    W = np.array(words()[0], dtype=object)[:, None]
+    kernel, rng = FunctionKernel(shared_letters), np.random.default_rng(0)
+    budget = Fixed(wrap(["abc", "zz", "f"])).select(ArrayRows(W), 2, kernel, rng)
+    assert budget.points.tolist() == [["abc"], ["zz"]]
+    assert budget.points.dtype == object
+    with pytest.raises(ValueError, match=r"convert|numeric|2D array"):
+        Fixed(wrap(["abc", "zz", "f"])).select(np.ones((5, 1)), 2, Linear(), rng)
+
+
+def test_points_may_be_row_numbers():
+    kernel, rng = Precomputed(np.eye(5)), np.random.default_rng(0)
+    budget = Fixed([3, 1]).select(np.arange(5)[:, None], 1000, kernel, rng)
+    assert budget.points.tolist() == [[3], [1]]
+    with pytest.raises(ValueError, match="points must have 1 columns as X has, found 2"):
+        Fixed(np.ones((2, 2))).select(np.arange(5)[:, None], 1000, kernel, rng)
+
+
+def test_uniform_rows_may_be_strings():
+    W = np.array(words()[0], dtype=object)[:, None]
+    kernel = FunctionKernel(shared_letters)
+    budget = Uniform().select(ArrayRows(W), 7, kernel, np.random.default_rng(0))
+    assert np.array_equal(budget.points, W[budget.indices])
+    assert len(np.unique(budget.indices)) == 7

@@ -20,6 +20,13 @@ class Model(RegressorMixin, BaseEstimator):
     n_jobs = 3
 
 
+class ModelOfObjects(Model):
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        return tags
+
+
 @settings(max_examples=40, deadline=None)
 @given(matrices())
 def test_open_rows_keeps_rows_and_dtype(X):
@@ -158,3 +165,54 @@ def test_as_rows_refuses_bad_targets(wrap, y, message):
 def test_open_rows_refuses_bad_targets_and_weights(given_too, message):
     with pytest.raises(ValueError, match=message):
         open_rows(np.ones((5, 2)), **given_too)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        ["one", "two"],
+        ("one", "two"),
+        np.array(["one", "two"]),
+        np.array(["one", "two"], dtype=object),
+        np.array([["one"], ["two"]], dtype=object),
+        pd.Series(["one", "two"]),
+        pl.Series(["one", "two"]),
+        pd.DataFrame({"word": ["one", "two"]}),
+        pl.DataFrame({"word": ["one", "two"]}),
+    ],
+    ids=lambda X: type(X).__name__,
+)
+def test_rows_may_be_objects_where_the_tags_say_so(X):
+    model = ModelOfObjects()
+    rows = as_rows(model, X, [1, 2], **TARGETS)
+    assert rows.collect().X.tolist() == [["one"], ["two"]]
+    assert (rows.n_features, rows.dtype, model.n_features_in_) == (1, np.float64, 1)
+    assert rows.feature_names == (["word"] if hasattr(X, "columns") else None)
+    with pytest.raises((ValueError, TypeError)):
+        as_rows(Model(), X, [1, 2], **TARGETS)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_columns_of_numbers_stay_numbers_beside_objects(frame):
+    model = ModelOfObjects()
+    rows = as_rows(model, frame({"a": [1.5, 2.5], "s": ["x", "y"]}))
+    assert rows.collect().X.tolist() == [[1.5, "x"], [2.5, "y"]]
+    assert model.feature_names_in_.tolist() == rows.feature_names == ["a", "s"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        as_rows(model, frame({"s": ["x"], "a": [1.5]}), reset=False)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+def test_numbers_stay_numbers_where_rows_may_be_objects(dtype):
+    X = np.arange(6, dtype=dtype)
+    for rows in (X.reshape(3, 2), sparse.csr_matrix(X.reshape(3, 2))):
+        assert as_rows(ModelOfObjects(), rows).collect().X.dtype == dtype
+    assert as_rows(ModelOfObjects(), X).collect().X.shape == (6, 1)
+    with pytest.raises(ValueError, match="NaN"):
+        as_rows(ModelOfObjects(), np.array([1.0, np.nan]))
+
+
+@pytest.mark.parametrize("y", [[1], [1, 2, 3]])
+def test_lengths_of_objects_and_targets_must_agree(y):
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        as_rows(ModelOfObjects(), ["one", "two"], y, **TARGETS)

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from skimp.data import open_rows
+from skimp.data._array import ArrayRows
 from tests.problems import regression
 from tests.reference import naive
 from tests.sources import ChunkedRows
@@ -92,3 +93,51 @@ def test_a_weight_of_two_counts_as_two_rows():
     repeated = np.repeat(X, weight.astype(int), axis=0)
     weighted = ChunkedRows(X, weight=weight).variance()
     assert weighted == pytest.approx(naive.variance(repeated), rel=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(matrices(max_columns=5), st.integers(1, 10), st.data())
+def test_variance_of_columns_is_that_of_a_matrix_of_these(X, block_rows, data):
+    columns = data.draw(st.lists(st.integers(0, X.shape[1] - 1), min_size=1, unique=True))
+    weight = np.arange(X.shape[0]) % 3 + 1.0
+    rows = open_rows(X, weight=weight, block_rows=block_rows)
+    variance, expected = rows.variance(np.array(columns)), naive.variance(X[:, columns], weight)
+    eps = np.finfo(X.dtype if X.dtype.kind == "f" else np.float64).eps
+    scale = np.abs(naive.as_float64(X)).max() ** 2
+    assert abs(variance - expected) <= 10 * eps * (expected + eps * scale)
+
+
+def objects(n):
+    """Rows of numbers, and the same in an object array between columns of strings."""
+    X = regression(n)[0]
+    mixed = np.full((n, 5), "word", dtype=object)
+    mixed[:, 1:4] = X
+    return X, mixed
+
+
+@pytest.mark.parametrize("columns", [[1, 2, 3], [3, 1], [2]])
+def test_variance_of_columns_of_objects_that_are_numbers(columns):
+    X, mixed = objects(60)
+    rows = ArrayRows(mixed, weight=regression(60)[2], block_rows=16)
+    expected = naive.variance(X[:, np.array(columns) - 1], regression(60)[2])
+    assert rows.variance(np.array(columns)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_variance_of_objects_that_are_all_numbers():
+    X, mixed = objects(60)
+    assert ArrayRows(mixed[:, 1:4], block_rows=16).variance() == pytest.approx(
+        naive.variance(X), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("columns", [None, np.array([0, 1])])
+def test_variance_of_objects_that_are_no_numbers(columns):
+    with pytest.raises(ValueError, match="X must hold numbers"):
+        ArrayRows(objects(60)[1], block_rows=16).variance(columns)
+
+
+def test_a_sample_of_objects():
+    X, mixed = objects(60)
+    sample = ArrayRows(mixed, block_rows=16).sample(9, 3)
+    assert sample.X.dtype == object
+    assert np.array_equal(sample.X, mixed[open_rows(X).sample(9, 3).indices])

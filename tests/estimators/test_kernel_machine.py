@@ -111,7 +111,7 @@ def test_a_failed_fit_leaves_the_former_model(estimator):
         ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0, got 0."),
         ({"verbose": -1}, "verbose must be an integer >= 0 or True or False, got -1."),
         ({"random_state": "x"}, "random_state must be None or an integer >= 0 or a NumPy random"),
-        ({"kernel": "sigmoid"}, "kernel must be a kernel object or one of 'rbf'"),
+        ({"kernel": "wavelet"}, "kernel must be a kernel object or one of 'rbf'"),
         ({"loss": "hinge"}, "loss must be a loss object or one of 'squared', got 'hinge'."),
         ({"solver": "sgd"}, "solver must be a solver object or one of 'auto', 'direct', got"),
     ],

@@ -5,6 +5,7 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from skimp.data import open_rows
+from skimp.kernels import Cauchy, Chi2, Gaussian, Laplacian, Matern, Polynomial, Tanh
 from skimp.kernels._gamma import SAMPLE_SIZE, resolve_gamma
 from tests.problems import regression
 from tests.reference import naive
@@ -71,3 +72,40 @@ def test_the_same_number_from_any_chunking(gamma):
     for block_rows in (1, 16, 300):
         rows = ChunkedRows(X, weight=weight, block_rows=block_rows)
         assert resolve_gamma(gamma, rows, 0) == pytest.approx(expected, rel=1e-9)
+
+
+SQUARED = [Gaussian, Cauchy, Matern, Polynomial, Tanh]
+NOT_SQUARED = {Laplacian: naive.manhattan_distances, Chi2: naive.chi_square_distances}
+
+
+@pytest.mark.parametrize("kind", [*SQUARED, *NOT_SQUARED])
+def test_heuristics_of_every_kernel(kind):
+    X = np.random.default_rng(0).random((21, 3))
+    rows = open_rows(X)
+    distances = NOT_SQUARED.get(kind, naive.squared_distances)(X, X)
+    spread = X.std() if kind in NOT_SQUARED else X.var()
+    expected = {
+        "scale": 1 / (3 * spread),
+        "median": 1 / np.median(distances[np.triu_indices(21, k=1)]),
+        "dim": 1 / 6,
+    }
+    for name, number in expected.items():
+        kernel = kind(gamma=name)
+        assert kernel.resolve(rows, 0).gamma == pytest.approx(number, rel=1e-8)
+        assert kernel.gamma == name
+
+
+@pytest.mark.parametrize("kind", [Gaussian, Cauchy, Matern, Laplacian, Chi2])
+@pytest.mark.parametrize("gamma", ["scale", "median"])
+def test_heuristics_follow_the_scale_of_the_rows(kind, gamma):
+    X = np.random.default_rng(0).random((50, 3))
+    one, other = (kind(gamma=gamma).resolve(open_rows(s * X), 0)(s * X) for s in (1.0, 100.0))
+    np.testing.assert_allclose(other, one, atol=1e-7)
+
+
+@pytest.mark.parametrize("gamma", [0.3, [0.1, 0.0, 2.0], np.ones(3)], ids=repr)
+def test_numbers_are_resolved_to_themselves(gamma):
+    kernel = Gaussian(gamma)
+    resolved = kernel.resolve(open_rows(np.ones((4, 3))), 0)
+    assert resolved == kernel
+    assert resolved is not kernel

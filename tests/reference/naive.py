@@ -216,3 +216,24 @@ def median_gamma(X):
     X = as_float64(X)
     pairs = [sum((X[i] - X[j]) ** 2) for i in range(len(X)) for j in range(i)]
     return 1 / np.median([d for d in pairs if d > 0])
+
+
+def statistic_gradient(derivative, X, Y, A, gamma=1.0):
+    """Sum over j of A_ij times the weighted derivative of a statistic in x_i, one row at a time."""
+    X, Y, A = as_float64(X), as_float64(Y), as_float64(A)
+    sums = [
+        sum(a * gamma * derivative(x, y) for a, y in zip(r, Y, strict=True))
+        for x, r in zip(X, A, strict=True)
+    ]
+    return np.array(sums).reshape(X.shape)
+
+
+def chi_square_derivative(x, y):
+    """One at two zeros, the limit from the right."""
+    both = np.where(x + y > 0, x + y, 1)
+    return np.where(x + y > 0, (x - y) * (x + 3 * y) / both**2, 1.0)
+
+
+def harmonic_derivative(x, y):
+    both = np.where(x + y > 0, x + y, 1)
+    return np.where(x + y > 0, 2 * y**2 / both**2, 0.0)

@@ -53,8 +53,7 @@ def squared_norms(X: Matrix, dtype: DType) -> Array:
         X = X.astype(dtype, copy=False)
         norms: Array = np.asarray(X.multiply(X).sum(axis=1)).ravel()
         return norms
-    X = np.asarray(X, dtype)
-    norms = np.einsum("ij,ij->i", X, X)
+    norms = np.einsum("ij,ij->i", X, X, dtype=dtype, casting="same_kind")
     return norms
 
 

@@ -104,21 +104,24 @@ def _cos_sin64(t):
     return (s if odd else c) * c_sign, (c if odd else s) * s_sign
 
 
-def angle(s):
-    """Return the angle between two directions from their squared distance s, 0 <= s <= 4."""
+def supplement(s):
+    """Return pi - theta, theta the angle between directions whose squared distance is s <= 4."""
     raise NotImplementedError("compiled code only")
 
 
-@overload(angle, jit_options={"fastmath": ORDERED})
-def _angle(s):
-    return _angle32 if s == types.float32 else _angle64
+@overload(supplement, jit_options={"fastmath": ORDERED})
+def _supplement(s):
+    return _supplement32 if s == types.float32 else _supplement64
 
 
-def _angle32(s):
-    # 2 asin(x) = pi - 4 asin(sqrt((1 - x) / 2)) brings x = sqrt(s) / 2 below a half
-    x = np.float32(0.5) * np.sqrt(s)
+def _supplement32(s):
+    # theta = 2 asin(sqrt(s) / 2), and theta(4 - s) = pi - theta(s): the smaller one keeps digits
+    acute = s <= np.float32(2)
+    t = s if acute else max(np.float32(4) - s, np.float32(0))
+    x = np.float32(0.5) * np.sqrt(t)
+    # 2 asin(x) = pi - 4 asin(sqrt((1 - x) / 2)) brings x below a half
     wide = x > np.float32(0.5)
-    z = max(np.float32(0.5) - np.float32(0.5) * x, np.float32(0)) if wide else np.float32(0.25) * s
+    z = np.float32(0.5) - np.float32(0.5) * x if wide else np.float32(0.25) * t
     r = np.sqrt(z)
     p = np.float32(0.0380850236)
     p = p * z + np.float32(0.0265545422)
@@ -126,13 +129,16 @@ def _angle32(s):
     p = p * z + np.float32(0.0749885507)
     p = p * z + np.float32(0.1666667241)
     p = r + r * z * p
-    return np.float32(3.14159265) - np.float32(4) * p if wide else np.float32(2) * p
+    theta = np.float32(3.14159265) - np.float32(4) * p if wide else np.float32(2) * p
+    return np.float32(3.14159265) - theta if acute else theta
 
 
-def _angle64(s):
-    x = 0.5 * np.sqrt(s)
+def _supplement64(s):
+    acute = s <= 2.0
+    t = s if acute else max(4.0 - s, 0.0)
+    x = 0.5 * np.sqrt(t)
     wide = x > 0.5
-    z = max(0.5 - 0.5 * x, 0.0) if wide else 0.25 * s
+    z = 0.5 - 0.5 * x if wide else 0.25 * t
     r = np.sqrt(z)
     p = 0.028169218060881412899
     p = p * z - 0.010749050339697807562
@@ -147,4 +153,5 @@ def _angle64(s):
     p = p * z + 0.075000000000207643609
     p = p * z + 0.16666666666666648628
     p = r + r * z * p
-    return 3.141592653589793 - 4.0 * p if wide else 2.0 * p
+    theta = 3.141592653589793 - 4.0 * p if wide else 2.0 * p
+    return 3.141592653589793 - theta if acute else theta

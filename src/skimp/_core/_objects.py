@@ -1,5 +1,6 @@
 """Rows that need not be vectors of numbers: strings, graphs, or mixed columns, as object arrays."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from skimp._core._types import Array, DType, Matrix
+
+_NUMERIC = (Real, list, tuple, np.ndarray)
 
 
 def check_any_rows(X: Any, name: str = "X") -> Matrix:
@@ -17,16 +20,15 @@ def check_any_rows(X: Any, name: str = "X") -> Matrix:
     """
     if hasattr(X, "to_numpy"):
         X = X.to_numpy()
-    if isinstance(X, list | tuple) and not all(isinstance(x, list | tuple | np.ndarray) for x in X):
+    if isinstance(X, list | tuple) and not all(isinstance(x, _NUMERIC) for x in X):
         column = np.empty(len(X), dtype=object)
         for i, x in enumerate(X):
             column[i] = x
         X = column
-    if sparse.issparse(X) or np.ndim(X) != 1:
-        X = X if sparse.issparse(X) else np.asarray(X)
-    else:
-        X = np.asarray(X).reshape(-1, 1)
-    if X.dtype.kind not in "OUS":
+    if not sparse.issparse(X):
+        X = np.asarray(X)
+        X = X.reshape(-1, 1) if X.ndim == 1 else X
+    if X.dtype.kind in "biufc":
         return check_array(X, accept_sparse="csr", dtype="numeric", input_name=name)
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(
@@ -56,4 +58,9 @@ def as_numbers(X: Matrix, dtype: DType) -> Matrix:
             f"X must hold numbers where a kernel of vectors is applied, found {error}: restrict "
             "the kernel to columns of numbers with .on(...)."
         ) from error
+    if not np.isfinite(numbers).all():
+        raise ValueError(
+            "X must hold finite numbers where a kernel of vectors is applied, found NaN, infinity "
+            "or None: fill or leave out these rows."
+        )
     return numbers

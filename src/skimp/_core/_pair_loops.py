@@ -7,10 +7,10 @@ transposed, so that the innermost loop runs over the rows of B; ``w`` has a weig
 import numpy as np
 from numba import njit
 
-from skimp._core._math_loops import FAST
+from skimp._core._math_loops import FAST, ORDERED
 
-_TINY = 1e-37
-"""Makes 0/0 a number without a branch, and changes no sum of two normal numbers."""
+# Where x + b may be zero, the smallest normal number is added: 0/0 is then a number, without a
+# branch, and other sums do not change unless they are about as small.
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -29,7 +29,8 @@ def squared_differences(X, Bt, w, S):
 def squared_distances(S, xx, bb, share, n_close):
     """Turn inner products into ``xx_i + bb_j - 2 S_ij``, never negative.
 
-    Counts, for each row, the distances below ``share (xx_i + bb_j)``: those that lost digits.
+    Counts, for each row, the distances below ``share (xx_i + bb_j)``: those that lost digits, or
+    all of them.
     """
     real = S.dtype.type
     for i in range(S.shape[0]):
@@ -39,7 +40,8 @@ def squared_distances(S, xx, bb, share, n_close):
             both = x + bb[j]
             s = both - real(2) * S[i, j]
             S[i, j] = max(s, real(0))
-            count += np.int32(1) if s < share * both else np.int32(0)
+            # written so that NaN, of terms that overflow, counts as well
+            count += np.int32(0) if s >= share * both else np.int32(1)
         n_close[i] = count
 
 
@@ -49,7 +51,7 @@ def close_distances(S, rows, X, B, w, xx, bb, share):
     for r in range(len(rows)):
         i = rows[r]
         for j in range(S.shape[1]):
-            if S[i, j] < share * (xx[i] + bb[j]):
+            if not S[i, j] >= share * (xx[i] + bb[j]):
                 s = S.dtype.type(0)
                 for k in range(X.shape[1]):
                     t = X[r, k] - B[j, k]
@@ -65,7 +67,7 @@ def close_sparse_distances(
     for r in range(len(rows)):
         i = rows[r]
         for j in range(S.shape[1]):
-            if S[i, j] < share * (xx[i] + bb[j]):
+            if not S[i, j] >= share * (xx[i] + bb[j]):
                 s = S.dtype.type(0)
                 p, q = X_starts[r], B_starts[j]
                 while p < X_starts[r + 1] or q < B_starts[j + 1]:
@@ -109,56 +111,54 @@ def manhattan_gradient(X, Bt, w, A, G):
             G[i, k] += w[k] * total
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=ORDERED, error_model="numpy")
 def chi_square(X, Bt, w, S):
     """Fill ``S_ij = sum_k w_k (X_ik - B_jk)^2 / (X_ik + B_jk)``, terms 0/0 being 0."""
-    tiny = X.dtype.type(_TINY)
+    tiny = np.finfo(S.dtype).tiny
     for i in range(X.shape[0]):
         S[i, :] = 0
         for k in range(X.shape[1]):
             x = X[i, k]
             for j in range(S.shape[1]):
                 t = x - Bt[k, j]
-                S[i, j] += w[k] * t * t / (x + Bt[k, j] + tiny)
+                S[i, j] += w[k] * (t * (t / (x + Bt[k, j] + tiny)))
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def chi_square_gradient(X, Bt, w, A, G):
-    """Add ``sum_j A_ij w_k (x - b) (x + 3 b) / (x + b)^2`` to ``G_ik``; 1 is the limit of 0/0."""
-    real = X.dtype.type
+    """Add ``sum_j A_ij w_k (x - b) (x + 3 b) / (x + b)^2`` to ``G_ik``; 1 where x = b = 0."""
+    real, tiny = A.dtype.type, np.finfo(A.dtype).tiny
     for i in range(X.shape[0]):
         for k in range(X.shape[1]):
-            x = X[i, k] + real(_TINY)
+            x = X[i, k] + tiny
             total = real(0)
             for j in range(A.shape[1]):
-                b = Bt[k, j]
-                one = real(1) / (x + b)
-                total += A[i, j] * ((x - b) * one) * ((x + real(3) * b) * one)
+                r = (x - Bt[k, j]) / (x + Bt[k, j])
+                total += A[i, j] * r * (real(2) - r)
             G[i, k] += w[k] * total
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=ORDERED, error_model="numpy")
 def harmonic(X, Bt, w, S):
     """Fill ``S_ij = sum_k w_k 2 X_ik B_jk / (X_ik + B_jk)``, terms 0/0 being 0."""
-    real = X.dtype.type
+    real, tiny = S.dtype.type, np.finfo(S.dtype).tiny
     for i in range(X.shape[0]):
         S[i, :] = 0
         for k in range(X.shape[1]):
             x = X[i, k]
             for j in range(S.shape[1]):
-                b = Bt[k, j]
-                S[i, j] += w[k] * real(2) * x * (b / (x + b + real(_TINY)))
+                S[i, j] += real(2) * w[k] * (x * (Bt[k, j] / (x + Bt[k, j] + tiny)))
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def harmonic_gradient(X, Bt, w, A, G):
     """Add ``sum_j A_ij w_k 2 B_jk^2 / (X_ik + B_jk)^2`` to ``G_ik``, terms 0/0 being 0."""
-    real = X.dtype.type
+    real, tiny = A.dtype.type, np.finfo(A.dtype).tiny
     for i in range(X.shape[0]):
         for k in range(X.shape[1]):
-            x = X[i, k]
+            x = X[i, k] + tiny
             total = real(0)
             for j in range(A.shape[1]):
-                share = Bt[k, j] / (x + Bt[k, j] + real(_TINY))
+                share = Bt[k, j] / (x + Bt[k, j])
                 total += A[i, j] * share * share
             G[i, k] += real(2) * w[k] * total

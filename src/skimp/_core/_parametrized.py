@@ -1,12 +1,16 @@
-"""Objects with parameters: scikit-learn's, with a clear error for nested names, and safe fits."""
+"""Objects with parameters: scikit-learn's, with clear errors and texts, and safe fits."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import signature
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 
 from skimp._core._rules import Rule, broken
+
+_LINE = 88
+"""Characters of a line, beyond which a text has a line for each parameter."""
 
 
 @contextmanager
@@ -48,3 +52,20 @@ class Parametrized(BaseEstimator):
                 )
         super().set_params(**params)
         return self
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the call that makes it, without defaults, and with parts as they write themselves.
+
+        Scikit-learn's printer takes parts apart instead: ``kernel=Sum(k1=..., k2=...)``.
+        """
+        defaults = {name: p.default for name, p in signature(type(self)).parameters.items()}
+        changed = [
+            f"{name}={value!r}"
+            for name, value in self.get_params(deep=False).items()
+            if repr(value) != repr(defaults[name])
+        ]
+        name = type(self).__name__
+        line = ", ".join(changed)
+        if len(name) + len(line) > _LINE:
+            line = (",\n" + " " * (len(name) + 1)).join(changed)
+        return f"{name}({line})"

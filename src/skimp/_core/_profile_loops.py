@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numba import njit
 
-from skimp._core._math_loops import FAST, angle, exp
+from skimp._core._math_loops import FAST, exp, supplement
 
 _PI = math.pi
 
@@ -70,7 +70,7 @@ def arc_cosine(S, order):
     for i in range(S.shape[0]):
         for j in range(S.shape[1]):
             s = S[i, j]
-            rest = real(_PI) - angle(s)
+            rest = supplement(s)
             if order == 0:
                 value = rest
             else:
@@ -92,5 +92,5 @@ def neural_tangent(S):
             s = S[i, j]
             cos = real(1) - real(0.5) * s
             sin = real(0.5) * np.sqrt(max(s * (real(4) - s), real(0)))
-            rest = real(_PI) - angle(s)
+            rest = supplement(s)
             S[i, j] = (sin + real(2) * rest * cos) * real(1 / _PI)

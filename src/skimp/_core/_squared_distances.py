@@ -12,7 +12,7 @@ from skimp._core._types import Array, Matrix
 _FEW_COLUMNS = 4
 """Columns up to which a sum of squared differences is as fast as a matrix product."""
 
-_SHARES = {np.dtype(np.float32): 2.0**-7, np.dtype(np.float64): 2.0**-16}
+_SHARES = {np.dtype(np.float32): 2.0**-5, np.dtype(np.float64): 2.0**-16}
 """Share of ``|x|^2 + |b|^2`` below which too many digits of a distance have cancelled."""
 
 
@@ -23,8 +23,8 @@ class SquaredDistances(Distances):
     By way of inner products, :math:`|x|^2 + |b|^2 - 2 \langle x, b \rangle`, which is fast and
     loses the digits that the three terms share. Dense rows are centred by the mean of B, so that
     the terms are small; distances that are much smaller than the terms all the same are computed
-    again from differences. A distance is then right to 1e-5 of itself in float32 (1e-4 where many
-    columns are equal) and 1e-10 in float64, and zero for equal rows, wherever the rows are.
+    again from differences. A distance is then right to some 2e-6 sqrt(d) of itself in float32,
+    7e-12 sqrt(d) in float64, and zero for equal rows, wherever the rows are.
     """
 
     degree = 2
@@ -41,7 +41,7 @@ class SquaredDistances(Distances):
             self._Bt = np.ascontiguousarray(self._B.T)
         rows = self._scaled(self._B)
         self._products = InnerProducts(rows, self.dtype)
-        self._norms = squared_norms(rows, self.dtype)
+        self._norms = self._squared_norms(rows)
         self._share = self.dtype.type(_SHARES[self.dtype])
 
     def _scaled(self, X: Matrix) -> Matrix:
@@ -53,6 +53,9 @@ class SquaredDistances(Distances):
         rows *= self._root
         return rows
 
+    def _squared_norms(self, rows: Matrix) -> Array:
+        return squared_norms(rows, np.dtype(np.float64)).astype(self.dtype)
+
     def fill(self, X: Matrix, out: Array) -> None:
         """Write the squared distances."""
         from skimp._core import _pair_loops as loops
@@ -62,7 +65,7 @@ class SquaredDistances(Distances):
             return
         rows = self._scaled(X)
         self._products.fill(rows, out)
-        norms = squared_norms(rows, self.dtype)
+        norms = self._squared_norms(rows)
         n_close = np.empty(len(out), np.int32)
         loops.squared_distances(out, norms, self._norms, self._share, n_close)
         close = np.flatnonzero(n_close)

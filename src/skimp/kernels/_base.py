@@ -316,7 +316,7 @@ def check_gram(K: Array, kernel: Kernel) -> None:
         raise ValueError(
             f"kernel must be symmetric, found k(x, y) and k(y, x) that differ, of {kernel!r}."
         )
-    if K.diagonal().mean() <= 0 or cholesky(K, jitter=_ROUNDING * len(K)) is None:
+    if K.any() and (K.trace() <= 0 or cholesky(K, jitter=_ROUNDING * len(K)) is None):
         raise ValueError(
             f"kernel must be positive definite, found a matrix of {kernel!r} with negative "
             "eigenvalues: it is no inner product, and positive_definite=False should say so."

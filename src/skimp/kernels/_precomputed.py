@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from scipy import sparse
 
+from skimp._core._objects import as_numbers
 from skimp._core._rules import BOOLEAN, Rule
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels._base import Kernel
@@ -76,9 +77,9 @@ class Precomputed(Kernel):
             raise ValueError(
                 f"Precomputed: X must have one column, of row numbers, found {X.shape[1]}."
             )
-        given = (X.toarray() if sparse.issparse(X) else X)[:, 0]
-        with np.errstate(invalid="ignore"):
-            numbers: Array = given.astype(np.int64)
+        X = as_numbers(X.toarray() if sparse.issparse(X) else X, np.dtype(np.float64))
+        given = X[:, 0]
+        numbers: Array = given.astype(np.int64)
         if len(given) and ((numbers != given).any() or numbers.min() < 0 or numbers.max() >= size):
             raise ValueError(
                 f"Precomputed: X must hold whole numbers from 0 to {size - 1}, indices into the "
@@ -101,6 +102,8 @@ class _PrecomputedColumns(Columns):
         """Copy the values."""
         rows = self._kernel._numbers(X, self._kernel.matrix.shape[0])
         out[...] = self._kernel.matrix[np.ix_(rows, self._columns)]
+        if not np.isfinite(out).all():
+            raise ValueError("Precomputed: matrix must hold finite numbers, found others.")
 
     def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
         """Numbers of rows have no derivatives; the flag ``differentiable`` says so."""

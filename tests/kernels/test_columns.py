@@ -1,0 +1,93 @@
+"""What every kernel does with arrays as users have them: any layout, many rows, no writing."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skimp.data import open_rows
+from skimp.kernels import Precomputed
+from skimp.kernels._columns import STRIP
+from tests.catalog import KERNELS, parts
+
+N_ROWS = 2 * STRIP + 77
+
+
+def resolved(kernel, n=N_ROWS, dtype=np.float64):
+    """Return a kernel with numbers as parameters, and rows that suit it."""
+    X = np.random.default_rng(0).random((n, 5))
+    if isinstance(kernel, Precomputed):
+        X = np.arange(n)[:, None] % len(kernel.matrix)
+    return kernel.resolve(open_rows(X), 0), X.astype(dtype)
+
+
+@pytest.mark.parametrize("kernel", parts(KERNELS), ids=repr)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_fill_the_kernel_matrix_and_all_of_it(kernel, dtype):
+    k, X = resolved(kernel, 30, dtype)
+    out = np.full((30, 4), np.nan, dtype)
+    k.bind(X[:4], np.dtype(dtype)).fill(X, out)
+    # the same routine on the same rows
+    assert np.array_equal(out, k(X, X[:4]))
+
+
+@pytest.mark.parametrize("kernel", parts(KERNELS), ids=repr)
+def test_many_rows_are_computed_strip_by_strip(kernel):
+    k, X = resolved(kernel)
+    B, coef = X[:3], np.array([1.0, -2.0, 0.5])
+    cuts = [slice(start, start + 99) for start in range(0, N_ROWS, 99)]
+    np.testing.assert_allclose(k(X, B), np.vstack([k(X[c], B) for c in cuts]), rtol=1e-12)
+    if k.differentiable:
+        G, gradients = k.expansion_gradient(X, B, coef), k.gradient(X, B)
+        rows = [k.expansion_gradient(X[c], B, coef) for c in cuts]
+        np.testing.assert_allclose(G, np.vstack(rows), rtol=1e-9, atol=1e-12)
+        rows = [k.gradient(X[c], B) for c in cuts]
+        np.testing.assert_allclose(gradients, np.vstack(rows), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", parts(KERNELS), ids=repr)
+def test_any_layout_gives_the_same_values(kernel):
+    k, X = resolved(kernel, 40)
+    K, diagonal = k(X, X[::3]), k.diag(X)
+    read_only = X.copy()
+    read_only.flags.writeable = False
+    strided = np.repeat(np.repeat(X, 2, axis=0), 2, axis=1)[::2, ::2]
+    unsorted = sparse.csr_matrix(X)
+    unsorted.indices, unsorted.data = unsorted.indices.copy(), unsorted.data.copy()
+    for start, stop in zip(unsorted.indptr[:-1], unsorted.indptr[1:], strict=True):
+        unsorted.indices[start:stop] = unsorted.indices[start:stop][::-1]
+        unsorted.data[start:stop] = unsorted.data[start:stop][::-1]
+    unsorted.has_sorted_indices = False
+    for given in (np.asfortranarray(X), read_only, strided, X[::-1][::-1], unsorted):
+        np.testing.assert_allclose(k(given, given[::3]), K, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(k.diag(given), diagonal, rtol=1e-12)
+        if k.differentiable:
+            G = k.gradient(X, X[:2])
+            np.testing.assert_allclose(k.gradient(given, given[:2]), G, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", parts(KERNELS), ids=repr)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arguments_are_never_modified(kernel, dtype):
+    k, X = resolved(kernel, 40, dtype)
+    S = sparse.csr_matrix(X)
+    coef = np.ones((13, 2), dtype)
+    before = X.copy()
+    for given, other in ((X, X[:13]), (S, S[:13])):
+        k(given, other)
+        k(given)
+        k.diag(given)
+        if k.differentiable:
+            k.gradient(given, other)
+            k.expansion_gradient(given, other, coef)
+    assert np.array_equal(X, before)
+    assert np.array_equal(S.toarray(), before)
+    assert (coef == 1).all()
+
+
+def test_memory_maps_are_rows(tmp_path):
+    X = np.random.default_rng(0).random((30, 5))
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    for kernel in parts(KERNELS)[:12]:
+        k = kernel.resolve(open_rows(X), 0)
+        assert np.array_equal(k(mapped), k(X))

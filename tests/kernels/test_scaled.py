@@ -1,0 +1,60 @@
+import re
+
+import numpy as np
+import pytest
+
+from skimp.kernels import Gaussian, Laplacian, Linear, Scaled
+
+
+def pair(dtype=np.float64):
+    rng = np.random.default_rng(0)
+    return rng.random((12, 3)).astype(dtype), rng.random((9, 3)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_everything_is_multiplied(dtype):
+    X, Y = pair(dtype)
+    kernel, eps = Laplacian(0.4), np.finfo(dtype).eps
+    multiple = 0.3 * kernel
+    assert multiple(X, Y).dtype == multiple.gradient(X, Y).dtype == dtype
+    np.testing.assert_allclose(multiple(X, Y), 0.3 * kernel(X, Y), rtol=4 * eps)
+    np.testing.assert_allclose(multiple.diag(X), 0.3 * kernel.diag(X), rtol=1e-15)
+    expected = 0.3 * kernel.gradient(X, Y)
+    np.testing.assert_allclose(multiple.gradient(X, Y), expected, rtol=8 * eps, atol=eps)
+
+
+def test_multiples_of_multiples():
+    X, Y = pair()
+    np.testing.assert_allclose((2 * (3 * Linear()))(X, Y), 6 * Linear()(X, Y), rtol=1e-14)
+
+
+@pytest.mark.parametrize("factor", [3, 3.0, np.float64(3), np.float32(3), np.int8(3), np.uint64(3)])
+def test_numbers_of_any_kind_multiply_from_both_sides(factor):
+    for kernel in (factor * Gaussian(1.0), Gaussian(1.0) * factor):
+        assert kernel == Scaled(Gaussian(1.0), 3.0)
+        assert type(kernel.factor) is float
+
+
+@pytest.mark.parametrize("factor", [0, -2.0, np.nan, np.inf, -np.inf])
+def test_the_factor_must_be_positive(factor):
+    kernel = factor * Gaussian(1.0)
+    message = f"Scaled: factor must be a number > 0, got {float(factor)!r}."
+    for refused in (kernel, kernel.diag, kernel.gradient):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            refused(np.ones((2, 2)))
+    with pytest.raises(ValueError, match=re.escape(message)):
+        kernel.sample_frequencies(2, 3, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("factor", ["2", None, [1.0], True])
+def test_the_factor_must_be_a_number(factor):
+    with pytest.raises(ValueError, match=re.escape("Scaled: factor must be a number > 0, got")):
+        Scaled(Gaussian(1.0), factor)(np.ones((2, 2)))
+
+
+def test_frequencies_do_not_depend_on_the_factor():
+    one, other = (
+        k.sample_frequencies(3, 50, np.random.default_rng(0))
+        for k in (Gaussian(0.3), 7.0 * Gaussian(0.3))
+    )
+    assert np.array_equal(one, other)
