@@ -162,7 +162,7 @@ def test_objects_as_numbers():
 def test_objects_that_are_no_numbers(value):
     X = objects([1.0, value])[:, None]
     with pytest.raises(
-        ValueError, match=r"X must hold numbers where .* restrict the kernel .* \.on\(\.\.\.\)"
+        ValueError, match=r"X must hold numbers for .* restrict it to .* \.on\(\.\.\.\)"
     ):
         as_numbers(X, np.dtype(np.float64))
 

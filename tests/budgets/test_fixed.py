@@ -7,10 +7,10 @@ from scipy import sparse
 from skimp.budgets import Fixed, Uniform
 from skimp.data import ArrayRows
 from skimp.kernels import FunctionKernel, Linear, Precomputed
-from tests.words import shared_letters, words
 from tests.problems import regression
 from tests.sources import ChunkedRows
 from tests.strategies import BAD
+from tests.words import shared_letters, words
 
 
 def select(points, size=1000, X=None):

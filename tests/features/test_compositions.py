@@ -20,9 +20,9 @@ from skimp.kernels import (
     Precomputed,
 )
 from skimp.testing import check_feature_map
-from tests.words import letter_indicators, shared_letters, words
 from tests.problems import regression
 from tests.reference import naive
+from tests.words import letter_indicators, shared_letters, words
 
 WIDTHS = [0.3, 0.1, 0.7, 0.0, 0.2]
 COLUMNS = [1, 4]

@@ -16,7 +16,7 @@ from skimp.kernels import (
     Polynomial,
     Tanh,
 )
-from skimp.kernels._base import require
+from skimp.kernels._checks import require
 from tests.strategies import BAD
 
 KERNELS = [

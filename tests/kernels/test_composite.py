@@ -104,7 +104,19 @@ def test_what_is_neither_a_kernel_nor_a_number_takes_no_part(other):
             wrong()
 
 
-@pytest.mark.parametrize("number", [0, 1, 2.0, np.float64(1.0)])
+@pytest.mark.parametrize("factor", [True, np.bool_(True)])
+def test_booleans_are_no_factors(factor):
+    with pytest.raises(TypeError):
+        g * factor
+    with pytest.raises(TypeError):
+        factor * g
+
+
+def test_kernels_can_be_summed_up():
+    assert sum([g, Linear(), g]) == g + Linear() + g
+
+
+@pytest.mark.parametrize("number", [0.0, 1, 2.0, np.float64(1.0)])
 def test_numbers_are_not_added(number):
     with pytest.raises(TypeError):
         g + number

@@ -1,5 +1,6 @@
 import pickle
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -150,9 +151,7 @@ def test_mixed_columns():
     table = pd.DataFrame({"letter": X[:, 0], "x": numbers[:, 0], "y": numbers[:, 1]})
     names = FunctionKernel(lambda x, y: 1.0 + (x == y)).on("letter") * Gaussian(0.3).on(["x", "y"])
     np.testing.assert_allclose(names(table), K, rtol=1e-12)
-    with pytest.raises(
-        ValueError, match=r"X must hold numbers where a kernel of vectors is applied"
-    ):
+    with pytest.raises(ValueError, match=r"X must hold numbers for a kernel of numbers"):
         (FunctionKernel(max).on(1) + Gaussian(0.3))(X)
     assert X[1].tolist() == ["b", 0.5, 0]
 
@@ -162,9 +161,7 @@ def test_numbers_in_mixed_columns_must_be_finite(missing):
     kernel = FunctionKernel(lambda x, y: 1.0 + (x == y)).on(0) * Gaussian(0.3).on([1])
     X = np.array([["a", 1.0], ["b", missing]], dtype=object)
     for refused in (lambda: kernel(X), lambda: kernel(X[:1], X), lambda: kernel(X, X[:1])):
-        with pytest.raises(
-            ValueError, match="X must hold finite numbers where a kernel of vectors"
-        ):
+        with pytest.raises(ValueError, match="X must hold finite numbers for a kernel of numbers"):
             refused()
     assert kernel(X[:1]).tolist() == [[2.0]]
 
@@ -217,3 +214,21 @@ def test_models_refuse_what_is_no_inner_product(approximation):
     linear = KernelRegressor(Linear(), approximation=approximation, alpha=1e-9, random_state=0)
     model.set_params(random_state=0)
     np.testing.assert_allclose(model.fit(X, y).predict(X), linear.fit(X, y).predict(X), atol=1e-5)
+
+
+def test_small_integers_come_as_floating_numbers():
+    X = np.array([[200, 200]], np.uint8)
+    assert FunctionKernel(lambda x, y: float(x @ y))(X).item() == 80_000
+
+
+@pytest.mark.parametrize("slopes", [1.0, [1.0], [1.0, np.nan], [[1.0, 2.0]]])
+def test_the_derivative_has_an_entry_for_each_column(slopes):
+    kernel = FunctionKernel(naive.one_plus_product, derivative=lambda x, y: slopes)
+    with pytest.raises(ValueError, match="derivative must return 2 finite numbers"):
+        kernel.gradient(np.ones((3, 2)))
+
+
+def test_copies_share_what_functions_hold():
+    kernel = FunctionKernel(partial(many_shared_letters), batch=True)
+    assert clone(kernel).function is kernel.function
+    assert clone(kernel) == kernel

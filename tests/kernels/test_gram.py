@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skimp.kernels import FunctionKernel, Gaussian, Precomputed
-from skimp.kernels._base import check_gram
+from skimp.kernels._checks import check_gram
 from tests.reference import naive
 
 

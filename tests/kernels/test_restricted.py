@@ -183,3 +183,18 @@ def test_frequencies_are_zero_on_other_columns():
     W = kernel.on([3, 1]).sample_frequencies(4, 50, np.random.default_rng(0))
     assert np.array_equal(W[[3, 1]], kernel.sample_frequencies(2, 50, np.random.default_rng(0)))
     assert not W[[0, 2]].any()
+
+
+@pytest.mark.parametrize("columns", [[], [0.5], None, [0, "a"], ["a", "a"], "ab"])
+def test_what_are_no_columns_of_a_frame(columns):
+    X = pd.DataFrame(pair()[0], columns=NAMES)
+    with pytest.raises(ValueError, match="Restricted: columns must be column numbers >= 0 or"):
+        Restricted(Gaussian(1.0), columns)(X)
+    with pytest.raises(ValueError, match="Restricted: kernel must be a kernel object"):
+        Restricted("rbf", ["a"])(X)
+
+
+def test_two_frames_have_the_same_columns():
+    X = pd.DataFrame(pair()[0], columns=NAMES)
+    with pytest.raises(ValueError, match=r"Y must have the columns of X, \['a', 'b', 'c', 'd'\]"):
+        Gaussian(1.0).on("a")(X, X[["d", "b", "c", "a"]])

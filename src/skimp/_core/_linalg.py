@@ -64,7 +64,7 @@ def weighted_squares(X: Matrix, weights: Array) -> Array:
         X = X.astype(np.float64)
         sums: Array = X.multiply(X) @ weights
         return sums
-    sums = np.einsum("ij,ij,j->i", X, X, weights)
+    sums = np.einsum("ij,ij,j->i", X, X, weights, dtype=np.float64, casting="same_kind")
     return sums
 
 

@@ -55,12 +55,12 @@ def as_numbers(X: Matrix, dtype: DType) -> Matrix:
         numbers: Array = X.astype(dtype)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"X must hold numbers where a kernel of vectors is applied, found {error}: restrict "
-            "the kernel to columns of numbers with .on(...)."
+            f"X must hold numbers for a kernel of numbers, found {error}: restrict it to columns "
+            "of numbers with .on(...)."
         ) from error
     if not np.isfinite(numbers).all():
         raise ValueError(
-            "X must hold finite numbers where a kernel of vectors is applied, found NaN, infinity "
-            "or None: fill or leave out these rows."
+            "X must hold finite numbers for a kernel of numbers, found NaN, infinity or None: fill "
+            "or leave out these rows."
         )
     return numbers

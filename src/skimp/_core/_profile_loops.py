@@ -56,10 +56,13 @@ def shifted_tanh(S, shift):
 @njit(nogil=True, cache=True, fastmath=FAST)
 def decaying_polynomial(S, rate, a, b):
     """Replace s >= 0 by ``(1 + a t + b t^2) exp(-t)`` with ``t = sqrt(rate s)``."""
-    one = S.dtype.type(1)
+    real = S.dtype.type
+    one = real(1)
+    # exp does not fall below the smallest normal number, and a square of t would outgrow it
+    last = real(-np.log(np.finfo(S.dtype).tiny))
     for i in range(S.shape[0]):
         for j in range(S.shape[1]):
-            t = np.sqrt(rate * S[i, j])
+            t = min(np.sqrt(rate * S[i, j]), last)
             S[i, j] = (one + t * (a + b * t)) * exp(-t)
 
 

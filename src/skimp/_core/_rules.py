@@ -42,10 +42,13 @@ def integer(at_least: int, at_most: int | None = None) -> Rule:
     return Rule(f"an integer {bounds}", test)
 
 
-def number(*, above: float | None = None, at_least: float | None = None) -> Rule:
-    """Allow finite numbers, with a strict or an inclusive lower bound."""
+def number(
+    *, above: float | None = None, at_least: float | None = None, at_most: float | None = None
+) -> Rule:
+    """Allow finite numbers, with a strict or an inclusive lower bound, and an upper one."""
     bound = "" if above is None else f" > {above:g}"
     bound += "" if at_least is None else f" >= {at_least:g}"
+    bound += "" if at_most is None else f" and <= {at_most:g}"
 
     def test(value: Any) -> bool:
         return (
@@ -53,6 +56,7 @@ def number(*, above: float | None = None, at_least: float | None = None) -> Rule
             and bool(np.isfinite(value))
             and (above is None or value > above)
             and (at_least is None or value >= at_least)
+            and (at_most is None or value <= at_most)
         )
 
     return Rule(f"a number{bound}", test)

@@ -29,7 +29,7 @@ from skimp._core._types import Array, RandomState
 from skimp.data import Rows, as_rows
 from skimp.features import FeatureMap, Landmarks, Nystroem
 from skimp.kernels import Kernel, as_kernel
-from skimp.kernels._base import check_gram, require
+from skimp.kernels._checks import check_gram, require
 from skimp.kernels._names import has_flag
 from skimp.losses import Loss, Squared, as_loss
 from skimp.solvers import Problem, Solution, Solver, as_solver, solve_exact

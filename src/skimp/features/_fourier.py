@@ -11,7 +11,7 @@ from skimp._core._types import Array, Matrix, RandomState
 from skimp.data import Rows
 from skimp.features._base import Basis, FeatureMap
 from skimp.kernels import Kernel
-from skimp.kernels._base import require
+from skimp.kernels._checks import require
 
 _STRIP = 512
 
@@ -91,7 +91,7 @@ class RandomFourier(FeatureMap):
 
     def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
         own = self._own_kernel(kernel)
-        advice = "with a spectrum to sample; Gaussian, Laplacian, Matern and Cauchy are"
+        advice = "with a spectrum to sample, such as that of Gaussian or Laplacian"
         require(own, "stationary", owner=type(self).__name__, advice=advice)
         self.kernel_ = own.resolve(rows, draw_seed(rng))
         self._paired = paired = self.form == "pair"

@@ -9,7 +9,7 @@ from skimp._core._linalg import as_compute_dtype, check_representable, check_sha
 from skimp._core._objects import as_real
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels import Kernel
-from skimp.kernels._base import check_gram
+from skimp.kernels._checks import check_gram
 from skimp.kernels._columns import Columns
 
 

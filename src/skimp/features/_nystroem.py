@@ -14,7 +14,7 @@ from skimp.data import Rows
 from skimp.features._base import Basis, FeatureMap
 from skimp.features._landmarks import Landmarks
 from skimp.kernels import Kernel
-from skimp.kernels._base import require
+from skimp.kernels._checks import require
 
 _STRIP = 1024
 

@@ -98,12 +98,21 @@ class _AngularColumns(Columns):
 def _directions(X: Matrix, dtype: DType) -> tuple[Matrix, Array]:
     """Return rows of length one, or zero, and the lengths that they had, in float64."""
     X = as_numbers(X, dtype)
-    lengths: Array = np.sqrt(squared_norms(X, np.dtype(np.float64)))
-    inverse = 1 / np.where(lengths > 0, lengths, 1.0)
+    # rows are divided by their largest entry first: squares neither overflow nor vanish
+    peaks = abs(X).max(axis=1)
+    peaks = (peaks.toarray() if sparse.issparse(X) else peaks).astype(np.float64).ravel()
+    X = _multiplied(X, 1 / np.where(peaks > 0, peaks, 1.0))
+    norms: Array = np.sqrt(squared_norms(X, np.dtype(np.float64)))
+    X = _multiplied(X, 1 / np.where(norms > 0, norms, 1.0))
+    return X.astype(dtype), peaks * norms
+
+
+def _multiplied(X: Matrix, factors: Array) -> Matrix:
+    """Return rows, each multiplied by its factor."""
     if sparse.issparse(X):
-        data = X.data * np.repeat(inverse, np.diff(X.indptr))
-        return sparse.csr_matrix((data.astype(dtype), X.indices, X.indptr), X.shape), lengths
-    return (X * inverse[:, None]).astype(dtype), lengths
+        data = X.data * np.repeat(factors, np.diff(X.indptr))
+        return sparse.csr_matrix((data, X.indices, X.indptr), X.shape)
+    return X * factors[:, None]
 
 
 def inverse_sines(S: Array) -> Array:

@@ -9,12 +9,13 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
 from skimp._core._blocks import fold
-from skimp._core._linalg import as_compute_dtype, cholesky
+from skimp._core._linalg import as_compute_dtype
 from skimp._core._objects import check_any_rows
 from skimp._core._parametrized import Parametrized
 from skimp._core._rules import broken, check_params
 from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType, Matrix
+from skimp.kernels._checks import require
 from skimp.kernels._columns import STRIP, Columns
 from skimp.kernels._gamma import RowStatistics
 
@@ -247,19 +248,23 @@ class Kernel(Parametrized, ABC):
 
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
+    def __radd__(self, other: Any) -> Self:
+        """Return the kernel itself for ``0 + k``, with which ``sum`` begins."""
+        return self if type(other) is int and other == 0 else NotImplemented
+
     def __mul__(self, other: Any) -> "Product | Scaled":
         """Return the product with another kernel, or with a number."""
         from skimp.kernels import Product, Scaled
 
         if isinstance(other, Kernel):
             return Product(self, other)
-        return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
+        return Scaled(self, float(other)) if _is_factor(other) else NotImplemented
 
     def __rmul__(self, other: Any) -> "Scaled":
         """Return the product with a number."""
         from skimp.kernels import Scaled
 
-        return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
+        return Scaled(self, float(other)) if _is_factor(other) else NotImplemented
 
     def __eq__(self, other: object) -> bool:
         """Tell whether the other one is a kernel of the same class with equal parameters."""
@@ -284,9 +289,11 @@ class Kernel(Parametrized, ABC):
 
     def _checked(self, X: Any, Y: Any, *, differentiable: bool = False) -> tuple[Self, Any, Any]:
         """Return the kernel without names, and both arguments as arrays."""
-        names = getattr(X, "columns", None)
+        self.check_resolved()
+        names, others = getattr(X, "columns", None), getattr(Y, "columns", None)
+        if names is not None and others is not None and list(names) != list(others):
+            raise ValueError(f"Y must have the columns of X, {list(names)}, found {list(others)}.")
         kernel = self if names is None else self.with_names([str(name) for name in names])
-        kernel.check_resolved()
         if differentiable and not kernel.differentiable:
             raise broken("gradient", "kernel", "differentiable in x", self)
 
@@ -302,31 +309,6 @@ class Kernel(Parametrized, ABC):
         return kernel, X, Y
 
 
-def require(kernel: Kernel, flag: str, *, owner: str, advice: str) -> None:
-    """Raise unless a kernel has a flag that its user, the ``owner``, relies on."""
-    if not getattr(kernel, flag):
-        raise broken(owner, "kernel", f"{flag.replace('_', ' ')} ({advice})", kernel)
-
-
-def check_gram(K: Array, kernel: Kernel) -> None:
-    """Raise where the matrix of a user's function or values is no matrix of a kernel."""
-    if not kernel.takes_objects:
-        return
-    if np.abs(K - K.T).max() > _ROUNDING * np.abs(K).max():
-        raise ValueError(
-            f"kernel must be symmetric, found k(x, y) and k(y, x) that differ, of {kernel!r}."
-        )
-    if K.any() and (K.trace() <= 0 or cholesky(K, jitter=_ROUNDING * len(K)) is None):
-        raise ValueError(
-            f"kernel must be positive definite, found a matrix of {kernel!r} with negative "
-            "eigenvalues: it is no inner product, and positive_definite=False should say so."
-        )
-
-
-_ROUNDING = 4 * float(np.finfo(np.float32).eps)
-"""What is taken for rounding in a matrix of the user's, relative to its size."""
-
-
 def _over_strips(n_rows: int, fill: Any) -> None:
     """Call ``fill`` on the slices of the rows, concurrently."""
     fold(
@@ -336,6 +318,10 @@ def _over_strips(n_rows: int, fill: Any) -> None:
         None,
         thread_count(None),
     )
+
+
+def _is_factor(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
 def _equal(a: Any, b: Any) -> bool:

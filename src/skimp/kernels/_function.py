@@ -1,12 +1,12 @@
 """A kernel that is a function of yours."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from scipy import sparse
 
-from skimp._core._objects import is_object
+from skimp._core._objects import as_real, is_object
 from skimp._core._rules import BOOLEAN, NONE, Rule
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels._base import Kernel
@@ -22,7 +22,8 @@ class FunctionKernel(Kernel):
     Rows that are not vectors come as a list, or as an object array with one object a row; the
     function is then given two objects. With several columns, or numbers, it is given two rows.
 
-    Every value is a call of the function: a budget of m points takes n m calls to fit n rows.
+    Every value is a call of the function: a budget of m points takes n m calls to fit n rows. Calls
+    may come from several threads.
 
     Parameters
     ----------
@@ -69,6 +70,10 @@ class FunctionKernel(Kernel):
         self.batch = batch
         self.positive_definite = positive_definite
 
+    def __sklearn_clone__(self) -> Self:
+        """Return a kernel that shares the functions, and what they hold."""
+        return type(self)(**self.get_params(deep=False))
+
     @property
     def differentiable(self) -> bool:
         """True if the derivative is given."""
@@ -83,7 +88,7 @@ class FunctionKernel(Kernel):
 
     def bind(self, B: Matrix, dtype: DType) -> Columns:
         """Return the functions k(., b); see `Kernel.bind`."""
-        return _FunctionColumns(self, B)
+        return _FunctionColumns(self, B, dtype)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the call that makes it, with functions by their names."""
@@ -98,13 +103,21 @@ class FunctionKernel(Kernel):
 
 @final
 class _FunctionColumns(Columns):
-    def __init__(self, kernel: FunctionKernel, B: Matrix):
+    def __init__(self, kernel: FunctionKernel, B: Matrix, dtype: DType):
         self._kernel = kernel
-        self._B = _samples(B, sparse_rows=kernel.batch)
+        self._dtype = dtype
+        self._B = self._samples(B)
+
+    def _samples(self, X: Matrix) -> Any:
+        """Return rows as the function takes them: objects alone, vectors of floating numbers."""
+        X = as_real(X, self._dtype)
+        if sparse.issparse(X) and not self._kernel.batch:
+            return X.toarray()
+        return X[:, 0] if is_object(X) and X.shape[1] == 1 else X
 
     def fill_strip(self, X: Matrix, out: Array) -> None:
         """Call the function on each pair, or once."""
-        rows, function = _samples(X, sparse_rows=self._kernel.batch), self._kernel.function
+        rows, function = self._samples(X), self._kernel.function
         if self._kernel.batch:
             values = np.asarray(function(rows, self._B))
             if values.shape != out.shape:
@@ -122,16 +135,20 @@ class _FunctionColumns(Columns):
     def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
         """Call the derivative on each pair."""
         assert self._kernel.derivative is not None, "a kernel without it is not differentiable"
-        for i, x in enumerate(_samples(X, sparse_rows=False)):
-            for weight, b in zip(A[i], _samples(self._B, sparse_rows=False), strict=True):
-                out[i] += weight * np.asarray(self._kernel.derivative(x, b))
+        rows, points = (_dense(samples) for samples in (self._samples(X), self._B))
+        for i, x in enumerate(rows):
+            for weight, b in zip(A[i], points, strict=True):
+                slopes = np.asarray(self._kernel.derivative(x, b))
+                if slopes.shape != out[i].shape or not np.isfinite(slopes).all():
+                    raise ValueError(
+                        f"FunctionKernel: derivative must return {len(out[i])} finite numbers, as "
+                        f"many as X has columns, found {slopes!r}."
+                    )
+                out[i] += weight * slopes
 
 
-def _samples(X: Matrix, *, sparse_rows: bool) -> Any:
-    """Return rows as the function takes them: objects alone, vectors dense unless asked for."""
-    if sparse.issparse(X):
-        return X if sparse_rows else X.toarray()
-    return X[:, 0] if is_object(X) and X.ndim == 2 and X.shape[1] == 1 else X
+def _dense(samples: Any) -> Any:
+    return samples.toarray() if sparse.issparse(samples) else samples
 
 
 def _name(value: Any) -> str:

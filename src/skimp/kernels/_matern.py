@@ -1,10 +1,9 @@
 """The Matern kernels."""
 
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
-from scipy.special import gamma as gamma_function
-from scipy.special import kv
+from scipy.special import gammaln, kve
 
 from skimp._core._rules import Rule, number
 from skimp._core._types import Array
@@ -31,7 +30,8 @@ class Matern(Radial):
     Parameters
     ----------
     nu : float, default=1.5
-        Smoothness; functions of the kernel's space have derivatives up to the order nu.
+        Smoothness, at most 100; functions of the kernel's space have derivatives up to the order
+        nu. Beyond 100, the Gaussian kernel is the same to 0.2 %.
     gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
         Inverse squared width, for all columns or for each; a name is resolved in ``fit`` (see
         :doc:`/guide`). A length scale l, as in scikit-learn, is ``gamma = 1 / (2 l^2)``.
@@ -49,7 +49,7 @@ class Matern(Radial):
     True
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"nu": number(above=0), "gamma": GAMMA}
+    _rules: ClassVar[dict[str, Rule]] = {"nu": number(above=0, at_most=100), "gamma": GAMMA}
 
     def __init__(self, nu: float = 1.5, gamma: Gamma = "scale"):
         self.nu = nu
@@ -59,7 +59,7 @@ class Matern(Radial):
         if self.nu in _CLOSED:
             self._decay(S, *_CLOSED[self.nu])
         else:
-            S[...] = self._bessel(S, self.nu, 1.0)
+            S[...] = _matern(S, self.nu, self.nu)
 
     def _slope(self, S: Array) -> None:
         if self.nu == 0.5:
@@ -73,9 +73,10 @@ class Matern(Radial):
         elif self.nu == 2.5:
             self._decay(S, 1.0, 0.0)
             S *= -5 / 3
+        elif self.nu > 1:
+            S[...] = -self.nu / (self.nu - 1) * _matern(S, self.nu, self.nu - 1)
         else:
-            limit = self.nu / (self.nu - 1) if self.nu > 1 else 0.0
-            S[...] = -2 * self.nu * self._bessel(S, self.nu - 1, limit / (2 * self.nu))
+            S[...] = -2 * self.nu * _power_times_bessel(S, self.nu, self.nu - 1, at_zero=0.0)
 
     def _decay(self, S: Array, a: float, b: float) -> None:
         from skimp._core._profile_loops import decaying_polynomial
@@ -83,15 +84,27 @@ class Matern(Radial):
         real = S.dtype.type
         decaying_polynomial(S, real(4 * self.nu), real(a), real(b))
 
-    def _bessel(self, S: Array, order: float, at_zero: float) -> Array:
-        r"""Return :math:`2^{1 - \nu} / \Gamma(\nu) \, t^{order} K_{order}(t)`."""
-        t = np.sqrt(4 * self.nu * S, dtype=np.float64)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            values: Array = 2 ** (1 - self.nu) / gamma_function(self.nu) * t**order * kv(order, t)
-        values[~np.isfinite(values) | (t == 0)] = at_zero
-        return values
-
     def _stretches(self, size: int, rng: np.random.Generator) -> Array:
         # a Student t vector: one chi-square variable for all entries of a frequency
         stretches: Array = np.sqrt(2 * self.nu / rng.chisquare(2 * self.nu, size))
         return stretches
+
+
+def _matern(S: Array, nu: float, order: float) -> Array:
+    """Return the kernel of an order, at the distances t that belong to nu."""
+    # where the Bessel function overflows, two terms of the series are right to 1e-10
+    series = 1 - S * (nu / (order - 1)) if order > 1 else 1.0
+    scale = float(np.exp(gammaln(nu) - gammaln(order) + (nu - order) * np.log(2)))
+    return scale * _power_times_bessel(S, nu, order, at_zero=series / scale)
+
+
+def _power_times_bessel(S: Array, nu: float, order: float, at_zero: Any) -> Array:
+    r"""Return :math:`2^{1 - \nu} / \Gamma(\nu) \, t^{order} K_{order}(t)`, by way of logarithms."""
+    # all values are zero beyond, where the Bessel function would be lost
+    t = np.minimum(2 * np.sqrt(nu * S, dtype=np.float64), 1e4)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = order * np.log(t) + np.log(kve(order, t)) - t
+    values: Array = np.exp(logs + (1 - nu) * np.log(2) - gammaln(nu))
+    lost = ~np.isfinite(logs)
+    values[lost] = np.broadcast_to(at_zero, values.shape)[lost]
+    return values

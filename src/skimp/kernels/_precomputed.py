@@ -79,17 +79,18 @@ class Precomputed(Kernel):
             )
         X = as_numbers(X.toarray() if sparse.issparse(X) else X, np.dtype(np.float64))
         given = X[:, 0]
-        numbers: Array = given.astype(np.int64)
-        if len(given) and ((numbers != given).any() or numbers.min() < 0 or numbers.max() >= size):
+        if not ((given >= 0) & (given < size) & (given % 1 == 0)).all():
             raise ValueError(
                 f"Precomputed: X must hold whole numbers from 0 to {size - 1}, indices into the "
                 f"matrix of shape {self.matrix.shape}, found {given.min():g} to {given.max():g}."
             )
+        numbers: Array = given.astype(np.int64)
         return numbers
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Return the class and the shape of the matrix."""
-        return f"Precomputed(<array of shape {self.matrix.shape}>)"
+        """Return the call that makes it, with the shape of the matrix in its place."""
+        claim = "" if self.positive_definite else ", positive_definite=False"
+        return f"Precomputed(<array of shape {np.shape(self.matrix)}>{claim})"
 
 
 @final
