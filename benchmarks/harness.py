@@ -49,6 +49,7 @@ def best_times(repeat: int, **contestants: Callable[[], Any]) -> dict[str, float
     best = dict.fromkeys(contestants, float("inf"))
     for _ in range(repeat):
         for name, run in contestants.items():
+            time.sleep(0.2)  # threads of BLAS go on spinning after a product: not in the next turn
             start = time.perf_counter()
             run()
             best[name] = min(best[name], time.perf_counter() - start)

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from skimp._core._pair_loops import (
+    centre_rows,
     chi_square,
     chi_square_gradient,
     close_distances,
@@ -171,3 +172,15 @@ def test_ratios_of_any_scale_neither_overflow_nor_vanish(dtype, size, loop, twin
     X, B = np.array([[1, 2, 0]], dtype) * dtype(size), np.array([[1, 3, 2]], dtype) * dtype(size)
     found = filled(loop, X, np.repeat(B, 19, axis=0), np.ones(3))
     np.testing.assert_allclose(found, np.repeat(twin(X, B), 19, axis=1), rounding(dtype, 3))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_centred_rows_and_their_norms(dtype):
+    rng = np.random.default_rng(0)
+    X, centre = rng.normal(size=(9, 37)).astype(dtype), rng.normal(size=37).astype(dtype)
+    rows, norms = X.copy(), np.empty(9, dtype)
+    centre_rows(rows, centre, np.arange(37).astype(dtype), norms)
+    assert np.array_equal(rows, (X - centre) * np.arange(37).astype(dtype))
+    np.testing.assert_allclose(
+        norms, (rows.astype(np.float64) ** 2).sum(axis=1), rounding(dtype, 1)
+    )

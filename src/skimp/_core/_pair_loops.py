@@ -26,6 +26,19 @@ def squared_differences(X, Bt, w, S):
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
+def centre_rows(X, centre, factors, norms):
+    """Replace each row by ``(x - centre) factors``, and fill its squared norms."""
+    for i in range(X.shape[0]):
+        # columns that are alike would add up rounding of one sign in float32
+        norm = np.float64(0)
+        for k in range(X.shape[1]):
+            x = (X[i, k] - centre[k]) * factors[k]
+            X[i, k] = x
+            norm += np.float64(x) * np.float64(x)
+        norms[i] = norm
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
 def squared_distances(S, xx, bb, share, n_close):
     """Turn inner products into ``xx_i + bb_j - 2 S_ij``, never negative.
 

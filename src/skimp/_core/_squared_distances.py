@@ -39,22 +39,21 @@ class SquaredDistances(Distances):
         self._Bt = None
         if B.shape[1] <= _FEW_COLUMNS and not large:
             self._Bt = np.ascontiguousarray(self._B.T)
-        rows = self._scaled(self._B)
+        rows, self._norms = self._scaled(self._B)
         self._products = InnerProducts(rows, self.dtype)
-        self._norms = self._squared_norms(rows)
         self._share = self.dtype.type(_SHARES[self.dtype])
 
-    def _scaled(self, X: Matrix) -> Matrix:
-        """Return rows whose plain distances are the weighted ones."""
-        if self._centre is None:
-            return scaled(X, self._root)
-        X = X.toarray() if sparse.issparse(X) else X
-        rows: Array = np.subtract(X, self._centre, dtype=self.dtype, casting="same_kind")
-        rows *= self._root
-        return rows
+    def _scaled(self, X: Matrix) -> tuple[Matrix, Array]:
+        """Return rows whose plain distances are the weighted ones, and their squared norms."""
+        from skimp._core._pair_loops import centre_rows
 
-    def _squared_norms(self, rows: Matrix) -> Array:
-        return squared_norms(rows, np.dtype(np.float64)).astype(self.dtype)
+        if self._centre is None and sparse.issparse(X):
+            rows = scaled(X, self._root)
+            return rows, squared_norms(rows, np.dtype(np.float64)).astype(self.dtype)
+        rows, norms = private(X, self.dtype), np.empty(X.shape[0], self.dtype)
+        centre = np.zeros_like(self._root) if self._centre is None else self._centre
+        centre_rows(rows, centre, self._root, norms)
+        return rows, norms
 
     def fill(self, X: Matrix, out: Array) -> None:
         """Write the squared distances."""
@@ -63,9 +62,8 @@ class SquaredDistances(Distances):
         if self._Bt is not None:
             loops.squared_differences(private(X, self.dtype), self._Bt, self._weights, out)
             return
-        rows = self._scaled(X)
+        rows, norms = self._scaled(X)
         self._products.fill(rows, out)
-        norms = self._squared_norms(rows)
         n_close = np.empty(len(out), np.int32)
         loops.squared_distances(out, norms, self._norms, self._share, n_close)
         close = np.flatnonzero(n_close)
@@ -80,7 +78,7 @@ class SquaredDistances(Distances):
 
     def add_gradient(self, X: Matrix, A: Array, out: Array) -> None:
         """Add ``2 w (x_i sum_j A_ij - sum_j A_ij b_j)``."""
-        rows = dense(self._scaled(X), self.dtype) * A.sum(axis=1, keepdims=True)
+        rows = dense(self._scaled(X)[0], self.dtype) * A.sum(axis=1, keepdims=True)
         self._products.add_gradient(X, -A, rows)
         rows *= 2 * self._root
         out += rows
