@@ -83,7 +83,7 @@ KERNELS = [
     _row(ArcCosine(order=2), naive=partial(naive.arc_cosine, order=2)),
     _row(NeuralTangent(), naive=naive.neural_tangent),
     _row(FunctionKernel(naive.one_plus_product, derivative=naive.second_argument)),
-    _row(FunctionKernel(naive.inner_products, batch=True), naive=naive.inner_products),
+    _row(FunctionKernel(naive.products_at_once, batch=True), naive=naive.inner_products),
     _row(
         Precomputed(naive.gaussian(np.arange(40)[:, None], np.arange(40)[:, None], 0.01)),
         X=np.arange(40)[:, None],
