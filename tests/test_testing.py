@@ -90,6 +90,7 @@ class NotStationary(Distance):
     stationary = True
 
     def _diag(self, X):
+        X = X.astype(np.float64)
         return np.asarray((X.multiply(X) if sparse.issparse(X) else X * X).sum(axis=1)).ravel()
 
 

@@ -13,6 +13,7 @@ from skimp._core._pairs import (
     ManhattanDistances,
     private,
     scaled,
+    stays_sparse,
 )
 from skimp._core._squared_distances import SquaredDistances
 from tests.reference import naive
@@ -175,3 +176,12 @@ def test_scaled_multiplies_columns_in_the_dtype_of_the_factors(X_sparse, dtype):
     assert product.dtype == np.float32
     assert sparse.issparse(product) == X_sparse
     assert np.array_equal(naive.as_float64(product), [[2, 0, 0], [0, 1.5, 0]])
+
+
+def test_few_entries_stay_sparse():
+    full = sparse.csr_matrix(np.ones((10, 10)))
+    thin = sparse.random(100, 100, density=0.01, format="csr", random_state=0)
+    assert not stays_sparse(full)
+    assert not stays_sparse(full.toarray())
+    assert stays_sparse(thin)
+    assert sparse.issparse(InnerProducts(thin, np.dtype(float))._Bt)

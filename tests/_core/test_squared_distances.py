@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from scipy import sparse
 
-from skimp._core import _pairs, _squared_distances
+from skimp._core import _pairs
 from skimp._core._squared_distances import SquaredDistances
 from tests.reference import naive
 from tests.strategies import FLOATS, pairs_of_matrices
@@ -42,7 +42,6 @@ def lay_out(X, B, layout, monkeypatch):
     first, second = layout.split("-")
     if second == "large":
         monkeypatch.setattr(_pairs, "LARGEST_DENSE", 0)
-        monkeypatch.setattr(_squared_distances, "LARGEST_DENSE", 0)
     X = X if first == "dense" else sparse.csr_matrix(X)
     return X, B if second == "dense" else sparse.csr_matrix(B)
 
@@ -241,3 +240,17 @@ def test_rows_whose_squares_overflow_are_equal_or_infinitely_far(d, dtype, size)
     with np.errstate(over="ignore", invalid="ignore"):
         S = fill(X, X, dtype)
     assert np.array_equal(S, np.where(np.eye(20) > 0, 0, np.inf))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("offset", [1e3, 1e5])
+def test_gradients_keep_their_digits_in_clusters_far_apart(layout, offset, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(60, 6)) + offset * rng.integers(0, 3, (60, 1))).astype(np.float32)
+    # pairs of other clusters do not count
+    A = np.exp(-naive.squared_distances(X, X)).astype(np.float32)
+    expected = 2 * np.einsum("ij,ijk->ik", A.astype(float), X.astype(float)[:, None] - X)
+    given, points = lay_out(X, X, layout, monkeypatch)
+    G = np.zeros_like(X)
+    SquaredDistances(points, np.dtype(np.float32)).add_gradient(given, A, G)
+    assert np.abs(G - expected).max() <= 1e-6 * np.abs(expected).max()

@@ -113,3 +113,16 @@ def test_inverse_sines():
     S = np.array([[0.0, 1e-40, 2.0, 4.0, 4.0 + 1e-15, 1.0]])
     # a squared chord of 1 is an angle of 60 degrees
     np.testing.assert_allclose(inverse_sines(S), [[0, 0, 0.5, 0, 0, 1 / np.sqrt(3)]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [Cosine(), ArcCosine(0), ArcCosine(1), NeuralTangent()])
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e-20, 1e100])
+def test_the_diagonal_is_that_of_the_matrix_at_any_size(kernel, size):
+    X = size * np.array([[1.0, 2.0], [0.0, 0.0], [3.0, -4.0]])
+    np.testing.assert_allclose(kernel.diag(X), kernel(X).diagonal(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
+def test_the_least_of_the_integers(dtype):
+    X = np.array([[np.iinfo(dtype).min, 0], [3, 4]], dtype)
+    np.testing.assert_allclose(ArcCosine()(X), ArcCosine()(X.astype(float)), rtol=1e-12)

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from skimp.data import open_rows
-from skimp.kernels import Precomputed
+from skimp.kernels import Chi2, Cosine, Gaussian, Laplacian, Precomputed
 from skimp.kernels._columns import STRIP
 from tests.catalog import KERNELS, parts
 
@@ -91,3 +91,12 @@ def test_memory_maps_are_rows(tmp_path):
     for kernel in parts(KERNELS)[:12]:
         k = kernel.resolve(open_rows(X), 0)
         assert np.array_equal(k(mapped), k(X))
+
+
+@pytest.mark.parametrize("kernel", [Chi2(0.5), Cosine(), Gaussian(0.5), Laplacian(0.5)])
+def test_sparse_rows_with_repeated_entries_are_read_and_left_alone(kernel):
+    S = sparse.csr_matrix(([1.0, 2.0, 3.0], [1, 1, 0], [0, 2, 3]), (2, 2))
+    assert not S.has_canonical_format
+    expected = kernel(S.toarray())
+    np.testing.assert_allclose(kernel(S), expected, rtol=1e-12)
+    assert S.nnz == 3

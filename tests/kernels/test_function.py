@@ -1,5 +1,6 @@
 import pickle
 import re
+import threading
 from functools import partial
 
 import numpy as np
@@ -232,3 +233,31 @@ def test_copies_share_what_functions_hold():
     kernel = FunctionKernel(partial(many_shared_letters), batch=True)
     assert clone(kernel).function is kernel.function
     assert clone(kernel) == kernel
+
+
+@pytest.mark.parametrize("value", ["q", [1.0, 2.0], 1j])
+def test_values_must_be_numbers(value):
+    with pytest.raises(ValueError, match="FunctionKernel: function must return a number, found"):
+        FunctionKernel(lambda x, y: value)(WORDS)
+
+
+def test_sequences_of_unequal_length_need_an_object_array():
+    with pytest.raises(ValueError, match="X must be rows of equal length or an array of dtype obj"):
+        FunctionKernel(shared_letters)([["a", "b"], ["c"]])
+    X = np.empty(2, dtype=object)
+    X[:] = [["a", "b"], ["c"]]
+    assert FunctionKernel(lambda x, y: len(set(x) & set(y)))(X).tolist() == [[2, 0], [0, 1]]
+
+
+@pytest.mark.parametrize("approximation", [None, 5])
+def test_one_job_calls_the_function_from_one_thread(approximation):
+    threads = set()
+
+    def same(x, y):
+        threads.add(threading.get_ident())
+        return float(x == y)
+
+    words = [f"{i}" for i in range(600)]
+    model = KernelRegressor(FunctionKernel(same), approximation=approximation, n_jobs=1)
+    model.fit(words, np.arange(600)).predict(words)
+    assert threads == {threading.get_ident()}

@@ -47,3 +47,16 @@ def test_frequencies_have_the_kernel_for_characteristic_function():
     # Hoeffding for numbers in [-1, 1]: larger with a probability of at most 1e-6
     bound = np.sqrt(2 * np.log(2 / 1e-6) / n)
     assert abs(np.cos(x @ W).mean() - np.exp(-gamma * x @ x)) <= bound
+
+
+@pytest.mark.parametrize("gamma", [1e40, [1.0, 1e40]])
+def test_gamma_that_the_rows_cannot_hold(gamma):
+    with pytest.raises(ValueError, match="Gaussian: gamma must be of a size that float32 holds"):
+        Gaussian(gamma)(np.ones((3, 2), np.float32))
+
+
+@pytest.mark.parametrize(("dtype", "far"), [(np.float32, 3e37), (np.float64, 1e308)])
+def test_rows_far_apart_have_neither_values_nor_slopes(dtype, far):
+    X, Y = np.array([[far]], dtype), np.zeros((1, 1), dtype)
+    assert Gaussian(1.0)(X, Y).item() == 0
+    assert Gaussian(1.0).gradient(X, Y).item() == 0

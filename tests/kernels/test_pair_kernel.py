@@ -140,3 +140,10 @@ def test_chi_square_of_two_zeros_has_the_slope_to_the_right():
     right = [Chi2(0.7)(h * np.eye(2)[[k]], [[0.0, 1.0]]).item() for k in (0, 1)]
     slopes = (np.array(right) - np.exp(-0.7)) / h
     np.testing.assert_allclose(G[0, 0], slopes, rtol=1e-5)
+
+
+def test_the_diagonal_checks_what_the_matrix_checks():
+    with pytest.raises(ValueError, match="Negative values in data"):
+        (Chi2(1.0).on([1]) + Gaussian(1.0)).diag(-np.ones((2, 3)))
+    with pytest.raises(ValueError, match="one for each of the 3 columns"):
+        Gaussian([1.0, 2.0]).diag(np.ones((2, 3)))

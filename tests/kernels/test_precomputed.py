@@ -127,7 +127,9 @@ def test_copies_share_the_matrix():
     ids=lambda matrix: type(matrix).__name__,
 )
 def test_the_matrix_must_be_a_numeric_array(matrix):
-    with pytest.raises(ValueError, match="matrix must be a numeric array of two dimensions, got"):
+    with pytest.raises(
+        ValueError, match="matrix must be a numeric NumPy array of two dimensions, got"
+    ):
         Precomputed(matrix)([0])
 
 

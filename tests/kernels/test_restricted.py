@@ -198,3 +198,15 @@ def test_two_frames_have_the_same_columns():
     X = pd.DataFrame(pair()[0], columns=NAMES)
     with pytest.raises(ValueError, match=r"Y must have the columns of X, \['a', 'b', 'c', 'd'\]"):
         Gaussian(1.0).on("a")(X, X[["d", "b", "c", "a"]])
+
+
+@pytest.mark.parametrize("columns", [range(1, 3), np.array([1, 2]), (1, 2), pd.Index([1, 2])])
+def test_columns_may_be_any_sequence(columns):
+    kernel = Gaussian(1.0).on(columns)
+    assert kernel == Gaussian(1.0).on([1, 2])
+    assert repr(kernel) == "Gaussian(gamma=1.0).on([1, 2])"
+
+
+@pytest.mark.parametrize("columns", [None, 3.5, slice(0, 2)])
+def test_wrong_columns_can_be_printed(columns):
+    assert repr(Gaussian(1.0).on(columns)) == f"Gaussian(gamma=1.0).on({columns!r})"

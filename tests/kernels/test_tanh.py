@@ -58,3 +58,11 @@ def test_is_odd_without_a_constant():
 def test_the_constant_must_be_a_number(coef0):
     with pytest.raises(ValueError, match=re.escape(f"Tanh: coef0 must be a number, got {coef0!r}")):
         Tanh(1.0, coef0)(np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_small_arguments_keep_their_digits(dtype):
+    x = np.logspace(-30, 1, 300).astype(dtype)[:, None]
+    for sign in (1, -1):
+        K = Tanh(1.0)(sign * x, np.ones((1, 1), dtype))
+        np.testing.assert_allclose(K, np.tanh(sign * x.astype(float)), rtol=4 * np.finfo(dtype).eps)

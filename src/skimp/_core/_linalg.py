@@ -23,6 +23,14 @@ def dense(X: Matrix, dtype: DType) -> Array:
     return np.ascontiguousarray(X, dtype)
 
 
+def canonical(X: Matrix) -> Matrix:
+    """Return CSR rows with sorted columns, none of them twice: X itself, or a copy."""
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
 def check_shape(out: Array, shape: tuple[int, ...]) -> None:
     """Raise unless an output has this shape: compiled loops do not check their bounds."""
     if out.shape != shape:

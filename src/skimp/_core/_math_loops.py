@@ -1,4 +1,4 @@
-"""exp, cos/sin and angles that LLVM can vectorize: a reduction, a polynomial, no branches.
+"""exp, tanh, cos/sin and angles that LLVM can vectorize: a reduction, a polynomial, no branches.
 
 The C library's functions are opaque calls, one element at a time. These agree with them to a few
 units in the last place in both precisions, on the arguments that kernels and features need.
@@ -14,18 +14,18 @@ FAST = {"reassoc", "nsz", "arcp", "contract", "afn"}
 ORDERED = FAST - {"reassoc"}
 
 
-def exp(x):
-    """Return e**x for x <= 0 (smaller than the smallest normal number: about that number)."""
+def exp(t):
+    """Return e**t for t <= 0, and 0 where that is below the smallest normal number."""
     raise NotImplementedError("compiled code only")
 
 
 @overload(exp, jit_options={"fastmath": ORDERED})
-def _exp(x):
-    return _exp32 if x == types.float32 else _exp64
+def _exp(t):
+    return _exp32 if t == types.float32 else _exp64
 
 
-def _exp32(x):
-    x = max(x, np.float32(-87.0))
+def _exp32(t):
+    x = max(t, np.float32(-87.0))
     n = np.floor(x * np.float32(1.44269504) + np.float32(0.5))
     r = (x - n * np.float32(0.693359375)) + n * np.float32(2.12194440e-4)
     p = np.float32(1.9875691500e-4)
@@ -35,11 +35,12 @@ def _exp32(x):
     p = p * r + np.float32(1.6666665459e-1)
     p = p * r + np.float32(5.0000001201e-1)
     p = p * r * r + r + np.float32(1)
-    return p * np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
+    p = p * np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
+    return p if t >= np.float32(-87.0) else np.float32(0)
 
 
-def _exp64(x):
-    x = max(x, -708.0)
+def _exp64(t):
+    x = max(t, -708.0)
     n = np.floor(x * 1.4426950408889634 + 0.5)
     r = (x - n * 6.93145751953125e-1) - n * 1.42860682030941723212e-6
     p = 1.0 / 6227020800
@@ -55,7 +56,42 @@ def _exp64(x):
     p = p * r + 1.0 / 6
     p = p * r + 0.5
     p = p * r * r + r + 1.0
-    return p * np.int64((np.int64(n) + np.int64(1023)) << np.int64(52)).view(np.float64)
+    p = p * np.int64((np.int64(n) + np.int64(1023)) << np.int64(52)).view(np.float64)
+    return p if t >= -708.0 else 0.0
+
+
+def tanh(x):
+    """Return tanh(x)."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(tanh, jit_options={"fastmath": ORDERED, "error_model": "numpy"})
+def _tanh(x):
+    return _tanh32 if x == types.float32 else _tanh64
+
+
+def _tanh32(x):
+    z = min(x * x, np.float32(0.4))
+    p = np.float32(-5.70498872745e-3)
+    p = p * z + np.float32(2.06390887954e-2)
+    p = p * z + np.float32(-5.37397155531e-2)
+    p = p * z + np.float32(1.33314422036e-1)
+    p = p * z + np.float32(-3.33332819422e-1)
+    e = exp(np.float32(-2) * abs(x))
+    large = (np.float32(1) - e) / (np.float32(1) + e)
+    large = large if x > np.float32(0) else -large
+    return x + x * z * p if abs(x) < np.float32(0.625) else large
+
+
+def _tanh64(x):
+    z = min(x * x, 0.4)
+    p = (-9.64399179425052238628e-1 * z - 9.92877231001918586564e1) * z - 1.61468768441708447952e3
+    q = ((z + 1.12811678491632931402e2) * z + 2.23548839060100448583e3) * z
+    q += 4.84406305325125486048e3
+    e = exp(-2.0 * abs(x))
+    large = (1.0 - e) / (1.0 + e)
+    large = large if x > 0.0 else -large
+    return x + x * z * (p / q) if abs(x) < 0.625 else large
 
 
 def cos_sin(t):

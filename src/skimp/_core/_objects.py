@@ -26,7 +26,13 @@ def check_any_rows(X: Any, name: str = "X") -> Matrix:
             column[i] = x
         X = column
     if not sparse.issparse(X):
-        X = np.asarray(X)
+        try:
+            X = np.asarray(X)
+        except ValueError as error:
+            raise ValueError(
+                f"{name} must be rows of equal length or an array of dtype object, with one object "
+                "a row, for objects that are sequences; found a list of unequal ones."
+            ) from error
         X = X.reshape(-1, 1) if X.ndim == 1 else X
     if X.dtype.kind in "biufc":
         return check_array(X, accept_sparse="csr", dtype="numeric", input_name=name)

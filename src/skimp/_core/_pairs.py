@@ -14,7 +14,18 @@ from skimp._core._linalg import dense, product
 from skimp._core._types import Array, DType, Matrix
 
 LARGEST_DENSE = 2**26
-"""Entries up to which a sparse B is made dense, for the faster product."""
+"""Entries up to which a sparse B may be made dense, for the faster product."""
+
+LEAST_DENSITY = 0.03
+"""Share of stored entries from which on the product with a dense B is the faster one."""
+
+
+def stays_sparse(B: Matrix) -> bool:
+    """Tell whether a second argument is kept sparse."""
+    if not sparse.issparse(B):
+        return False
+    size = B.shape[0] * B.shape[1]
+    return bool(size > LARGEST_DENSE or B.nnz < LEAST_DENSITY * size)
 
 
 class Pairs(ABC):
@@ -64,7 +75,7 @@ class InnerProducts(Pairs):
     degree = 2
 
     def _prepare(self, B: Matrix) -> None:
-        if sparse.issparse(B) and B.shape[0] * B.shape[1] > LARGEST_DENSE:
+        if stays_sparse(B):
             self._Bt = scaled(B, self._weights).T.tocsr()
         else:
             self._Bt = np.ascontiguousarray(scaled(dense(B, self.dtype), self._weights).T)

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numba import njit
 
-from skimp._core._math_loops import FAST, exp, supplement
+from skimp._core._math_loops import FAST, exp, supplement, tanh
 
 _PI = math.pi
 
@@ -44,22 +44,17 @@ def shifted_power(S, shift, degree):
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def shifted_tanh(S, shift):
     """Replace s by ``tanh(s + shift)``."""
-    real = S.dtype.type
     for i in range(S.shape[0]):
         for j in range(S.shape[1]):
-            t = S[i, j] + shift
-            e = exp(real(-2) * abs(t))
-            tanh = (real(1) - e) / (real(1) + e)
-            S[i, j] = tanh if t > real(0) else -tanh
+            S[i, j] = tanh(S[i, j] + shift)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def decaying_polynomial(S, rate, a, b):
     """Replace s >= 0 by ``(1 + a t + b t^2) exp(-t)`` with ``t = sqrt(rate s)``."""
-    real = S.dtype.type
-    one = real(1)
-    # exp does not fall below the smallest normal number, and a square of t would outgrow it
-    last = real(-np.log(np.finfo(S.dtype).tiny))
+    one = S.dtype.type(1)
+    # beyond, where exp is zero, a square of t may be infinite
+    last = S.dtype.type(1e3)
     for i in range(S.shape[0]):
         for j in range(S.shape[1]):
             t = min(np.sqrt(rate * S[i, j]), last)

@@ -5,10 +5,10 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
+from skimp._core._linalg import canonical
 from skimp._core._objects import check_any_rows, is_object
 from skimp._core._rules import broken, integer
 from skimp._core._types import Array
@@ -75,10 +75,7 @@ def _rows_of(X: Any, y: Array | None, weight: Array | None, block_rows: int | No
         return FrameRows(X, y, weight, block_rows=block_rows)
     if X.dtype.kind not in "biufO":
         raise ValueError(f"X must hold real numbers, found dtype {X.dtype}.")
-    if issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return ArrayRows(X, y, weight, block_rows=block_rows)
+    return ArrayRows(canonical(X), y, weight, block_rows=block_rows)
 
 
 def as_rows(

@@ -126,7 +126,7 @@ class KernelMachine(Parametrized, ABC):
         basis = Landmarks(kernel, as_real(everything.X, double), double)
         self.kernel_ = kernel
         self.approximation_ = basis
-        K = kernel(basis.points)
+        K = kernel(basis.points, n_jobs=rows.n_jobs)
         check_gram(K, kernel)
         solution = solve_exact(
             K,

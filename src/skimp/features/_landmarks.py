@@ -28,6 +28,8 @@ class Landmarks:
         The points.
     dtype : float32 or float64, optional
         What rows are computed in; that of the points by default.
+    n_jobs : int or None, default=None
+        Threads for the kernel matrix of the points.
 
     Examples
     --------
@@ -41,8 +43,16 @@ class Landmarks:
     [[3.0, 8.0]]
     """
 
-    def __init__(self, kernel: Kernel, points: Matrix, dtype: DType | None = None):
+    def __init__(
+        self,
+        kernel: Kernel,
+        points: Matrix,
+        dtype: DType | None = None,
+        *,
+        n_jobs: int | None = None,
+    ):
         self.kernel = kernel
+        self.n_jobs = n_jobs
         self.dtype = as_compute_dtype(points.dtype) if dtype is None else dtype
         self.points = as_real(points, self.dtype)
 
@@ -55,7 +65,7 @@ class Landmarks:
     def penalty(self) -> Array:
         """The kernel matrix of the points, in float64."""
         with np.errstate(over="ignore", invalid="ignore"):
-            K = self.kernel(as_real(self.points, np.dtype(np.float64)))
+            K = self.kernel(as_real(self.points, np.dtype(np.float64)), n_jobs=self.n_jobs)
         check_representable(K)
         check_gram(K, self.kernel)
         return K
@@ -82,4 +92,4 @@ class Landmarks:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be computed again."""
-        return {name: vars(self)[name] for name in ("kernel", "points", "dtype")}
+        return {name: vars(self)[name] for name in ("kernel", "points", "dtype", "n_jobs")}

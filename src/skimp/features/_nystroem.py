@@ -100,7 +100,9 @@ class Nystroem(FeatureMap):
         selector = as_selector(self.selector, owner=type(self).__name__)
         self.kernel_ = own.resolve(rows, draw_seed(rng))
         self.budget_ = selector.select(rows, self.budget, self.kernel_, rng)
-        self.landmarks_ = Landmarks(self.kernel_, self.budget_.points, rows.dtype)
+        self.landmarks_ = Landmarks(
+            self.kernel_, self.budget_.points, rows.dtype, n_jobs=rows.n_jobs
+        )
         self._root = self._whitening = None
         if self.rank is None and self._make_independent():
             return
@@ -122,7 +124,9 @@ class Nystroem(FeatureMap):
         kept = independent_rows(landmarks.penalty)
         if len(kept) == landmarks.width:
             return False
-        self.landmarks_ = Landmarks(self.kernel_, landmarks.points[kept], landmarks.dtype)
+        self.landmarks_ = Landmarks(
+            self.kernel_, landmarks.points[kept], landmarks.dtype, n_jobs=landmarks.n_jobs
+        )
         return is_well_conditioned(self.landmarks_.penalty)
 
     @property

@@ -1,6 +1,7 @@
 """What every kernel is: parameters, flags, and what can be computed from them."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -9,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
 from skimp._core._blocks import fold
-from skimp._core._linalg import as_compute_dtype
+from skimp._core._linalg import as_compute_dtype, canonical
 from skimp._core._objects import check_any_rows
 from skimp._core._parametrized import Parametrized
 from skimp._core._rules import broken, check_params
@@ -68,7 +69,7 @@ class Kernel(Parametrized, ABC):
         """False where there is no gradient in x."""
         return True
 
-    def __call__(self, X: Any, Y: Any = None) -> Array:
+    def __call__(self, X: Any, Y: Any = None, *, n_jobs: int | None = None) -> Array:
         """Return the matrix of k(x, y).
 
         Parameters
@@ -77,16 +78,18 @@ class Kernel(Parametrized, ABC):
             First arguments, one a row.
         Y : array, CSR matrix or frame of shape (m, d), optional
             Second arguments; X itself by default.
+        n_jobs : int or None, default=None
+            Threads; None for all cores that the process may use.
 
         Returns
         -------
         K : array of shape (n, m)
-            float32 if X is float32, float64 otherwise.
+            float32 if X is float32 or float16, float64 otherwise.
         """
         kernel, X, Y = self._checked(X, Y)
         columns = kernel.bind(Y, as_compute_dtype(X.dtype))
         K = np.empty((X.shape[0], Y.shape[0]), as_compute_dtype(X.dtype))
-        _over_strips(X.shape[0], lambda part: columns.fill(X[part], K[part]))
+        _over_strips(X.shape[0], lambda part: columns.fill(X[part], K[part]), n_jobs)
         return K
 
     def gradient(self, X: Any, Y: Any = None) -> Array:
@@ -115,7 +118,8 @@ class Kernel(Parametrized, ABC):
     def expansion_gradient(self, X: Any, B: Any, coef: Any) -> Array:
         r"""Return the derivatives of an expansion, :math:`f(x) = \sum_j c_j k(x, b_j)`.
 
-        For n rows it costs two or three n x m kernel blocks, without any n x m x d array.
+        For n rows and each function it costs two or three n x m kernel blocks, without any
+        n x m x d array.
 
         Parameters
         ----------
@@ -147,7 +151,7 @@ class Kernel(Parametrized, ABC):
                 A = np.broadcast_to(c, (G[part].shape[0], len(c)))
                 columns.add_gradient(X[part], A, G[part, output])
 
-        _over_strips(X.shape[0], fill)
+        _over_strips(X.shape[0], fill, None)
         return G[:, 0] if coef.ndim == 1 else np.ascontiguousarray(G.transpose(0, 2, 1))
 
     def diag(self, X: Any) -> Array:
@@ -159,6 +163,7 @@ class Kernel(Parametrized, ABC):
             The rows.
         """
         kernel, X, _ = self._checked(X, None)
+        kernel.check_rows(X)
         return kernel._diag(X)
 
     @abstractmethod
@@ -223,12 +228,17 @@ class Kernel(Parametrized, ABC):
         for kernel in self._inner().values():
             kernel.check_resolved()
 
+    def check_rows(self, X: Matrix) -> None:
+        """Raise where the columns or entries of checked X have no meaning for this kernel."""
+        for kernel in self._inner().values():
+            kernel.check_rows(X)
+
     def on(self, columns: Any) -> "Restricted":
         """Return this kernel of some of the columns, by number or by name.
 
         Parameters
         ----------
-        columns : int, str, or a sequence of them
+        columns : int, str, or several of them
             The columns; names need rows that have them, such as those of a frame.
 
         Examples
@@ -239,8 +249,11 @@ class Kernel(Parametrized, ABC):
         """
         from skimp.kernels import Restricted
 
-        single = isinstance(columns, str | int | np.integer)
-        return Restricted(self, [columns] if single else columns)
+        if isinstance(columns, str | int | np.integer):
+            columns = [columns]
+        elif isinstance(columns, Iterable):
+            columns = np.asarray(columns, dtype=object).tolist()
+        return Restricted(self, columns)
 
     def __add__(self, other: Any) -> "Sum":
         """Return the sum of two kernels."""
@@ -299,8 +312,10 @@ class Kernel(Parametrized, ABC):
 
         def check(X: Any, name: str) -> Any:
             if kernel.takes_objects:
-                return check_any_rows(X, name)
-            return check_array(X, accept_sparse="csr", dtype="numeric", input_name=name)
+                X = check_any_rows(X, name)
+            else:
+                X = check_array(X, accept_sparse="csr", dtype="numeric", input_name=name)
+            return canonical(X)
 
         X = check(X, "X")
         Y = X if Y is None else check(Y, "Y")
@@ -309,14 +324,15 @@ class Kernel(Parametrized, ABC):
         return kernel, X, Y
 
 
-def _over_strips(n_rows: int, fill: Any) -> None:
+def _over_strips(n_rows: int, fill: Any, n_jobs: int | None) -> None:
     """Call ``fill`` on the slices of the rows, concurrently."""
+    starts = range(0, n_rows, STRIP)
     fold(
-        range(0, n_rows, STRIP),
+        starts,
         lambda start, _: fill(slice(start, start + STRIP)),
         lambda total, _: total,
         None,
-        thread_count(None),
+        thread_count(n_jobs) if len(starts) > 1 else 1,
     )
 
 

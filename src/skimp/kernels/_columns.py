@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from skimp._core._objects import as_numbers
+from skimp._core._rules import broken
 from skimp._core._types import Array, DType, Matrix
 
 if TYPE_CHECKING:
@@ -47,7 +48,10 @@ class PairColumns(Columns):
         B = as_numbers(B, dtype)
         kernel.check_rows(B)
         self._kernel = kernel
-        self._statistic = kernel._pairs(B, dtype, kernel.column_weights(B.shape[1]))
+        weights = kernel.column_weights(B.shape[1])
+        if np.max(weights) > np.finfo(dtype).max:
+            raise broken(type(kernel).__name__, "gamma", f"of a size that {dtype} holds", weights)
+        self._statistic = kernel._pairs(B, dtype, weights)
 
     def fill_strip(self, X: Matrix, out: Array) -> None:
         """Compute the statistic, then the function of it, in place."""

@@ -35,7 +35,7 @@ class FunctionKernel(Kernel):
         are none.
     batch : bool, default=False
         True if ``function(X, Y)`` takes all rows at once and returns the matrix of values. Objects
-        then come as one-dimensional object arrays.
+        then come as one-dimensional object arrays, sparse rows as CSR matrices.
     positive_definite : bool, default=True
         Whether the function is a positive definite kernel.
 
@@ -128,7 +128,13 @@ class _FunctionColumns(Columns):
             out[...] = values
         else:
             for i, x in enumerate(rows):
-                out[i] = [function(x, b) for b in self._B]
+                row = [function(x, b) for b in self._B]
+                try:
+                    out[i] = row
+                except (TypeError, ValueError) as error:
+                    raise ValueError(
+                        f"FunctionKernel: function must return a number, found {row[0]!r}."
+                    ) from error
         if not np.isfinite(out).all():
             raise ValueError("FunctionKernel: function must return finite numbers, found others.")
 

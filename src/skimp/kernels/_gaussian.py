@@ -13,7 +13,7 @@ class Gaussian(Radial, Exponential):
 
     .. math:: k(x, y) = \exp(-\gamma \|x - y\|^2)
 
-    A block of n x m values takes 2 n m d operations and m d numbers besides.
+    A block of n x m values takes 2 n m d operations and 2 m d numbers besides.
 
     Parameters
     ----------

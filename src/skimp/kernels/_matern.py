@@ -31,7 +31,7 @@ class Matern(Radial):
     ----------
     nu : float, default=1.5
         Smoothness, at most 100; functions of the kernel's space have derivatives up to the order
-        nu. Beyond 100, the Gaussian kernel is the same to 0.2 %.
+        nu. Beyond 100, the Gaussian kernel differs by less than 0.003.
     gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
         Inverse squared width, for all columns or for each; a name is resolved in ``fit`` (see
         :doc:`/guide`). A length scale l, as in scikit-learn, is ``gamma = 1 / (2 l^2)``.

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skimp._core._linalg import weighted_squares
+from skimp._core._objects import as_numbers
 from skimp._core._pairs import Distances, Pairs
 from skimp._core._rules import broken
 from skimp._core._squared_distances import SquaredDistances
@@ -68,7 +69,9 @@ class PairKernel(Kernel, ABC):
             )
 
     def check_rows(self, X: Matrix) -> None:
-        """Raise where the entries of X have no meaning for this kernel."""
+        """Raise where the columns or entries of checked X have no meaning for this kernel."""
+        self.column_weights(X.shape[1])
+        X = as_numbers(X, np.dtype(np.float64))
         if self.needs_nonnegative and X.shape[0] and X.min() < 0:
             raise ValueError(
                 f"Negative values in data: X must not be negative for the {type(self).__name__} "

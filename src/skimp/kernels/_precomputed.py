@@ -47,7 +47,7 @@ class Precomputed(Kernel):
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
-        "matrix": Rule("a numeric array of two dimensions", _is_matrix),
+        "matrix": Rule("a numeric NumPy array of two dimensions", _is_matrix),
         "positive_definite": BOOLEAN,
     }
     positive_definite = True

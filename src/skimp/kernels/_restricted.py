@@ -85,6 +85,10 @@ class Restricted(Composite):
         numbered: Self = clone(self)
         return numbered.set_params(columns=numbers, kernel=self.kernel.with_names(seen))
 
+    def check_rows(self, X: Matrix) -> None:
+        """Look at the columns only."""
+        self.kernel.check_rows(X[:, self._indices(X.shape[1])])
+
     def _resolved_params(self, rows: RowStatistics, seed: int) -> dict[str, Any]:
         numbers = self._numbers(rows.feature_names)
         indices = Restricted(self.kernel, numbers)._indices(rows.n_features)
@@ -111,7 +115,8 @@ class Restricted(Composite):
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the restriction as it is written."""
-        return f"{grouped(self.kernel, 2)}.on({list(self.columns)!r})"
+        columns = self.columns.tolist() if isinstance(self.columns, np.ndarray) else self.columns
+        return f"{grouped(self.kernel, 2)}.on({columns!r})"
 
 
 @final

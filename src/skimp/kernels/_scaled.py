@@ -64,8 +64,6 @@ class Scaled(Composite):
 
 @final
 class _ScaledColumns(Columns):
-    _level = 1
-
     def __init__(self, columns: Columns, factor: float):
         self._columns = columns
         self._factor = factor
