@@ -131,9 +131,7 @@ def test_kernels_of_vectors_refuse_strings(kernel):
     W, y = words()
     with pytest.raises(ValueError, match=r"convert|numeric|2D array"):
         classifier(kernel).fit(np.array(W, dtype=object)[:, None], y)
-    with pytest.raises(
-        ValueError, match=re.escape("restrict it to columns of numbers with .on(...)")
-    ):
+    with pytest.raises(ValueError, match="restrict it to columns of numbers"):
         classifier(Gaussian(0.5) + KERNEL).fit(W, y)
 
 
