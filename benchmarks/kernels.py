@@ -56,7 +56,7 @@ def kernel_family() -> list[Bar]:
         k.ArcCosine(),
         k.NeuralTangent(),
         k.Gaussian(0.1) + 2.0 * k.Linear(),
-        k.Gaussian(0.1).on(list(range(27))) * k.Cauchy(0.1).on(list(range(27, 54))),
+        k.Gaussian(0.1).on(range(27)) * k.Cauchy(0.1).on(range(27, 54)),
     )
     return [_in_gaussians(kernel) for kernel in family]
 

@@ -157,7 +157,7 @@ ESTIMATORS = [
     _row(KernelRegressor(Laplacian(), approximation=None, fit_intercept=False)),
     _row(KernelRegressor(Chi2(gamma=0.1), approximation=30)),
     _row(KernelRegressor(Gaussian() + 0.5 * Linear(), approximation=40)),
-    _row(KernelClassifier(Matern().on([0]) * Cosine(), approximation=40)),
+    _row(KernelClassifier(Matern().on([0]) * Cosine(), approximation=40, alpha=1e-4)),
     _row(KernelRegressor(AdditiveChi2() + Cauchy("median"), approximation=None)),
     _row(KernelRegressor(2.0 * Matern(nu=0.5), approximation=RandomFourier(n_components=40))),
 ]

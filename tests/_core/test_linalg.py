@@ -14,7 +14,6 @@ from skimp._core._linalg import (
     reciprocal_condition,
     solve_positive,
     squared_norms,
-    weighted_squares,
 )
 from tests.reference import naive
 
@@ -67,8 +66,8 @@ def test_product_and_squared_norms(X_sparse, W_sparse, dtype):
     out = np.full((5, 3), np.nan, np.float32)
     product(given, sparse.csr_matrix(W) if W_sparse else W, out)
     np.testing.assert_allclose(out, X.astype(np.float64) @ W, rtol=1e-5, atol=1e-5)
-    norms = squared_norms(given, np.dtype(np.float32))
-    assert norms.dtype == np.float32
+    norms = squared_norms(given)
+    assert norms.dtype == np.float64
     np.testing.assert_allclose(norms, (X.astype(np.float64) ** 2).sum(axis=1), rtol=1e-6)
 
 
@@ -78,7 +77,7 @@ def test_weighted_squares_are_inner_products_of_rows_with_themselves(dtype, X_sp
     rng = np.random.default_rng(0)
     X = (rng.integers(0, 100, (5, 4)) * (rng.random((5, 4)) < 0.7)).astype(dtype)
     weights = np.array([0.5, 0.0, 3.0, 1e-3], np.float32)
-    sums = weighted_squares(sparse.csr_matrix(X) if X_sparse else X, weights)
+    sums = squared_norms(sparse.csr_matrix(X) if X_sparse else X, weights)
     assert sums.dtype == np.float64
     expected = naive.inner_products(X, X, weights.astype(np.float64)).diagonal()
     np.testing.assert_allclose(sums, expected, rtol=(4 + 2) * EPS)
@@ -87,7 +86,7 @@ def test_weighted_squares_are_inner_products_of_rows_with_themselves(dtype, X_sp
 @pytest.mark.parametrize("X_sparse", [False, True])
 def test_weighted_squares_of_large_single_precision_do_not_overflow(X_sparse):
     X = np.full((2, 3), 1e30, np.float32)
-    sums = weighted_squares(sparse.csr_matrix(X) if X_sparse else X, np.ones(3))
+    sums = squared_norms(sparse.csr_matrix(X) if X_sparse else X, np.ones(3))
     np.testing.assert_allclose(sums, 3 * float(np.float32(1e30)) ** 2, rtol=8 * EPS)
 
 

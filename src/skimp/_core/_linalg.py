@@ -55,25 +55,15 @@ def product(X: Matrix, W: Matrix, out: Array) -> None:
         np.matmul(np.asarray(X, W.dtype), W, out=out)
 
 
-def squared_norms(X: Matrix, dtype: DType) -> Array:
-    """Return the squared length of each row."""
-    if sparse.issparse(X):
-        X = X.astype(dtype, copy=False)
-        norms: Array = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-        return norms
-    norms = np.einsum("ij,ij->i", X, X, dtype=dtype, casting="same_kind")
-    return norms
-
-
-def weighted_squares(X: Matrix, weights: Array) -> Array:
+def squared_norms(X: Matrix, weights: Array | float = 1.0) -> Array:
     """Return the sum over columns of ``w_k x_k^2`` for each row, in float64."""
-    weights = np.asarray(weights, np.float64)
+    weights = np.broadcast_to(np.asarray(weights, np.float64), X.shape[1])
     if sparse.issparse(X):
         X = X.astype(np.float64)
-        sums: Array = X.multiply(X) @ weights
-        return sums
-    sums = np.einsum("ij,ij,j->i", X, X, weights, dtype=np.float64, casting="same_kind")
-    return sums
+        norms: Array = X.multiply(X) @ weights
+        return norms
+    norms = np.einsum("ij,ij,j->i", X, X, weights, dtype=np.float64, casting="same_kind")
+    return norms
 
 
 def cholesky(A: Array, *, jitter: float = 0.0) -> Array | None:

@@ -27,7 +27,8 @@ class Rule:
         )
 
 
-def _is_number(value: Any, kind: type) -> bool:
+def is_number(value: Any, kind: type) -> bool:
+    """Tell whether a value is a number of a kind, which a boolean is not."""
     return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
 
 
@@ -36,7 +37,7 @@ def integer(at_least: int, at_most: int | None = None) -> Rule:
     bounds = f">= {at_least}" if at_most is None else f"from {at_least} to {at_most}"
 
     def test(value: Any) -> bool:
-        within = _is_number(value, Integral) and value >= at_least
+        within = is_number(value, Integral) and value >= at_least
         return within and (at_most is None or value <= at_most)
 
     return Rule(f"an integer {bounds}", test)
@@ -52,7 +53,7 @@ def number(
 
     def test(value: Any) -> bool:
         return (
-            _is_number(value, Real)
+            is_number(value, Real)
             and bool(np.isfinite(value))
             and (above is None or value > above)
             and (at_least is None or value >= at_least)
@@ -66,7 +67,7 @@ def numbers(wording: str) -> Rule:
     """Allow a sequence of finite numbers that are not negative, nor all zero."""
 
     def allowed(value: Any) -> bool:
-        return _is_number(value, Real) and bool(np.isfinite(value)) and value >= 0
+        return is_number(value, Real) and bool(np.isfinite(value)) and value >= 0
 
     def test(value: Any) -> bool:
         sequence = isinstance(value, list | tuple) or (
@@ -92,7 +93,7 @@ def instance(kind: type | tuple[type, ...], wording: str) -> Rule:
 
 NONE = Rule("None", lambda v: v is None)
 BOOLEAN = Rule("True or False", lambda v: isinstance(v, bool | np.bool_))
-N_JOBS = NONE | Rule("an integer other than 0", lambda v: _is_number(v, Integral) and v != 0)
+N_JOBS = NONE | Rule("an integer other than 0", lambda v: is_number(v, Integral) and v != 0)
 RANDOM_STATE = (
     NONE
     | integer(at_least=0)

@@ -1,5 +1,6 @@
 """Squared distances with the speed of a matrix product and the digits of a sum of differences."""
 
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -49,7 +50,7 @@ class SquaredDistances(Distances):
 
         if self._centre is None and sparse.issparse(X):
             rows = scaled(X, self._root)
-            return rows, squared_norms(rows, np.dtype(np.float64)).astype(self.dtype)
+            return rows, squared_norms(rows).astype(self.dtype)
         rows, norms = private(X, self.dtype), np.empty(X.shape[0], self.dtype)
         centre = np.zeros_like(self._root) if self._centre is None else self._centre
         centre_rows(rows, centre, self._root, norms)
@@ -79,14 +80,19 @@ class SquaredDistances(Distances):
     def add_gradient(self, X: Matrix, A: Array, out: Array) -> None:
         """Add ``2 w (x_i sum_j A_ij - sum_j A_ij b_j)``."""
         # in float64: the two terms cancel where rows are far from the centre
-        double = np.dtype(np.float64)
-        A, rows, points = A.astype(double), dense(X, double), self._B.astype(double)
-        if self._centre is not None:
-            rows, points = rows - self._centre, points - self._centre
-        G = rows * A.sum(axis=1, keepdims=True)
-        G -= A @ points
+        A = A.astype(np.float64)
+        G = self._shifted(dense(X, np.dtype(np.float64))) * A.sum(axis=1, keepdims=True)
+        G -= A @ self._points
         G *= 2 * self._weights
         out += G
+
+    @cached_property
+    def _points(self) -> Matrix:
+        """The rows of B in float64, for gradients alone."""
+        return self._shifted(self._B.astype(np.float64))
+
+    def _shifted(self, X: Matrix) -> Matrix:
+        return X if self._centre is None else X - self._centre
 
 
 def _rows_to_merge(X: Matrix, dtype: Any) -> Matrix:

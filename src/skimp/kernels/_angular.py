@@ -104,7 +104,7 @@ def _directions(X: Matrix, dtype: DType) -> tuple[Matrix, Array]:
     peaks = abs(X).max(axis=1)
     peaks = (peaks.toarray() if sparse.issparse(X) else peaks).ravel()
     X = _divided(X, peaks)
-    norms: Array = np.sqrt(squared_norms(X, double))
+    norms: Array = np.sqrt(squared_norms(X))
     return _divided(X, norms).astype(dtype), peaks * norms
 
 

@@ -13,7 +13,7 @@ from skimp._core._blocks import fold
 from skimp._core._linalg import as_compute_dtype, canonical
 from skimp._core._objects import check_any_rows
 from skimp._core._parametrized import Parametrized
-from skimp._core._rules import broken, check_params
+from skimp._core._rules import broken, check_params, is_number
 from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels._checks import require
@@ -89,7 +89,7 @@ class Kernel(Parametrized, ABC):
         kernel, X, Y = self._checked(X, Y)
         columns = kernel.bind(Y, as_compute_dtype(X.dtype))
         K = np.empty((X.shape[0], Y.shape[0]), as_compute_dtype(X.dtype))
-        _over_strips(X.shape[0], lambda part: columns.fill(X[part], K[part]), n_jobs)
+        _over_strips(X.shape[0], lambda part: columns.fill_strip(X[part], K[part]), n_jobs)
         return K
 
     def gradient(self, X: Any, Y: Any = None) -> Array:
@@ -106,6 +106,13 @@ class Kernel(Parametrized, ABC):
             ``G[i, j, k]`` is the derivative of k(X_i, Y_j) in the k-th entry of X_i. It is zero
             where the two one-sided derivatives differ in sign alone, as at the tip of the
             Laplacian kernel.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skimp.kernels import Polynomial
+        >>> Polynomial(degree=2, gamma=1.0).gradient(np.array([[1.0]]), np.array([[3.0]])).item()
+        24.0
         """
         kernel, X, Y = self._checked(X, Y, differentiable=True)
         dtype = as_compute_dtype(X.dtype)
@@ -134,6 +141,14 @@ class Kernel(Parametrized, ABC):
         -------
         G : array of shape (n, d) or (n, d, k)
             ``G[i]`` is the gradient of f at X_i.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skimp.kernels import Linear
+        >>> B, coef = np.array([[1.0, 0.0], [0.0, 2.0]]), [10.0, 1.0]
+        >>> Linear().expansion_gradient(np.zeros((1, 2)), B, coef).tolist()
+        [[10.0, 2.0]]
         """
         kernel, X, B = self._checked(X, B, differentiable=True)
         dtype = as_compute_dtype(X.dtype)
@@ -149,7 +164,7 @@ class Kernel(Parametrized, ABC):
         def fill(part: slice) -> None:
             for output, c in enumerate(coef.reshape(len(coef), -1).T):
                 A = np.broadcast_to(c, (G[part].shape[0], len(c)))
-                columns.add_gradient(X[part], A, G[part, output])
+                columns.add_gradient_strip(X[part], A, G[part, output])
 
         _over_strips(X.shape[0], fill, None)
         return G[:, 0] if coef.ndim == 1 else np.ascontiguousarray(G.transpose(0, 2, 1))
@@ -163,12 +178,18 @@ class Kernel(Parametrized, ABC):
             The rows.
         """
         kernel, X, _ = self._checked(X, None)
-        kernel.check_rows(X)
-        return kernel._diag(X)
+        diagonal = np.empty(X.shape[0])
+
+        def fill(part: slice) -> None:
+            kernel.check_rows(X[part])
+            diagonal[part] = kernel._diag(X[part])
+
+        _over_strips(X.shape[0], fill, None)
+        return diagonal
 
     @abstractmethod
     def _diag(self, X: Matrix) -> Array:
-        """Return k(x, x) for each row of checked X, in float64."""
+        """Return k(x, x) for each row of a strip of checked X, in float64."""
 
     @abstractmethod
     def bind(self, B: Matrix, dtype: DType) -> Columns:
@@ -194,6 +215,14 @@ class Kernel(Parametrized, ABC):
         Returns
         -------
         W : array of shape (d, size)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skimp.kernels import Gaussian
+        >>> W = Gaussian(gamma=0.5).sample_frequencies(1, 100_000, np.random.default_rng(0))
+        >>> bool(abs(np.cos(W).mean() - np.exp(-0.5)) < 0.01)
+        True
         """
         self.check_resolved()
         require(self, "stationary", owner="sample_frequencies", advice="others have no spectrum")
@@ -271,13 +300,13 @@ class Kernel(Parametrized, ABC):
 
         if isinstance(other, Kernel):
             return Product(self, other)
-        return Scaled(self, float(other)) if _is_factor(other) else NotImplemented
+        return Scaled(self, float(other)) if is_number(other, Real) else NotImplemented
 
     def __rmul__(self, other: Any) -> "Scaled":
         """Return the product with a number."""
         from skimp.kernels import Scaled
 
-        return Scaled(self, float(other)) if _is_factor(other) else NotImplemented
+        return Scaled(self, float(other)) if is_number(other, Real) else NotImplemented
 
     def __eq__(self, other: object) -> bool:
         """Tell whether the other one is a kernel of the same class with equal parameters."""
@@ -334,10 +363,6 @@ def _over_strips(n_rows: int, fill: Any, n_jobs: int | None) -> None:
         None,
         thread_count(n_jobs) if len(starts) > 1 else 1,
     )
-
-
-def _is_factor(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
 def _equal(a: Any, b: Any) -> bool:

@@ -20,7 +20,7 @@ class Chi2(Exponential):
     ----------
     gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
         Inverse width, for all columns or for each; a name is resolved in ``fit`` (see
-        :doc:`/guide`).
+        :doc:`/kernels`).
 
     Examples
     --------

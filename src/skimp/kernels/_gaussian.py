@@ -19,7 +19,7 @@ class Gaussian(Radial, Exponential):
     ----------
     gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
         Inverse squared width, for all columns or for each; a name is resolved in ``fit`` (see
-        :doc:`/guide`).
+        :doc:`/kernels`).
 
     Examples
     --------

@@ -23,7 +23,7 @@ class Laplacian(Exponential):
     ----------
     gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
         Inverse width, for all columns or for each; a name is resolved in ``fit`` (see
-        :doc:`/guide`).
+        :doc:`/kernels`).
 
     Examples
     --------

@@ -34,7 +34,7 @@ class Matern(Radial):
         nu. Beyond 100, the Gaussian kernel differs by less than 0.003.
     gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
         Inverse squared width, for all columns or for each; a name is resolved in ``fit`` (see
-        :doc:`/guide`). A length scale l, as in scikit-learn, is ``gamma = 1 / (2 l^2)``.
+        :doc:`/kernels`). A length scale l, as in scikit-learn, is ``gamma = 1 / (2 l^2)``.
 
     References
     ----------

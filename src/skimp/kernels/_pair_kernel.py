@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skimp._core._linalg import weighted_squares
+from skimp._core._linalg import squared_norms
 from skimp._core._objects import as_numbers
 from skimp._core._pairs import Distances, Pairs
 from skimp._core._rules import broken
@@ -80,7 +80,6 @@ class PairKernel(Kernel, ABC):
 
     def _diag_of_squares(self, X: Matrix) -> Array:
         r"""Return :math:`\phi(\sum_k \gamma_k x_k^2)` of each row, for functions of <x, y>."""
-        weights = np.broadcast_to(self.column_weights(X.shape[1]), X.shape[1])
-        S: Array = weighted_squares(X, weights)[:, None]
+        S: Array = squared_norms(X, self.column_weights(X.shape[1]))[:, None]
         self._profile(S)
         return S[:, 0]

@@ -20,7 +20,7 @@ class Polynomial(InnerProduct):
         The degree g.
     gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
         Factor of the inner product, for all columns or for each; a name is resolved in ``fit``
-        (see :doc:`/guide`).
+        (see :doc:`/kernels`).
     coef0 : float, default=1.0
         The constant c >= 0; zero for the homogeneous kernel.
 

@@ -1,30 +1,27 @@
 """A kernel of some of the columns."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from numbers import Integral
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from sklearn.base import clone
 
-from skimp._core._rules import Rule, broken, instance
+from skimp._core._rules import Rule, broken, instance, integer
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels._base import Kernel
 from skimp.kernels._columns import Columns
 from skimp.kernels._composite import Composite, grouped
 from skimp.kernels._gamma import RowStatistics
 
-
-def _is_column_number(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
+_COLUMN_NUMBER = integer(at_least=0)
 
 
 def _are_columns(value: Any) -> bool:
     """Tell whether these are numbers, or names, and none of them twice."""
     if not isinstance(value, list | tuple | np.ndarray) or len(value) == 0:
         return False
-    kinds = all(map(_is_column_number, value)) or all(isinstance(name, str) for name in value)
+    kinds = all(map(_COLUMN_NUMBER.test, value)) or all(isinstance(name, str) for name in value)
     return kinds and len(set(value)) == len(value)
 
 
@@ -90,10 +87,9 @@ class Restricted(Composite):
         self.kernel.check_rows(X[:, self._indices(X.shape[1])])
 
     def _resolved_params(self, rows: RowStatistics, seed: int) -> dict[str, Any]:
-        numbers = self._numbers(rows.feature_names)
-        indices = Restricted(self.kernel, numbers)._indices(rows.n_features)
+        indices = self._indices(rows.n_features, rows.feature_names)
         seen = _ColumnStatistics(rows, indices)
-        return {"columns": numbers, "kernel": self.kernel.resolve(seen, seed)}
+        return {"columns": indices.tolist(), "kernel": self.kernel.resolve(seen, seed)}
 
     def _numbers(self, names: list[str] | None) -> Any:
         """Return column numbers for names."""
@@ -105,9 +101,9 @@ class Restricted(Composite):
             raise broken(type(self).__name__, "columns", wording, missing)
         return [(names or []).index(str(name)) for name in self.columns]
 
-    def _indices(self, n_features: int) -> Array:
+    def _indices(self, n_features: int, names: list[str] | None = None) -> Array:
         """Return the columns as an array of numbers below the number of columns."""
-        indices = np.asarray(self._numbers(None))
+        indices = np.asarray(self._numbers(names))
         if indices.max() >= n_features:
             wording = f"numbers below {n_features}, the number of columns of X"
             raise broken(type(self).__name__, "columns", wording, self.columns)
@@ -162,10 +158,4 @@ class _ColumnStatistics:
 
     def sample(self, size: int, seed: int) -> Any:
         sample = self.rows.sample(size, seed)
-        return _SampledColumns(sample.X[:, self.indices], sample.weight)
-
-
-@dataclass(frozen=True)
-class _SampledColumns:
-    X: Matrix
-    weight: Array
+        return replace(sample, X=sample.X[:, self.indices])

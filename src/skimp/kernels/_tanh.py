@@ -23,7 +23,7 @@ class Tanh(InnerProduct):
     ----------
     gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
         Factor of the inner product, for all columns or for each; a name is resolved in ``fit``
-        (see :doc:`/guide`).
+        (see :doc:`/kernels`).
     coef0 : float, default=0.0
         The constant c.
 
