@@ -16,7 +16,7 @@ def kernel_blocks() -> list[Bar]:
         bar
         for d in (54, 784)
         for bar in (
-            _contest(Gaussian(1 / d), "rbf", d, limit=1 / 4, repeat=5),
+            _contest(Gaussian(1 / d), "rbf", d, limit=1 / 4, repeat=12),
             _contest(Laplacian(1 / d), "laplacian", d, limit=1 / 5, repeat=2),
             _contest(Chi2(1 / d), "chi2", d, limit=1 / 5, repeat=2),
         )
