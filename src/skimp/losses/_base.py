@@ -1,17 +1,31 @@
 """What every loss is."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 from skimp._core._names import as_object
+from skimp._core._parametrized import Parametrized
+from skimp._core._rules import Rule
 from skimp._core._types import Array
 
 
-class Loss(ABC):
-    """A convex function of a prediction f, for each target y: value and two derivatives.
+class Loss(Parametrized, ABC):
+    """A convex function of a prediction f, for each target y: value, derivatives, conjugate.
 
-    Arrays in, arrays of the same shape out: one entry for each row and output.
+    Arrays in, arrays out, one row for each sample. A separable loss treats every output on its
+    own: all arrays have the shape of f. A joint loss couples the outputs of a row, which are
+    classes there: its values and conjugates have shape (n, 1).
     """
+
+    _rules: ClassVar[dict[str, Rule]] = {}
+    joint: ClassVar[bool] = False
+    """Whether the outputs of a row are coupled; its targets have one positive entry a row."""
+    labels: ClassVar[bool] = False
+    """Whether targets must be 1 and -1."""
+    smooth: ClassVar[bool] = True
+    """Whether the gradient is continuous."""
+    probabilistic: ClassVar[bool] = False
+    """Whether predictions are log odds or log probabilities, up to a constant."""
 
     @abstractmethod
     def value(self, y: Array, f: Array) -> Array:
@@ -23,10 +37,41 @@ class Loss(ABC):
 
     @abstractmethod
     def curvature(self, y: Array, f: Array) -> Array:
-        """Return its second derivative in f."""
+        """Return its second derivative in f: the diagonal of it where the outputs are coupled."""
+
+    def curved(self, y: Array, f: Array, v: Array) -> Array:
+        """Return the product of the second derivative in f and v."""
+        product: Array = self.curvature(y, f) * v
+        return product
+
+    @abstractmethod
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return the supremum over f of ``u f - value(y, f)``."""
+
+    def __eq__(self, other: object) -> bool:
+        """Losses of one class with equal parameters are equal."""
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        """Return a hash of the class and the parameters."""
+        return hash((type(self), *sorted(vars(self).items())))
 
 
-_NAMES = {"squared": "squared"}
+_NAMES = {
+    name: name
+    for name in (
+        "squared",
+        "hinge",
+        "squared_hinge",
+        "log",
+        "epsilon_insensitive",
+        "squared_epsilon_insensitive",
+        "huber",
+        "quantile",
+        "multiclass_hinge",
+        "softmax",
+    )
+}
 
 
 def as_loss(loss: Any, *, owner: str) -> Loss:

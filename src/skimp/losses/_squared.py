@@ -1,17 +1,15 @@
 """The squared loss."""
 
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from skimp._core._types import Array
-from skimp.losses._base import Loss
+from skimp.losses._piecewise import PiecewiseLoss
 
 
 @final
-@dataclass(frozen=True)
-class Squared(Loss):
+class Squared(PiecewiseLoss):
     r"""Squared loss, :math:`(y - f)^2`: regression, or classification with targets 1 and -1.
 
     Examples
@@ -22,16 +20,8 @@ class Squared(Loss):
     4.0
     """
 
-    def value(self, y: Array, f: Array) -> Array:
-        """Return (y - f)^2."""
-        squares: Array = (y - f) ** 2
-        return squares
+    curve = True
 
-    def gradient(self, y: Array, f: Array) -> Array:
-        """Return 2 (f - y)."""
-        slope: Array = 2 * (f - y)
-        return slope
-
-    def curvature(self, y: Array, f: Array) -> Array:
-        """Return 2."""
-        return np.full_like(f, 2)
+    def limits(self, y: Array) -> tuple[float, float]:
+        """Return no limits: any slope can occur."""
+        return -np.inf, np.inf

@@ -1,13 +1,15 @@
 """A problem, a solver, and the solution that it returns."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from skimp._core._names import as_object
+from skimp._core._parametrized import Parametrized
+from skimp._core._rules import Rule
 from skimp._core._types import Array
 from skimp.data import Rows
 from skimp.losses import Loss
@@ -24,7 +26,7 @@ class Problem:
     Attributes
     ----------
     rows : Rows
-        Blocks of dense features, targets of shape (n, k), and weights.
+        Blocks of features, dense or CSR, targets of shape (n, k), and weights.
     loss : Loss
         What a mistake costs.
     alpha : float
@@ -35,6 +37,10 @@ class Problem:
         Whether there is a b, which is not penalized.
     memory_limit : int, str or None
         Bytes that the solver may take besides the rows.
+    start : tuple of arrays, or None
+        Coefficients and intercept to start from; None for zeros.
+    monitor : callable or None
+        Called with coefficients and intercept after each iteration; true stops the solver.
     """
 
     rows: Rows
@@ -43,6 +49,8 @@ class Problem:
     penalty: Array | None = None
     fit_intercept: bool = True
     memory_limit: int | str | None = None
+    start: tuple[Array, Array] | None = None
+    monitor: Callable[[Array, Array], bool] | None = None
 
 
 @dataclass(frozen=True)
@@ -73,8 +81,12 @@ class Solution:
     history: Array = field(default_factory=lambda: np.empty(0))
 
 
-class Solver(BaseEstimator, ABC):
+class Solver(Parametrized, ABC):
     """A way to minimise a `Problem`: parameters, and `solve`. It never sees a kernel."""
+
+    _rules: ClassVar[dict[str, Rule]] = {}
+    penalizes_intercept: ClassVar[bool] = False
+    """Whether the intercept is the coefficient of a constant feature, penalized like others."""
 
     @abstractmethod
     def solve(self, problem: Problem) -> Solution:

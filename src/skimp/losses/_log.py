@@ -1,0 +1,49 @@
+"""The logistic loss."""
+
+from typing import final
+
+import numpy as np
+from scipy.special import expit, xlogy
+
+from skimp._core._types import Array
+from skimp.losses._base import Loss
+
+
+@final
+class Log(Loss):
+    r"""Logistic loss, :math:`\log(1 + e^{-y f})`, for targets 1 and -1.
+
+    f is the log odds of y = 1: its probability is :math:`1 / (1 + e^{-f})`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.losses import log
+    >>> log.value(np.array([1.0]), np.array([0.0])).round(4).item()
+    0.6931
+    """
+
+    labels = True
+    probabilistic = True
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return log(1 + exp(-y f))."""
+        cost: Array = np.logaddexp(f.dtype.type(0), -y * f)
+        return cost
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return -y / (1 + exp(y f))."""
+        slope: Array = -y * expit(-y * f)
+        return slope
+
+    def curvature(self, y: Array, f: Array) -> Array:
+        """Return p (1 - p) with p the probability of y = 1."""
+        variance: Array = expit(f) * expit(-f)
+        return variance
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """Return the negative entropy of -u y, infinite where that is no probability."""
+        p = -u * y
+        inside = (p >= 0) & (p <= 1)
+        p = np.where(inside, p, 0)
+        return np.where(inside, xlogy(p, p) + xlogy(1 - p, 1 - p), np.inf)

@@ -1,0 +1,27 @@
+"""What losses of coupled classes share: gradients are probabilities less the row's class."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from skimp._core._types import Array, DType
+
+_ROUNDING = 1e-9
+"""What probabilities may be below zero, or their sum away from one."""
+
+
+def own_class(y: Array, dtype: DType) -> Array:
+    """Return 1 for the class of each row and 0 for the others."""
+    return (y > 0).astype(dtype)
+
+
+def conjugate_on_simplex(y: Array, u: Array, cost: Callable[[Array], Array]) -> Array:
+    """Return the sum of ``cost(p)`` with p = u + own class, infinite where p is no distribution.
+
+    Of shape (n, 1).
+    """
+    p = u + own_class(y, u.dtype)
+    total = p.sum(axis=1, keepdims=True)
+    inside = (p.min(axis=1, keepdims=True) >= -_ROUNDING) & (np.abs(total - 1) <= _ROUNDING)
+    costs = cost(np.maximum(p, 0)).sum(axis=1, keepdims=True)
+    return np.where(inside, costs, np.inf)
