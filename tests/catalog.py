@@ -24,7 +24,18 @@ from skimp.kernels import (
     Precomputed,
     Tanh,
 )
-from skimp.losses import squared
+from skimp.losses import (
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Log,
+    MulticlassHinge,
+    Quantile,
+    Softmax,
+    Squared,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+)
 from skimp.solvers import direct
 from tests.reference import naive
 
@@ -137,7 +148,22 @@ MAPS = [
 
 SELECTORS = [_row(Uniform()), _row(Fixed(np.eye(5)))]
 
-LOSSES = [_row(squared)]
+LOSSES = [
+    _row(Squared()),
+    _row(Hinge()),
+    _row(SquaredHinge()),
+    _row(Log()),
+    _row(EpsilonInsensitive()),
+    _row(EpsilonInsensitive(epsilon=0.5)),
+    _row(SquaredEpsilonInsensitive()),
+    _row(SquaredEpsilonInsensitive(epsilon=0.0)),
+    _row(Huber()),
+    _row(Huber(delta=0.3)),
+    _row(Quantile()),
+    _row(Quantile(quantile=0.9)),
+    _row(MulticlassHinge()),
+    _row(Softmax()),
+]
 
 SOLVERS = [_row(direct)]
 

@@ -1,6 +1,6 @@
 """A broken part is caught, and the message says which promise it breaks."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,12 +14,11 @@ from skimp.data import open_rows
 from skimp.features import FeatureMap, RandomFourier
 from skimp.kernels import Gaussian, Kernel
 from skimp.kernels._pair_kernel import PairKernel
-from skimp.losses import Loss, squared
+from skimp.losses import squared
 from skimp.solvers import Solver, direct
 from skimp.testing import (
     check_feature_map,
     check_kernel,
-    check_loss,
     check_selector,
     check_solver,
 )
@@ -275,30 +274,6 @@ class Careless(Selector):
 def test_broken_selector(fault, promise):
     with pytest.raises(AssertionError, match=promise):
         check_selector(Careless(fault))
-
-
-@dataclass(frozen=True)
-class Cosine(Loss):
-    """A loss that is not convex."""
-
-    factor: float = 1.0
-
-    def value(self, y, f):
-        return np.cos(y - f)
-
-    def gradient(self, y, f):
-        return y.dtype.type(self.factor) * np.sin(y - f)
-
-    def curvature(self, y, f):
-        return -np.cos(y - f)
-
-
-@pytest.mark.parametrize(
-    ("loss", "promise"), [(Cosine(), "convex"), (Cosine(2.0), "gradient is the derivative")]
-)
-def test_broken_loss(loss, promise):
-    with pytest.raises(AssertionError, match=promise):
-        check_loss(loss)
 
 
 class Sloppy(Solver):

@@ -242,3 +242,60 @@ def chi_square_derivative(x, y):
 def harmonic_derivative(x, y):
     both = np.where(x + y > 0, x + y, 1)
     return np.where(x + y > 0, 2 * y**2 / both**2, 0.0)
+
+
+def losses(loss, Y, F):
+    """Return a loss of every entry, or of every row in a column if it is a loss of rows."""
+    if loss in (multiclass_hinge_loss, softmax_loss):
+        return np.array([[loss(y, f)] for y, f in zip(Y, F, strict=True)])
+    return np.vectorize(loss)(as_float64(Y), as_float64(F))
+
+
+def squared_loss(y, f):
+    return (y - f) ** 2
+
+
+def hinge_loss(y, f):
+    return max(0.0, 1 - y * f)
+
+
+def squared_hinge_loss(y, f):
+    return max(0.0, 1 - y * f) ** 2
+
+
+def log_loss(y, f):
+    return math.log(1 + math.exp(-y * f))
+
+
+def epsilon_insensitive_loss(y, f, epsilon=0.1):
+    return max(0.0, abs(y - f) - epsilon)
+
+
+def squared_epsilon_insensitive_loss(y, f, epsilon=0.1):
+    return max(0.0, abs(y - f) - epsilon) ** 2
+
+
+def huber_loss(y, f, delta=1.0):
+    """Twice the loss of the paper, so that it is the squared loss near the target."""
+    r = abs(y - f)
+    return 2 * (r**2 / 2 if r <= delta else delta * r - delta**2 / 2)
+
+
+def quantile_loss(y, f, quantile=0.5):
+    return quantile * (y - f) if y >= f else (1 - quantile) * (f - y)
+
+
+def multiclass_hinge_loss(y, f):
+    """Crammer and Singer: the largest of f_j + 1 - [j is the class] - f_class."""
+    own = [j for j in range(len(y)) if y[j] > 0]
+    return max(f[j] + (j not in own) for j in range(len(y))) - f[own[0]]
+
+
+def softmax_loss(y, f):
+    own = [j for j in range(len(y)) if y[j] > 0]
+    return -math.log(math.exp(f[own[0]]) / sum(map(math.exp, f)))
+
+
+def conjugate(loss, y, u, grid):
+    """Largest of u f less the loss, over a grid of predictions."""
+    return max(np.dot(u, f) - loss(y, f) for f in grid)

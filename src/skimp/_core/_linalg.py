@@ -112,6 +112,24 @@ def eigenpairs(A: Array) -> tuple[Array, Array]:
     return values, vectors
 
 
+def mirror_upper(A: Array) -> None:
+    """Copy the upper triangle of a square matrix onto the lower one, in place."""
+    for start in range(0, len(A), _TILE):
+        stop = start + _TILE
+        tile = A[start:stop, start:stop]
+        below = np.tril_indices(len(tile), -1)
+        tile[below] = tile.T[below]
+        A[stop:, start:stop] = A[start:stop, stop:].T
+
+
+def triangular_solve(A: Array, B: Array, *, lower: bool, transposed: bool = False) -> Array:
+    """Solve with one triangle of A, column-major; the other one is not looked at."""
+    (trsm,) = linalg.get_blas_funcs(("trsm",), (A,))
+    with single_threaded_blas():
+        X: Array = trsm(1.0, A, B.astype(A.dtype, copy=False), lower=lower, trans_a=transposed)
+    return X
+
+
 def is_well_conditioned(A: Array) -> bool:
     """Tell whether a positive semidefinite matrix and its square are regular in float64."""
     return _well_conditioned_factor(A) is not None
@@ -156,4 +174,5 @@ def inverse_root(A: Array, *, rank: int | None, eps: float) -> tuple[Array, Arra
 
 
 _WELL_CONDITIONED = 1e-7
+_TILE = 256
 _EPS64 = float(np.finfo(np.float64).eps)

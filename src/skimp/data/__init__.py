@@ -2,6 +2,7 @@
 
 from skimp.data._array import ArrayRows
 from skimp.data._block import Block
+from skimp.data._codes import Codes
 from skimp.data._frame import FrameRows
 from skimp.data._open import as_rows, open_rows
 from skimp.data._rows import BlockMap, MappedRows, Rows
@@ -10,6 +11,7 @@ __all__ = [
     "ArrayRows",
     "Block",
     "BlockMap",
+    "Codes",
     "FrameRows",
     "MappedRows",
     "Rows",

@@ -29,6 +29,7 @@ class Sample:
     """Sampled rows, in the order of their keys: a prefix is a smaller sample of the same seed."""
 
     X: Matrix
+    y: Array | None
     indices: Array
     keys: Array
     weight: Array
@@ -51,7 +52,8 @@ def sample_rows(rows: _Reducible, size: int, seed: int) -> Sample:
         # rows above the largest key kept so far cannot enter, whichever block set that key
         chosen = chosen[keys[chosen] <= bound[0]]
         weight = np.ones(block.size) if block.weight is None else block.weight
-        return Sample(block.X[chosen], block.start + chosen, keys[chosen], weight[chosen])
+        y = None if block.y is None else block.y[chosen]
+        return Sample(block.X[chosen], y, block.start + chosen, keys[chosen], weight[chosen])
 
     def merge(kept: Sample | None, found: Sample) -> Sample:
         if kept is None:
@@ -63,6 +65,7 @@ def sample_rows(rows: _Reducible, size: int, seed: int) -> Sample:
             order = np.argsort(keys, kind="stable")[:size]
             merged = Sample(
                 concatenate_rows([kept.X, found.X])[order],
+                None if kept.y is None else np.concatenate([kept.y, found.y])[order],
                 np.concatenate([kept.indices, found.indices])[order],
                 keys[order],
                 np.concatenate([kept.weight, found.weight])[order],

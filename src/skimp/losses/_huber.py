@@ -40,4 +40,6 @@ class Huber(PiecewiseLoss):
 
     def limits(self, y: Array) -> tuple[float, float]:
         """Return the slopes of the two lines."""
-        return -2.0 * self.delta, 2.0 * self.delta
+        # Python's float: NumPy's would turn float32 into float64
+        steepest = 2 * float(self.delta)
+        return -steepest, steepest

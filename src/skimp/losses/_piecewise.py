@@ -44,8 +44,9 @@ class PiecewiseLoss(Loss):
         low, high = self.limits(y)
         excess = self._excess(y, f)
         if self.curve:
-            return np.clip(2 * excess, low, high)
-        beta = np.where(excess > 0, high, np.where(excess < 0, low, 0))
+            beta: Array = np.clip(2 * excess, low, high)
+        else:
+            beta = np.where(excess > 0, high, np.where(excess < 0, low, 0))
         return beta.astype(f.dtype, copy=False)
 
     def value(self, y: Array, f: Array) -> Array:
@@ -65,10 +66,11 @@ class PiecewiseLoss(Loss):
         low, high = self.limits(y)
         slope = 2 * self._excess(y, f)
         inside = (slope >= low) & (slope <= high) & (np.abs(y - f) >= self.epsilon)
-        return np.where(inside, f.dtype.type(2), f.dtype.type(0))
+        bend: Array = np.where(inside, f.dtype.type(2), f.dtype.type(0))
+        return bend
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return the conjugate, infinite where -u is no slope of the loss."""
         low, high = self.limits(y)
-        cost = u * y + self.epsilon * np.abs(u) + self.curve * u * u / 4
+        cost = u * y + u.dtype.type(self.epsilon) * np.abs(u) + self.curve * u * u / 4
         return np.where((-u >= low) & (-u <= high), cost, np.inf)

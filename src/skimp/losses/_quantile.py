@@ -42,4 +42,6 @@ class Quantile(PiecewiseLoss):
 
     def limits(self, y: Array) -> tuple[float, float]:
         """Return the slopes below and above the quantile."""
-        return self.quantile - 1.0, float(self.quantile)
+        # Python's float: NumPy's would turn float32 into float64
+        share = float(self.quantile)
+        return share - 1, share

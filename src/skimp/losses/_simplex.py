@@ -6,9 +6,6 @@ import numpy as np
 
 from skimp._core._types import Array, DType
 
-_ROUNDING = 1e-9
-"""What probabilities may be below zero, or their sum away from one."""
-
 
 def own_class(y: Array, dtype: DType) -> Array:
     """Return 1 for the class of each row and 0 for the others."""
@@ -20,8 +17,10 @@ def conjugate_on_simplex(y: Array, u: Array, cost: Callable[[Array], Array]) -> 
 
     Of shape (n, 1).
     """
+    # what probabilities may be below zero, or their sum away from one
+    rounding = np.sqrt(np.finfo(u.dtype).eps)
     p = u + own_class(y, u.dtype)
     total = p.sum(axis=1, keepdims=True)
-    inside = (p.min(axis=1, keepdims=True) >= -_ROUNDING) & (np.abs(total - 1) <= _ROUNDING)
+    inside = (p.min(axis=1, keepdims=True) >= -rounding) & (np.abs(total - 1) <= rounding)
     costs = cost(np.maximum(p, 0)).sum(axis=1, keepdims=True)
     return np.where(inside, costs, np.inf)

@@ -25,6 +25,5 @@ class SquaredHinge(PiecewiseLoss):
 
     def limits(self, y: Array) -> tuple[Array, Array]:
         """Return 0 and infinity with the sign of y, in order."""
-        return np.where(y < 0, -np.inf, 0).astype(y.dtype), np.where(y < 0, 0, np.inf).astype(
-            y.dtype
-        )
+        infinity = y.dtype.type(np.inf)
+        return np.where(y < 0, -infinity, 0), np.where(y < 0, 0, infinity)

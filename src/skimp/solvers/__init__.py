@@ -2,8 +2,20 @@
 
 from skimp.solvers._base import Problem, Solution, Solver, as_solver
 from skimp.solvers._direct import Direct
+from skimp.solvers._dual_cd import DualCD
 from skimp.solvers._exact import solve_exact
 
 direct = Direct()
+dual_cd = DualCD()
 
-__all__ = ["Direct", "Problem", "Solution", "Solver", "as_solver", "direct", "solve_exact"]
+__all__ = [
+    "Direct",
+    "DualCD",
+    "Problem",
+    "Solution",
+    "Solver",
+    "as_solver",
+    "direct",
+    "dual_cd",
+    "solve_exact",
+]

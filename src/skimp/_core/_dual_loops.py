@@ -1,0 +1,343 @@
+"""Loops of dual coordinate descent: steps of one row after the other, in any layout of rows.
+
+Rows X are a C-contiguous array, the data, columns and row starts of a CSR matrix, or the codes,
+offsets and value of `skimp.data.Codes`. Slopes, of shape (n, k), are the dual variables: row i
+adds ``C_i slopes_ij x_i`` to the coefficients ``V_j``, and the same without ``x_i`` to the
+intercept ``b_j``, where ``constant`` is 1, not 0. Slopes of outputs that are not active stay.
+"""
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+
+from skimp._core._math_loops import FAST
+
+_LARGEST = 1 - np.finfo(np.float64).epsneg
+_SMALLEST = np.finfo(np.float64).tiny
+_NEWTON_STEPS = 100
+_NEWTON_TOL = 1e-9
+
+
+def dot(X, i, v):
+    """Return the inner product of row i and v."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(dot, jit_options={"fastmath": FAST})
+def _dot(X, i, v):
+    return _by_layout(X, _dense_dot, _sparse_dot, _coded_dot)
+
+
+def _by_layout(X, dense, sparse, coded):
+    if isinstance(X, types.Array):
+        return dense
+    return sparse if isinstance(X[2], types.Array) else coded
+
+
+def _dense_dot(X, i, v):
+    total = 0.0
+    for c in range(len(v)):
+        total += np.float64(X[i, c]) * v[c]
+    return total
+
+
+def _sparse_dot(X, i, v):
+    data, columns, starts = X
+    total = 0.0
+    for e in range(starts[i], starts[i + 1]):
+        total += np.float64(data[e]) * v[columns[e]]
+    return total
+
+
+def _coded_dot(X, i, v):
+    codes, offsets, value = X
+    total = 0.0
+    for g in range(len(offsets)):
+        total += v[offsets[g] + np.int64(codes[i, g])]
+    return np.float64(value) * total
+
+
+def add_row(X, i, t, v):
+    """Add t times row i to v."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(add_row, jit_options={"fastmath": FAST})
+def _add_row(X, i, t, v):
+    return _by_layout(X, _add_dense, _add_sparse, _add_coded)
+
+
+def _add_dense(X, i, t, v):
+    for c in range(len(v)):
+        v[c] += t * np.float64(X[i, c])
+
+
+def _add_sparse(X, i, t, v):
+    data, columns, starts = X
+    for e in range(starts[i], starts[i + 1]):
+        v[columns[e]] += t * np.float64(data[e])
+
+
+def _add_coded(X, i, t, v):
+    codes, offsets, value = X
+    for g in range(len(offsets)):
+        v[offsets[g] + np.int64(codes[i, g])] += t * np.float64(value)
+
+
+def squared_norm(X, i):
+    """Return the squared norm of row i."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(squared_norm, jit_options={"fastmath": FAST})
+def _squared_norm(X, i):
+    return _by_layout(X, _dense_norm, _sparse_norm, _coded_norm)
+
+
+def _dense_norm(X, i):
+    total = 0.0
+    for c in range(X.shape[1]):
+        total += np.float64(X[i, c]) * np.float64(X[i, c])
+    return total
+
+
+def _sparse_norm(X, i):
+    data, _, starts = X
+    total = 0.0
+    for e in range(starts[i], starts[i + 1]):
+        total += np.float64(data[e]) * np.float64(data[e])
+    return total
+
+
+def _coded_norm(X, i):
+    _, offsets, value = X
+    return len(offsets) * np.float64(value) * np.float64(value)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def squared_norms(X, Q):
+    """Fill ``Q_i = |x_i|^2``."""
+    for i in range(len(Q)):
+        Q[i] = squared_norm(X, i)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def predictions(X, V, b, F):
+    """Fill ``F_ij = x_i . V_j + b_j``."""
+    for i in range(F.shape[0]):
+        for j in range(F.shape[1]):
+            F[i, j] = dot(X, i, V[j]) + b[j]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def add_rows(X, T, constant, V, b):
+    """Add ``sum_i T_ij x_i`` to ``V_j``."""
+    for i in range(T.shape[0]):
+        for j in range(T.shape[1]):
+            if T[i, j] != 0:
+                add_row(X, i, T[i, j], V[j])
+                b[j] += constant * T[i, j]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def _pulls(f, y, slope, low, high, epsilon, q):
+    """Return the dual objective's derivatives upwards and downwards, and what they violate."""
+    g = f - y + 0.5 * q * slope
+    up = g + epsilon if slope >= 0 else g - epsilon
+    down = g - epsilon if slope <= 0 else g + epsilon
+    violation = 0.0
+    if slope < high and up < 0:
+        violation = -up
+    elif slope > low and down > 0:
+        violation = down
+    return g, up, down, violation
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def piecewise_sweep(
+    X, order, Q, C, Y, slopes, active, constant, V, b, worst, largest, lows, highs, epsilon, q
+):
+    """Minimise over each active slope of the rows in this order, and return how many there were.
+
+    ``lows`` and ``highs`` are the limits for negative and for other targets. A slope that sits at
+    one of them, or at the kink at 0, pulled there by more than ``worst_j``, becomes inactive;
+    ``largest_j`` becomes the largest violation met.
+    """
+    steps = 0
+    for i in order:
+        for j in range(Y.shape[1]):
+            if not active[i, j]:
+                continue
+            steps += 1
+            y, slope = Y[i, j], slopes[i, j]
+            side = 0 if y < 0 else 1
+            low, high = lows[side], highs[side]
+            f = dot(X, i, V[j]) + b[j]
+            g, up, down, violation = _pulls(f, y, slope, low, high, epsilon, q)
+            if violation == 0:
+                above = slope >= high or up > worst[j]
+                below = slope <= low or down < -worst[j]
+                active[i, j] = not (above and below)
+                continue
+            largest[j] = max(largest[j], violation)
+            # H is 0 for a row of zeros on lines: the infinities are clipped, 0/0 compares false
+            H = C[i] * Q[i] + 0.5 * q
+            raised, lowered = slope - (g + epsilon) / H, slope - (g - epsilon) / H
+            new = raised if raised > 0 else (lowered if lowered < 0 else 0.0)
+            new = min(max(new, low), high)
+            slopes[i, j] = new
+            t = C[i] * (new - slope)
+            add_row(X, i, t, V[j])
+            b[j] += constant * t
+    return steps
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def piecewise_wake(F, Y, slopes, active, lows, highs, epsilon, q):
+    """Make slopes that violate their optimality at the predictions F active again."""
+    for i in range(F.shape[0]):
+        for j in range(F.shape[1]):
+            side = 0 if Y[i, j] < 0 else 1
+            _, _, _, violation = _pulls(
+                F[i, j], Y[i, j], slopes[i, j], lows[side], highs[side], epsilon, q
+            )
+            if violation > 0:
+                active[i, j] = True
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _log_step(p, m, A):
+    """Return the minimiser z of ``A/2 (z - p)^2 + m (z - p) + z log z + (1 - z) log(1 - z)``.
+
+    Newton's method, in whichever of z and 1 - z is below a half at the minimum; a step across 0
+    becomes a tenth of the way.
+    """
+    mirrored = A * (0.5 - p) + m < 0
+    if mirrored:
+        p, m = 1 - p, -m
+    z = 0.1 * p if p > 0.5 else p
+    tol = _NEWTON_TOL * max(1.0, abs(m))
+    for _ in range(_NEWTON_STEPS):
+        slope = A * (z - p) + m + np.log(z / (1 - z))
+        if abs(slope) <= tol:
+            break
+        new = z - slope / (A + 1 / (z * (1 - z)))
+        z = max(new if new > 0 else 0.1 * z, _SMALLEST)
+    z = 1 - z if mirrored else z
+    return min(max(z, _SMALLEST), _LARGEST)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def log_sweep(X, order, Q, C, Y, slopes, active, constant, V, b, worst, largest):
+    """Do what `piecewise_sweep` does for the logistic loss; its slopes never reach a limit."""
+    steps = 0
+    for i in order:
+        for j in range(Y.shape[1]):
+            if not active[i, j]:
+                continue
+            steps += 1
+            y, p = Y[i, j], Y[i, j] * slopes[i, j]
+            m = y * (dot(X, i, V[j]) + b[j])
+            largest[j] = max(largest[j], abs(m + np.log(p / (1 - p))))
+            new = _log_step(p, m, C[i] * Q[i])
+            slopes[i, j] = y * new
+            t = C[i] * y * (new - p)
+            add_row(X, i, t, V[j])
+            b[j] += constant * t
+    return steps
+
+
+@njit(nogil=True, cache=True)
+def log_wake(F, Y, slopes, active):
+    """Do nothing: no slope of the logistic loss becomes inactive."""
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def _project(p, scores, top, A):
+    """Replace p by the distribution p' that maximises ``scores . p' - A/2 |p' - p|^2``.
+
+    ``top`` is the largest score. This projects ``p + scores / A`` onto the simplex: what is above
+    a shift, which rises until that sums to 1 (Michelot 1986).
+    """
+    A = max(A, _SMALLEST)
+    for a in range(len(p)):
+        # only differences count, and they round less; what is 1 below another one gets nothing
+        p[a] = max(p[a] + (scores[a] - top) / A, -1.0)
+    shift, count = -2.0, 0
+    while True:
+        total, above = -1.0, 0
+        for a in range(len(p)):
+            if p[a] > shift:
+                total += p[a]
+                above += 1
+        if above == count:
+            break
+        shift, count = total / above, above
+    for a in range(len(p)):
+        p[a] = max(p[a] - shift, 0.0)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def multiclass_sweep(X, order, Q, C, Y, slopes, active, constant, V, b, worst, largest):
+    """Minimise over the slopes of each row at once, which are its class less a distribution p.
+
+    Of the loss of Crammer and Singer. A class without a share in p becomes inactive where its
+    score is less than that of all classes with a share by more than ``worst_0``.
+    """
+    k = Y.shape[1]
+    classes, p, scores = np.empty(k, np.int64), np.empty(k), np.empty(k)
+    steps = 0
+    for i in order:
+        n_classes, top, support = 0, -np.inf, np.inf
+        for j in range(k):
+            if active[i, j]:
+                f = dot(X, i, V[j]) + b[j]
+                own = Y[i, j] > 0
+                score = f if own else f + 1.0
+                classes[n_classes], scores[n_classes] = j, score
+                p[n_classes] = (1.0 if own else 0.0) - slopes[i, j]
+                top = max(top, score)
+                if p[n_classes] > 0:
+                    support = min(support, score)
+                n_classes += 1
+        steps += n_classes
+        n_active = 0
+        for a in range(n_classes):
+            stays = p[a] > 0 or scores[a] >= support - worst[0]
+            active[i, classes[a]] = stays
+            n_active += 1 if stays else 0
+        if top <= support:
+            if n_active == 1:
+                active[i, :] = False
+            continue
+        largest[0] = max(largest[0], top - support)
+        _project(p[:n_classes], scores[:n_classes], top, C[i] * Q[i])
+        for a in range(n_classes):
+            j = classes[a]
+            new = (1.0 if Y[i, j] > 0 else 0.0) - p[a]
+            t = C[i] * (new - slopes[i, j])
+            if t != 0:
+                slopes[i, j] = new
+                add_row(X, i, t, V[j])
+                b[j] += constant * t
+    return steps
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def multiclass_wake(F, Y, slopes, active):
+    """Make the classes of a row active that violate its optimality at F, with those in p."""
+    k = F.shape[1]
+    scores, shares = np.empty(k), np.empty(k, np.bool_)
+    for i in range(F.shape[0]):
+        top, support = -np.inf, np.inf
+        for j in range(k):
+            own = Y[i, j] > 0
+            scores[j] = F[i, j] if own else F[i, j] + 1.0
+            shares[j] = slopes[i, j] < (1.0 if own else 0.0)
+            top = max(top, scores[j])
+            if shares[j]:
+                support = min(support, scores[j])
+        if top > support:
+            for j in range(k):
+                if shares[j] or scores[j] > support:
+                    active[i, j] = True

@@ -1,0 +1,89 @@
+"""Rows with one nonzero feature in each group of columns, as integers."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from scipy import sparse
+
+from skimp._core._types import Array, DType
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """Features that are zero but for one in each group of columns, all of them equal.
+
+    What binning makes of a row: the nonzero features of row i are at columns
+    ``offsets + codes[i]``. A row takes a code for each group, a quarter or less of its CSR form.
+
+    Attributes
+    ----------
+    codes : array of shape (n, g), of unsigned integers
+        The column of each row within each of g groups.
+    offsets : array of shape (g,)
+        The first column of each group.
+    value : float
+        The nonzero feature, a NumPy float32 or float64.
+    width : int
+        The number of columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.data import Codes
+    >>> codes = np.array([[0, 1], [2, 0]], dtype=np.uint8)
+    >>> Codes(codes, np.array([0, 3]), np.float64(0.5), 5).tocsr().toarray().tolist()
+    [[0.5, 0.0, 0.0, 0.0, 0.5], [0.0, 0.0, 0.5, 0.5, 0.0]]
+    """
+
+    codes: Array
+    offsets: Array
+    value: np.floating
+    width: int
+
+    def __post_init__(self) -> None:
+        """Raise for codes that are not columns: compiled loops do not check their bounds."""
+        codes, offsets = self.codes, self.offsets
+        if codes.ndim != 2 or codes.dtype.kind != "u" or not codes.flags.c_contiguous:
+            raise ValueError(
+                "codes must be a C-contiguous matrix of unsigned integers, "
+                f"found {codes.dtype} of shape {codes.shape}."
+            )
+        if offsets.shape != codes.shape[1:] or offsets.dtype != np.int64:
+            raise ValueError(
+                f"offsets must be int64 of shape {codes.shape[1:]}, "
+                f"found {offsets.dtype} of shape {offsets.shape}."
+            )
+        if not isinstance(self.value, np.float32 | np.float64):
+            raise ValueError(f"value must be a NumPy float32 or float64, found {self.value!r}.")
+        if codes.size == 0:
+            return
+        first, last = offsets.min(), (offsets + codes.max(axis=0).astype(np.int64)).max()
+        if first < 0 or last >= self.width:
+            raise ValueError(
+                f"columns must be from 0 to {self.width - 1}, found {first} to {last}."
+            )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return the number of rows and of columns."""
+        return len(self.codes), self.width
+
+    @property
+    def dtype(self) -> DType:
+        """Return the dtype of the features."""
+        return self.value.dtype
+
+    def __getitem__(self, part: slice | Array) -> "Codes":
+        """Return a part of the rows, whose codes were checked already."""
+        rows = object.__new__(Codes)
+        vars(rows).update(vars(self), codes=np.ascontiguousarray(self.codes[part]))
+        return rows
+
+    def tocsr(self) -> sparse.csr_matrix:
+        """Return the same features as a CSR matrix."""
+        n, g = self.codes.shape
+        columns = (self.codes + self.offsets).ravel() if g else np.empty(0, np.int64)
+        starts = np.arange(n + 1, dtype=np.int64) * g
+        return sparse.csr_matrix((np.full(n * g, self.value), columns, starts), shape=self.shape)

@@ -1,0 +1,411 @@
+"""Dual coordinate descent: exact steps in the dual variable of one row after the other."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+from scipy import sparse
+
+from skimp._core._blocks import Scratch
+from skimp._core._linalg import check_representable, dense, inverse_root, product
+from skimp._core._memory import parse_bytes, require_memory
+from skimp._core._rules import Rule, broken, check_params, integer, number
+from skimp._core._threads import single_threaded_blas
+from skimp._core._types import Array, DType, Matrix
+from skimp.data import ArrayRows, Block, Codes, Rows
+from skimp.data._kept import keep_rows, kept_bytes
+from skimp.losses import Log, Loss, MulticlassHinge, PiecewiseLoss
+from skimp.solvers._base import Problem, Solution, Solver
+
+
+@final
+class DualCD(Solver):
+    r"""Dual coordinate descent (SDCA) with shrinking, for losses with kinks as well.
+
+    .. math::
+        \max_\beta \; -\sum_i C_i \, \ell^*(y_i, -\beta_i) - \tfrac12 \|v\|^2, \qquad
+        v = \sum_i C_i \beta_i x_i, \qquad C_i = \frac{w_i}{2 \alpha \sum_j w_j}
+
+    is the dual of the problem over :math:`2 \alpha`, with x the features in coordinates in which
+    the penalty is :math:`\|v\|^2`. A sweep maximises over the slopes :math:`\beta_i` of one row
+    after the other, in random order, in 4 n D k operations; slopes that sit at a limit where the
+    gradient keeps them are left out until a check of the duality gap finds that they should move.
+    An intercept is the coefficient of a constant feature, and penalized like the others.
+
+    Rows stay in memory where they fit, with n k + n D numbers; where they do not, features are
+    computed again in every sweep, and rows change places within blocks only. Few sweeps are
+    needed where alpha is large, many where it is small.
+
+    Parameters
+    ----------
+    tol : float, default=1e-4
+        The duality gap to be reached, relative to the objective.
+    max_iter : int, default=1000
+        Largest number of sweeps.
+    random_state : int, default=0
+        Seed of the order of rows.
+
+    References
+    ----------
+    Hsieh, Chang, Lin, Keerthi and Sundararajan (2008), A dual coordinate descent method for
+    large-scale linear SVM, algorithm 3 (shrinking).
+
+    Shalev-Shwartz and Zhang (2013), Stochastic dual coordinate ascent methods for regularized loss
+    minimization.
+
+    Yu, Huang and Lin (2011), Dual coordinate descent methods for logistic regression and maximum
+    entropy models, algorithm 5 (the step of the logistic loss).
+
+    Crammer and Singer (2001), On the algorithmic implementation of multiclass kernel-based vector
+    machines (the step of the multi-class hinge loss).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.data import open_rows
+    >>> from skimp.losses import hinge
+    >>> from skimp.solvers import DualCD, Problem
+    >>> Z = np.array([[-2.0], [-1.0], [1.0], [3.0]])
+    >>> rows = open_rows(Z, target=np.sign(Z))
+    >>> solution = DualCD(tol=1e-9).solve(Problem(rows, hinge, alpha=1e-3))
+    >>> solution.coef.round(6).item(), abs(solution.intercept).round(6).item()
+    (1.0, 0.0)
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "tol": number(above=0),
+        "max_iter": integer(at_least=1),
+        "random_state": integer(at_least=0),
+    }
+    penalizes_intercept = True
+
+    def __init__(self, tol: float = 1e-4, max_iter: int = 1000, random_state: int = 0):
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def solve(self, problem: Problem) -> Solution:
+        """Maximise the dual objective; see `Solver.solve`."""
+        check_params(self)
+        if not isinstance(problem.loss, PiecewiseLoss | Log | MulticlassHinge):
+            wording = "piecewise linear or quadratic, 'log' or 'multiclass_hinge'"
+            raise broken(type(self).__name__, "loss", wording, problem.loss)
+        if not problem.alpha > 0:
+            raise broken(type(self).__name__, "alpha", "a number > 0", problem.alpha)
+        coordinates = _Coordinates.of(problem)
+        rows, note = _kept(coordinates.rows(problem), problem)
+        dual = _Dual(rows, problem, seed=self.random_state)
+        best, gap = dual.start(coordinates.forth(problem.start))
+        history: list[float] = []
+        sweeps, stopped = 0, False
+        while sweeps < self.max_iter and gap > self.tol and not stopped:
+            dual.sweep(sweeps)
+            sweeps += 1
+            if dual.is_due or sweeps == self.max_iter:
+                best, gap = dual.check(best)
+                history.append(best.objective)
+                if problem.monitor is not None:
+                    stopped = bool(problem.monitor(*coordinates.back(best)))
+        coef, intercept = coordinates.back(best)
+        note += ", stopped by the monitor" if stopped else ""
+        note += ", the intercept is penalized" if problem.fit_intercept else ""
+        return Solution(
+            coef=coef,
+            intercept=intercept,
+            n_iter=sweeps,
+            converged=stopped or gap <= self.tol,
+            message=f"dual_cd: duality gap {gap:.1e} of the objective after {sweeps} sweeps"
+            f"{coordinates.note}{note}",
+            history=np.array(history),
+        )
+
+
+@dataclass(frozen=True)
+class _Point:
+    """The best coefficients so far, of shape (k, width), intercepts, and their objective."""
+
+    objective: float
+    V: Array
+    b: Array
+
+
+_DOUBLE = np.dtype(np.float64)
+_TINY, _EPS = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).eps)
+
+
+class _Whitening:
+    """A map of features z to ``z W``, in float64 inside."""
+
+    def __init__(self, W: Array, dtype: DType):
+        self.W, self.dtype, self.width = W, dtype, W.shape[1]
+
+    def map_block(self, X: Matrix, out: Array) -> None:
+        X = X.tocsr() if isinstance(X, Codes) else X
+        x = np.empty(out.shape)
+        product(X, self.W, x)
+        out[...] = x
+
+
+@dataclass(frozen=True)
+class _Coordinates:
+    """Coordinates v, c = W v, in which the penalty is the identity; W is None where it is one."""
+
+    penalty: Array | None
+    W: Array | None
+    dtype: DType
+
+    @classmethod
+    def of(cls, problem: Problem) -> "_Coordinates":
+        P, dtype = problem.penalty, problem.rows.dtype
+        if P is None:
+            return cls(None, None, dtype)
+        require_memory(
+            40 * len(P) ** 2,
+            problem.memory_limit,
+            f"the penalty of {len(P)} features",
+            "take a smaller budget or fewer features",
+        )
+        # along eigenvectors that are cut off, features would be rounding, blown up
+        W, _ = inverse_root(P, rank=None, eps=float(np.finfo(dtype).eps))
+        return cls(P, W, dtype)
+
+    @property
+    def note(self) -> str:
+        """Say how many directions were cut off."""
+        cut = 0 if self.W is None else self.W.shape[0] - self.W.shape[1]
+        return f", without {cut} directions that the penalty hardly sees" if cut else ""
+
+    def rows(self, problem: Problem) -> Rows:
+        """Return the rows with features in these coordinates."""
+        if self.W is None:
+            return problem.rows
+        return problem.rows.mapped(_Whitening(self.W, self.dtype))
+
+    def forth(self, start: tuple[Array, Array] | None) -> tuple[Array, Array] | None:
+        """Return coefficients, of shape (width, k), as V, of shape (k, width)."""
+        if start is None:
+            return None
+        V = np.asarray(start[0], _DOUBLE).T
+        if self.W is not None and self.penalty is not None:
+            with single_threaded_blas():
+                V = V @ self.penalty @ self.W
+        return np.ascontiguousarray(V), np.array(start[1], _DOUBLE)
+
+    def back(self, point: _Point) -> tuple[Array, Array]:
+        """Return coefficients, of shape (width, k), and the intercept."""
+        with single_threaded_blas():
+            coef = point.V.T if self.W is None else self.W @ point.V.T
+        return np.ascontiguousarray(coef), point.b.copy()
+
+
+def _kept(rows: Rows, problem: Problem) -> tuple[Rows, str]:
+    """Return the rows with features in memory where they fit, and a note where they do not."""
+    first = _first(rows)
+    n, k, width = rows.n_rows, first.y.shape[1], rows.n_features
+    # targets, slopes and flags; weights, norms and two orders; three times the coefficients
+    needed = 17 * n * k + 32 * n + 24 * k * width
+    require_memory(
+        needed,
+        problem.memory_limit,
+        f"dual coordinate descent on {n} rows with {k} outputs",
+        "choose another solver",
+    )
+    if isinstance(first.X, np.ndarray) and _layout(first.X, rows.dtype) is not first.X:
+        # not an array that loops take as it is: converted once, or block by block
+        rows = rows.with_targets(_same_targets)
+    if needed + kept_bytes(rows) > parse_bytes(problem.memory_limit):
+        return rows, ", features computed in every sweep to save memory"
+    return keep_rows(rows), ""
+
+
+def _same_targets(y: Any, weight: Array | None) -> tuple[Array, Array | None]:
+    return y, weight
+
+
+def _first(rows: Rows) -> Any:
+    return next(rows.copy_with(block_rows=1).blocks())
+
+
+_NATIVE = {np.dtype(kind) for kind in ("f4", "f8", "u1", "i1", "u2", "i2")}
+
+
+def _layout(X: Matrix, dtype: DType) -> Any:
+    """Return rows as compiled loops know them, converted where a dtype is too rare to compile."""
+    if isinstance(X, Codes):
+        return X.codes, X.offsets, X.value
+    dtype = X.dtype if X.dtype in _NATIVE else dtype
+    if sparse.issparse(X):
+        return X.data.astype(dtype, copy=False), X.indices, X.indptr
+    return dense(X, dtype)
+
+
+def _loops(loss: Loss) -> tuple[Callable[..., int], Callable[..., None], tuple[Any, ...]]:
+    """Return the sweep of a loss, what makes slopes active again, and their parameters."""
+    from skimp._core import _dual_loops as loops
+
+    if isinstance(loss, PiecewiseLoss):
+        sides = np.array([-1.0, 1.0])
+        lows, highs = (np.broadcast_to(limit, 2).astype(float) for limit in loss.limits(sides))
+        parameters = (lows, highs, float(loss.epsilon), float(loss.curve))
+        return loops.piecewise_sweep, loops.piecewise_wake, parameters
+    if isinstance(loss, Log):
+        return loops.log_sweep, loops.log_wake, ()
+    return loops.multiclass_sweep, loops.multiclass_wake, ()
+
+
+class _Dual:
+    """Slopes, their coefficients, and what sweeps need to know of each row."""
+
+    def __init__(self, rows: Rows, problem: Problem, *, seed: int):
+        n, k, width = rows.n_rows, _first(rows).y.shape[1], rows.n_features
+        self.rows, self.loss, self.alpha, self.seed = rows, problem.loss, problem.alpha, seed
+        # rows in memory can change places as a whole, which matters where they are sorted
+        self.sweep_rows = rows
+        if isinstance(rows, ArrayRows):
+            self.sweep_rows = rows.copy_with(block_rows=n, n_jobs=1)
+        self.constant = float(problem.fit_intercept)
+        self.Y, self.slopes = np.empty((n, k)), np.zeros((n, k))
+        self.C, self.Q = np.ones(n), np.empty(n)
+        self.V, self.b = np.zeros((k, width)), np.zeros(k)
+        self._read()
+        self.active = np.repeat(self.C[:, None] > 0, k, axis=1)
+        self.n_entries = int(np.count_nonzero(self.active))
+        self.run_sweep, self.wake, self.parameters = _loops(problem.loss)
+        self.worst, self.largest = np.full(k, np.inf), np.zeros(k)
+        self.reference, self.steps = np.inf, 0
+
+    def _read(self) -> None:
+        from skimp._core._dual_loops import squared_norms
+
+        def read(block: Block, _: Scratch) -> None:
+            part = _part(block)
+            self.Y[part] = block.y
+            if block.weight is not None:
+                self.C[part] = block.weight
+            squared_norms(_layout(block.X, self.rows.dtype), self.Q[part])
+
+        self.rows.map_reduce(read, lambda total, _: total, None)
+        check_representable(self.Q)
+        self.C /= 2 * self.alpha * self.C.sum()
+        self.Q += self.constant
+
+    def start(self, point: tuple[Array, Array] | None) -> tuple[_Point, float]:
+        """Set slopes to those at a point, or to zeros where these are better; see `check`."""
+        best = _Point(np.inf, self.V.copy(), self.b.copy())
+        if point is not None:
+            V, b = point[0], self.constant * point[1]
+            best = _Point(self._set_slopes(self._slopes_at, V, b), V, b)
+            best, gap, objective = self._compare(best)
+            if objective > 0:
+                return best, gap
+            self.slopes[:], self.V[:], self.b[:] = 0, 0, 0
+        if isinstance(self.loss, Log):
+            # min(1e-3, 1e-8 / C) as in LIBLINEAR: at zero the entropy has no derivative
+            self._set_slopes(lambda Y, F, C: Y * (1e-8 / np.maximum(C, 1e-5)), self.V, self.b)
+        return best, np.inf
+
+    def _slopes_at(self, Y: Array, F: Array, C: Array) -> Array:
+        slopes = -self.loss.gradient(Y, F)
+        return Y * np.clip(Y * slopes, _TINY, 1 - _EPS) if isinstance(self.loss, Log) else slopes
+
+    def _set_slopes(self, slopes_of: Callable[..., Array], V: Array, b: Array) -> float:
+        """Set slopes by what is predicted at a point, and return its objective."""
+        from skimp._core._dual_loops import add_rows
+
+        V, b = V.copy(), b.copy()
+
+        def slope(block: Block, scratch: Scratch) -> tuple[Block, float]:
+            F, Y, C = self._at(block, scratch, V, b)
+            self.slopes[_part(block)] = slopes_of(Y, F, C)
+            return block, float(np.sum(C * self.loss.value(Y, F)))
+
+        def add(total: float, result: tuple[Block, float]) -> float:
+            part = _part(result[0])
+            T = self.C[part, None] * self.slopes[part]
+            add_rows(_layout(result[0].X, self.rows.dtype), T, self.constant, self.V, self.b)
+            return total + result[1]
+
+        return self._in_units(self.rows.map_reduce(slope, add, 0.0), V, b)
+
+    def _at(self, block: Block, scratch: Scratch, V: Array, b: Array) -> tuple[Array, ...]:
+        """Return predictions at a point, targets, and C as a column."""
+        from skimp._core._dual_loops import predictions
+
+        part = _part(block)
+        F = scratch.array("F", self.Y[part].shape, _DOUBLE)
+        predictions(_layout(block.X, self.rows.dtype), V, b, F)
+        return F, self.Y[part], self.C[part, None]
+
+    def _in_units(self, cost: float, V: Array, b: Array, sign: float = 1.0) -> float:
+        """Return the problem's objective, or with a sign of -1 that of the dual."""
+        return float(2 * self.alpha * (cost + sign * (np.sum(V * V) + np.sum(b * b)) / 2))
+
+    def sweep(self, number: int) -> None:
+        """Take a step for each active slope, and leave out those that need no further ones."""
+        self.largest[:] = 0
+
+        def step(_: None, block: Block) -> None:
+            part = _part(block)
+            rows = np.flatnonzero(self.active[part].any(axis=1))
+            order = np.random.default_rng([self.seed, number, block.start]).permutation(rows)
+            self.steps += self.run_sweep(
+                _layout(block.X, self.rows.dtype),
+                order,
+                self.Q[part],
+                self.C[part],
+                self.Y[part],
+                self.slopes[part],
+                self.active[part],
+                self.constant,
+                self.V,
+                self.b,
+                self.worst,
+                self.largest,
+                *self.parameters,
+            )
+
+        self.sweep_rows.map_reduce(lambda block, _: block, step, None)
+        self.worst = np.where(self.largest > 0, self.largest, np.inf)
+        if self.reference == np.inf:
+            self.reference = self.largest.max()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a check is cheap next to the sweeps since the last one, or is needed.
+
+        It is needed where active slopes violate their optimality ten times less than they did.
+        """
+        return self.steps >= self.n_entries or self.largest.max() <= 0.1 * self.reference
+
+    def check(self, best: _Point) -> tuple[_Point, float]:
+        """Return the better of two points, and its duality gap relative to its objective.
+
+        Slopes that should move become active again.
+        """
+        best, gap, _ = self._compare(best)
+        self.reference, self.steps = np.inf, 0
+        return best, gap
+
+    def _compare(self, best: _Point) -> tuple[_Point, float, float]:
+        """Do what `check` does, and return the dual objective as well."""
+
+        def costs(block: Block, scratch: Scratch) -> Array:
+            part = _part(block)
+            F, Y, C = self._at(block, scratch, self.V, self.b)
+            self.wake(F, Y, self.slopes[part], self.active[part], *self.parameters)
+            self.active[part] &= C > 0
+            primal, dual = self.loss.value(Y, F), self.loss.conjugate(Y, -self.slopes[part])
+            return np.array([np.sum(C * primal), -np.sum(C * dual)])
+
+        sums = self.rows.map_reduce(costs, lambda a, b: a + b, np.zeros(2))
+        primal = self._in_units(sums[0], self.V, self.b)
+        dual = self._in_units(sums[1], self.V, self.b, sign=-1.0)
+        check_representable(np.array([primal, dual]))
+        if primal < best.objective:
+            best = _Point(primal, self.V.copy(), self.b.copy())
+        return best, max(0.0, best.objective - dual) / max(best.objective, _TINY), dual
+
+
+def _part(block: Block) -> slice:
+    return slice(block.start, block.start + block.size)

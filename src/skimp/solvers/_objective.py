@@ -1,0 +1,198 @@
+"""A problem's objective, its gradient and its curvature, by passes over the rows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from skimp._core._blocks import Scratch
+from skimp._core._linalg import check_representable
+from skimp._core._types import Array, DType, Matrix
+from skimp.data import Block, Rows
+from skimp.data._codes import Codes
+from skimp.solvers._base import Problem
+
+_STRIP = 512
+"""Rows that are used forth and back while they are in cache."""
+_FEW = 0.3
+"""Share of curved predictions below which they are visited one by one."""
+_NEGLIGIBLE = 1e-3
+"""Curvatures below this share of their mean are left out of products, never of gradients."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """Coefficients, and what the objective is there.
+
+    Attributes
+    ----------
+    coef, intercept : arrays of shape (width, k) and (k,)
+        In float64.
+    values : array of shape (k,), or (1,) for a joint loss
+        The objective of each output.
+    gradient : array of shape (width + 1, k)
+        The derivative of the objective in the coefficients, then in the intercept.
+    outputs : array of shape (n, k)
+        Predictions.
+    curvature : array of shape (n, k)
+        Second derivatives of the loss, times weights over their sum; negligible ones are zero.
+    weight : float
+        The sum of the weights.
+    """
+
+    coef: Array
+    intercept: Array
+    values: Array
+    gradient: Array
+    outputs: Array
+    curvature: Array
+    weight: float
+
+    @property
+    def value(self) -> float:
+        """Return the objective, summed over outputs."""
+        return float(self.values.sum())
+
+
+@dataclass
+class _Sums:
+    """Sums over rows with their weights, and what is kept of each row."""
+
+    start: int
+    weight: float
+    values: Array
+    gradient: Array
+    outputs: Array
+    curvature: Array
+
+
+class Objective:
+    """The objective of a problem over some rows, kept in memory or computed in each pass.
+
+    Gradients of landmark models are summed in float64, since their coefficients are large and
+    cancel; products with the curvature are computed in the dtype of the rows.
+    """
+
+    def __init__(self, problem: Problem, rows: Rows):
+        self.rows = rows
+        self.n_rows = rows.n_rows
+        self._loss = problem.loss
+        self._alpha = problem.alpha
+        self._penalty = problem.penalty
+        self._fit_intercept = problem.fit_intercept
+        self._dtype: DType = rows.dtype if problem.penalty is None else np.dtype(np.float64)
+
+    def at(self, coef: Array, intercept: Array) -> Point:
+        """Evaluate the objective and its derivatives, in one pass."""
+        loss, dtype = self._loss, self._dtype
+        C, b = coef.astype(dtype), intercept.astype(dtype)
+        outputs = np.empty((self.n_rows, len(b)), dtype)
+        curvature = np.empty(outputs.shape, self.rows.dtype)
+
+        def of_block(block: Block, _: Scratch) -> _Sums:
+            Y, weight = _targets(block, dtype)
+            F = np.empty(Y.shape, dtype)
+            gradient = np.zeros((len(C) + 1, len(b)), dtype)
+            for part in _strips(np.arange(block.size), block.size):
+                Z = _features(block.X[part], dtype)
+                F[part] = Z @ C + b
+                slope = weight[part] * loss.gradient(Y[part], F[part])
+                gradient[:-1] += Z.T @ slope
+                gradient[-1] += slope.sum(axis=0)
+            values = np.sum(weight * loss.value(Y, F), axis=0, dtype=np.float64)
+            total = float(weight.sum(dtype=np.float64))
+            return _Sums(block.start, total, values, gradient, F, weight * loss.curvature(Y, F))
+
+        def add(total: _Sums, part: _Sums) -> _Sums:
+            rows = slice(part.start, part.start + len(part.outputs))
+            outputs[rows], curvature[rows] = part.outputs, part.curvature
+            total.weight += part.weight
+            total.values += part.values
+            total.gradient += part.gradient
+            return total
+
+        n_values = 1 if loss.joint else len(b)
+        zeros = np.zeros(n_values), np.zeros((len(C) + 1, len(b)))
+        sums = self.rows.map_reduce(of_block, add, _Sums(0, 0.0, *zeros, outputs, curvature))
+        check_representable(sums.values, sums.gradient)
+        Pc = coef if self._penalty is None else self._penalty @ coef
+        gradient, values = sums.gradient / sums.weight, sums.values / sums.weight
+        gradient[:-1] += 2 * self._alpha * Pc
+        if not self._fit_intercept:
+            gradient[-1] = 0
+        penalties = self._alpha * np.sum(coef * Pc, axis=0)
+        values += penalties.sum() if loss.joint else penalties
+        curvature /= sums.weight
+        curvature[curvature < _NEGLIGIBLE * curvature.mean(axis=0)] = 0
+        return Point(coef, intercept, values, gradient, outputs, curvature, sums.weight)
+
+    def curved(self, point: Point, V: Array) -> Array:
+        """Return the second derivative of the mean loss at a point, times V of a gradient's shape.
+
+        In the dtype of the rows. Rows where the loss is not curved cost nothing.
+        """
+        loss, dtype = self._loss, self.rows.dtype
+        V = V.astype(dtype, copy=False)
+        transposed = np.ascontiguousarray(V.T)
+
+        def of_block(block: Block, _: Scratch) -> Array:
+            D = point.curvature[block.start : block.start + block.size]
+            if not loss.joint and _is_plain(block.X, dtype):
+                if np.count_nonzero(D) <= _FEW * D.size:
+                    return _few_curved(block.X, transposed, D)
+            sums = np.zeros(V.shape, dtype)
+            Y, weight = _targets(block, dtype)
+            F = point.outputs[block.start : block.start + block.size]
+            for part in _strips(np.flatnonzero(D.any(axis=1)), block.size):
+                Z = _features(block.X[part], dtype)
+                U = Z @ V[:-1] + V[-1]
+                if loss.joint:
+                    U = weight[part] * loss.curved(Y[part], F[part].astype(dtype), U)
+                    U /= point.weight
+                else:
+                    U *= D[part]
+                sums[:-1] += Z.T @ U
+                sums[-1] += U.sum(axis=0)
+            return sums
+
+        def add(total: Array, part: Array) -> Array:
+            total += part
+            return total
+
+        total = self.rows.map_reduce(of_block, add, np.zeros(V.shape))
+        return total.astype(dtype)
+
+
+def _few_curved(Z: Array, transposed: Array, D: Array) -> Array:
+    from skimp._core._active_loops import add_curved
+
+    sums = np.zeros_like(transposed)
+    add_curved(Z, transposed, D, sums)
+    return sums.T
+
+
+def _is_plain(X: Matrix, dtype: DType) -> bool:
+    return isinstance(X, np.ndarray) and X.dtype == dtype and X.flags.c_contiguous
+
+
+def _features(X: Matrix, dtype: DType) -> Matrix:
+    """Return features, dense or CSR, in a dtype."""
+    if isinstance(X, Codes):
+        X = X.tocsr()
+    return X.astype(dtype, copy=False)
+
+
+def _targets(block: Block, dtype: DType) -> tuple[Array, Array]:
+    """Return targets, and weights of shape (n, 1)."""
+    Y = np.asarray(block.y, dtype)
+    weight = np.ones(block.size) if block.weight is None else block.weight
+    return Y, weight.astype(dtype)[:, None]
+
+
+def _strips(chosen: Array, size: int) -> Iterator[Array | slice]:
+    """Yield the chosen of ``size`` rows, a few hundred at a time, as slices if all are chosen."""
+    for start in range(0, len(chosen), _STRIP):
+        if len(chosen) == size:
+            yield slice(start, start + _STRIP)
+        else:
+            yield chosen[start : start + _STRIP]

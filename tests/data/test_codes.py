@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+
+from skimp.data import ArrayRows, Codes
+
+
+HALF = np.float32(0.5)
+
+
+def random_codes(n=20, *, dtype=np.uint8, value=HALF, seed=0):
+    sizes = np.array([3, 1, 7, 4])
+    codes = np.random.default_rng(seed).integers(0, sizes, (n, 4)).astype(dtype)
+    return Codes(codes, np.cumsum(sizes) - sizes, value, int(sizes.sum()))
+
+
+def by_hand(given):
+    X = np.zeros(given.shape)
+    for i, row in enumerate(given.codes):
+        for offset, code in zip(given.offsets, row, strict=True):
+            X[i, offset + int(code)] = given.value
+    return X
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+@pytest.mark.parametrize("value", [np.float32(0.25), np.float64(0.1)])
+def test_csr_is_its_naive_twin(dtype, value):
+    given = random_codes(dtype=dtype, value=value)
+    X = given.tocsr()
+    assert given.shape == X.shape == (20, 15)
+    assert given.dtype == X.dtype == value.dtype
+    assert np.array_equal(X.toarray(), by_hand(given))
+
+
+@pytest.mark.parametrize("part", [slice(3, 9), slice(None, None, 2), np.array([5, 0, 5])])
+def test_parts_are_those_rows(part):
+    given = random_codes()
+    assert np.array_equal(given[part].tocsr().toarray(), by_hand(given)[part])
+    assert given[part].codes.flags.c_contiguous
+
+
+def test_offsets_beyond_the_range_of_the_codes():
+    given = Codes(np.array([[255]], np.uint8), np.array([1000]), np.float64(1), 1256)
+    assert given.tocsr().indices.tolist() == [1255]
+
+
+def test_no_rows_and_no_groups():
+    assert random_codes()[:0].tocsr().shape == (0, 15)
+    empty = Codes(np.empty((3, 0), np.uint8), np.empty(0, np.int64), np.float64(1), 4)
+    assert np.array_equal(empty.tocsr().toarray(), np.zeros((3, 4)))
+
+
+def test_blocks_of_rows():
+    given, y = random_codes(), np.arange(20.0)
+    rows = ArrayRows(given, y, block_rows=6)
+    assert (rows.n_rows, rows.n_features, rows.dtype) == (20, 15, np.float32)
+    parts = list(rows.blocks())
+    assert [part.size for part in parts] == [6, 6, 6, 2]
+    assert np.array_equal(np.vstack([part.X.tocsr().toarray() for part in parts]), by_hand(given))
+
+
+def test_it_is_frozen():
+    with pytest.raises(AttributeError):
+        random_codes().width = 3
+
+
+GOOD = {
+    "codes": np.array([[0, 1]], np.uint8),
+    "offsets": np.array([0, 2]),
+    "value": np.float64(1),
+    "width": 4,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "bad", "message"),
+    [
+        ("codes", np.array([0], np.uint8), r"found uint8 of shape \(1,\)"),
+        ("codes", np.array([[0, 1]]), "must be a C-contiguous matrix of unsigned integers"),
+        ("codes", np.asfortranarray(np.zeros((3, 2), np.uint8)), "C-contiguous"),
+        ("codes", np.array([[0, 2]], np.uint8), "columns must be from 0 to 3, found 0 to 4"),
+        ("offsets", np.array([0]), r"offsets must be int64 of shape \(2,\)"),
+        ("offsets", np.array([0, 2], np.int32), "offsets must be int64"),
+        ("offsets", np.array([-1, 2]), "found -1 to 3"),
+        ("value", 1.0, "value must be a NumPy float32 or float64, found 1.0"),
+    ],
+)
+def test_bad_codes(name, bad, message):
+    Codes(**GOOD)
+    with pytest.raises(ValueError, match=message):
+        Codes(**{**GOOD, name: bad})

@@ -1,0 +1,40 @@
+import numpy as np
+import pytest
+
+from skimp.losses import hinge, squared_hinge
+from tests.reference import naive
+
+
+@pytest.fixture
+def points():
+    rng = np.random.default_rng(0)
+    return rng.choice([-1.0, 1.0], size=(50, 2)), 2 * rng.normal(size=(50, 2))
+
+
+def test_value(points):
+    expected = naive.losses(naive.squared_hinge_loss, *points)
+    np.testing.assert_allclose(squared_hinge.value(*points), expected, atol=1e-15)
+    np.testing.assert_allclose(squared_hinge.value(*points), hinge.value(*points) ** 2)
+
+
+def test_gradient(points):
+    y, f = points
+    np.testing.assert_allclose(squared_hinge.gradient(y, f), -2 * y * np.maximum(0, 1 - y * f))
+
+
+def test_curvature(points):
+    y, f = points
+    np.testing.assert_array_equal(squared_hinge.curvature(y, f), np.where(y * f < 1, 2, 0))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_limits(dtype):
+    low, high = squared_hinge.limits(np.array([1.0, -1.0], dtype))
+    assert low.tolist() == [0, -np.inf]
+    assert high.tolist() == [np.inf, 0]
+    assert low.dtype == high.dtype == dtype
+
+
+def test_conjugate_is_infinite_on_one_side():
+    y, dual = np.array([1.0, -1.0, 1.0, -1.0]), np.array([2.0, 2.0, -0.1, -0.1])
+    assert squared_hinge.conjugate(y, -dual * y).tolist() == [-1, -1, np.inf, np.inf]
