@@ -3,7 +3,6 @@ import pytest
 
 from skimp.data import ArrayRows, Codes
 
-
 HALF = np.float32(0.5)
 
 

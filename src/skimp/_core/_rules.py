@@ -91,6 +91,7 @@ def instance(kind: type | tuple[type, ...], wording: str) -> Rule:
     return Rule(wording, lambda v: isinstance(v, kind))
 
 
+FRACTION = Rule("a number between 0 and 1", lambda v: is_number(v, Real) and 0 < v < 1)
 NONE = Rule("None", lambda v: v is None)
 BOOLEAN = Rule("True or False", lambda v: isinstance(v, bool | np.bool_))
 N_JOBS = NONE | Rule("an integer other than 0", lambda v: is_number(v, Integral) and v != 0)

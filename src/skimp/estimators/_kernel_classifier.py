@@ -3,7 +3,9 @@
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
+from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from skimp._core._parametrized import whole_or_nothing
@@ -14,10 +16,18 @@ from skimp.data._sample import no_rows
 from skimp.estimators._kernel_machine import KernelMachine
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel
-from skimp.losses import Loss
+from skimp.losses import Loss, as_loss
 from skimp.solvers import Solver
 
 _FACTOR = number(above=0)
+
+
+def _is_probabilistic(model: "KernelClassifier") -> bool:
+    """Tell whether the loss of a model has probabilities."""
+    loss = as_loss(model.loss, owner=type(model).__name__)
+    if not loss.probabilistic:
+        raise AttributeError(f"loss={model.loss!r} has no probabilities: 'log' and 'softmax' do.")
+    return True
 
 
 @final
@@ -29,7 +39,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     .. math::
         \frac{1}{\sum_i w_i} \sum_i w_i \, \ell(y_i, f(x_i) + b) + \alpha \, \|f\|^2
 
-    with y = 1 for a class and -1 for the others, one function for each class (one for two).
+    with y = 1 for a class and -1 for the others, one function for each class (one for two classes,
+    unless the loss takes all classes together).
     In time O(n m (d + m)) and memory O(m^2) for n rows and a budget of m, without ever forming
     an n x m matrix.
 
@@ -40,16 +51,31 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     approximation : int, FeatureMap or None, default=1000
         An int is a budget of that many points (`~skimp.features.Nystroem`); a feature map is used
         as it is; None fits the exact model, for a few thousand rows.
-    loss : "squared" or Loss, default="squared"
-        What a mistake costs.
+    loss : str or Loss, default="squared_hinge"
+        What a mistake costs: "hinge", "squared_hinge", "log" or "squared" for one function a
+        class, "softmax" or "multiclass_hinge" for all classes together, or any other loss.
     alpha : float, default=1e-6
         Strength of the penalty; it does not grow with n. An SVM's C is 1 / (2 n alpha).
-    solver : "auto", "direct" or Solver, default="auto"
-        How the objective is minimised; the exact model has a solver of its own.
+    solver : str or Solver, default="auto"
+        How the objective is minimised: "direct", "pcg", "newton" or "dual_cd", whose intercept is
+        penalized; "auto" chooses by the loss and says why in ``solution_.message``. The exact
+        model of the squared loss has a solver of its own.
     fit_intercept : bool, default=True
         Whether there is an unpenalized constant b.
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of each class's rows; "balanced" gives every class the same total.
+    tol : float or None, default=None
+        Relative tolerance of the objective; None for the solver's own.
+    max_iter : int or None, default=None
+        Most iterations of the solver; None for its own limit.
+    warm_start : bool, default=False
+        Start from the last fit's landmarks and coefficients, where kernel, approximation and
+        random_state are what they were.
+    early_stopping : bool, default=False
+        Stop a solver that iterates where the loss on held-out rows has not fallen for three
+        iterations, and return to where it was least.
+    validation_fraction : float, default=0.1
+        Share of the rows that early stopping holds out.
     memory_limit : int, str or None, default=None
         Bytes, or "2GB", that a fit may take besides the data; None for half of the machine's.
     n_jobs : int or None, default=None
@@ -88,11 +114,16 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         kernel: Kernel | str = "rbf",
         *,
         approximation: FeatureMap | int | None = 1000,
-        loss: Loss | str = "squared",
+        loss: Loss | str = "squared_hinge",
         alpha: float = 1e-6,
         solver: Solver | str = "auto",
         fit_intercept: bool = True,
         class_weight: dict[Any, float] | str | None = None,
+        tol: float | None = None,
+        max_iter: int | None = None,
+        warm_start: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
         memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -105,6 +136,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self.solver = solver
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -142,7 +178,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         # each label thrice: scikit-learn's check warns where labels hardly repeat
         check_classification_targets(np.repeat(classes, 3))
         factors = self._class_factors(totals)
-        n_outputs = 1 if len(classes) == 2 else len(classes)
+        joint = as_loss(self.loss, owner=type(self).__name__).joint
+        n_outputs = self._n_outputs = 1 if len(classes) == 2 and not joint else len(classes)
 
         def one_against_rest(y: Any, weight: Array | None) -> tuple[Array, Array | None]:
             # a row of weight zero may hold a label that no other row has
@@ -192,7 +229,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             One column for each class; for two classes one number, positive for the second class.
         """
         F = self._outputs(X)
-        return F[:, 0] if F.shape[1] == 1 else F
+        if F.shape[1] == 1:
+            return F[:, 0]
+        return F[:, 1] - F[:, 0] if F.shape[1] == 2 else F
 
     def predict(self, X: Any) -> Array:
         """Return the label of each row.
@@ -210,6 +249,52 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         codes = (F > 0).astype(np.intp) if F.ndim == 1 else F.argmax(axis=1)
         labels: Array = self.classes_[codes]
         return labels
+
+    @available_if(_is_probabilistic)
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class, for the losses "log" and "softmax".
+
+        Those of several classes fitted one against the rest are divided by their sum, as in
+        scikit-learn.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            In the order of ``classes_``; the most probable class is what `predict` returns.
+        """
+        F = self._outputs(X)
+        if F.shape[1] == 1:
+            P = expit(np.hstack([-F, F]))
+        elif as_loss(self.loss, owner=type(self).__name__).joint:
+            P = softmax(F, axis=1)
+        else:
+            P = expit(F)
+            # where every class is all but impossible, the log odds are what is left to compare
+            P = np.where(P.sum(axis=1, keepdims=True) > 0, P, softmax(F, axis=1))
+            P /= P.sum(axis=1, keepdims=True)
+        return P
+
+    @available_if(_is_probabilistic)
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithm of what `predict_proba` returns.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            log_probabilities: Array = np.log(self.predict_proba(X))
+        return log_probabilities
 
 
 def _class_totals(rows: Rows) -> dict[Any, float]:

@@ -15,6 +15,7 @@ from skimp._core._progress import LineReport
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._rules import (
     BOOLEAN,
+    FRACTION,
     N_JOBS,
     NONE,
     RANDOM_STATE,
@@ -27,12 +28,21 @@ from skimp._core._rules import (
 )
 from skimp._core._types import Array, RandomState
 from skimp.data import Rows, as_rows
+from skimp.data._split import split_rows
 from skimp.features import FeatureMap, Landmarks, Nystroem
 from skimp.kernels import Kernel, as_kernel
 from skimp.kernels._checks import check_gram, require
 from skimp.kernels._names import has_flag
 from skimp.losses import Loss, Squared, as_loss
-from skimp.solvers import Problem, Solution, Solver, as_solver, solve_exact
+from skimp.solvers import (
+    Auto,
+    EarlyStopping,
+    Problem,
+    Solution,
+    Solver,
+    as_solver,
+    solve_exact,
+)
 
 _STRIP = 512
 
@@ -44,6 +54,11 @@ class KernelMachine(Parametrized, ABC):
         "approximation": NONE | integer(at_least=1) | instance(FeatureMap, "a feature map"),
         "alpha": number(above=0),
         "fit_intercept": BOOLEAN,
+        "tol": NONE | number(above=0),
+        "max_iter": NONE | integer(at_least=1),
+        "warm_start": BOOLEAN,
+        "early_stopping": BOOLEAN,
+        "validation_fraction": FRACTION,
         "memory_limit": MEMORY_LIMIT,
         "n_jobs": N_JOBS,
         "verbose": integer(at_least=0) | BOOLEAN,
@@ -56,10 +71,17 @@ class KernelMachine(Parametrized, ABC):
     alpha: float
     solver: Solver | str
     fit_intercept: bool
+    tol: float | None
+    max_iter: int | None
+    warm_start: bool
+    early_stopping: bool
+    validation_fraction: float
     memory_limit: int | str | None
     n_jobs: int | None
     verbose: int
     random_state: RandomState
+    approximation_: FeatureMap | Landmarks
+    _n_outputs: int
 
     def _open(self, X: Any, y: Any, sample_weight: Any, **target_checks: Any) -> Rows:
         """Check parameters and data."""
@@ -68,25 +90,67 @@ class KernelMachine(Parametrized, ABC):
         rows = as_rows(self, X, y, sample_weight, **target_checks)
         return rows.copy_with(report=LineReport(type(self).__name__)) if self.verbose else rows
 
-    def _fit_rows(self, rows: Rows, targets: Any) -> None:
+    def _fit_rows(self, rows: Rows, targets: Any, shift: Array | float = 0.0) -> None:
         """Fit the kernel, the approximation and the coefficients, in this order.
 
-        ``targets`` turns the y and weights of a block into a matrix of numbers and weights.
+        ``targets`` turns the y and weights of a block into a matrix of numbers and weights, and
+        ``shift`` is what it subtracts from y.
         """
         owner = type(self).__name__
         rng = as_generator(self.random_state)
         kernel = as_kernel(self.kernel, owner=owner)
         loss = as_loss(self.loss, owner=owner)
-        solver = as_solver(self.solver, owner=owner)
+        check_params(loss)
+        solver = self._configured_solver()
+        held_out = None
+        if self.early_stopping:
+            rows, held_out = split_rows(rows, self.validation_fraction, draw_seed(rng))
+        start = self._previous_start(rows, shift)
         if self.approximation is None:
-            if not isinstance(loss, Squared):
-                raise broken(owner, "loss", "'squared' where approximation is None", self.loss)
             require(kernel, "positive_definite", owner=owner, advice="the exact model needs it")
-            self._fit_exact(kernel.resolve(rows, draw_seed(rng)), rows.with_targets(targets))
-            return
-        given = self.approximation
+            if isinstance(loss, Squared) and isinstance(solver, Auto) and held_out is None:
+                self._fit_exact(kernel.resolve(rows, draw_seed(rng)), rows.with_targets(targets))
+                return
+        if start is None:
+            self.approximation_ = self._fitted_approximation(rows, rng, kernel)
+            self.kernel_ = getattr(self.approximation_, "kernel_", kernel)
+        basis = self.approximation_.basis()
+        monitor = None
+        if held_out is not None:
+            monitor = EarlyStopping(held_out.with_targets(targets).mapped(basis), loss)
+        problem = Problem(
+            rows=rows.with_targets(targets).mapped(basis),
+            loss=loss,
+            alpha=self.alpha,
+            penalty=basis.penalty,
+            fit_intercept=self.fit_intercept,
+            memory_limit=self.memory_limit,
+            start=start,
+            monitor=monitor,
+        )
+        solution = solver.solve(problem)
+        self._keep(basis, solution if monitor is None else monitor.best(solution), rows)
+
+    def _configured_solver(self) -> Solver:
+        """Return the solver with the estimator's tolerance and iterations, where they are given."""
+        owner = type(self).__name__
+        solver: Solver = clone(as_solver(self.solver, owner=owner))
+        for name in ("tol", "max_iter"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if name not in solver.get_params():
+                raise broken(owner, name, f"None for {type(solver).__name__}", value)
+            solver.set_params(**{name: value})
+        check_params(solver)
+        return solver
+
+    def _fitted_approximation(
+        self, rows: Rows, rng: np.random.Generator, kernel: Kernel
+    ) -> FeatureMap:
+        given = rows.n_rows if self.approximation is None else self.approximation
         approximation: FeatureMap = (
-            Nystroem(budget=given) if isinstance(given, Integral) else clone(given)
+            Nystroem(budget=int(given)) if isinstance(given, Integral) else clone(given)
         )
         check_params(approximation)
         width = approximation.planned_width(rows)
@@ -98,18 +162,20 @@ class KernelMachine(Parametrized, ABC):
         )
         if approximation.random_state is not None:
             rng = as_generator(approximation.random_state)
-        self.approximation_: FeatureMap | Landmarks = approximation.fit_rows(rows, rng, kernel)
-        self.kernel_ = getattr(approximation, "kernel_", kernel)
-        basis = approximation.basis()
-        problem = Problem(
-            rows=rows.with_targets(targets).mapped(basis),
-            loss=loss,
-            alpha=self.alpha,
-            penalty=basis.penalty,
-            fit_intercept=self.fit_intercept,
-            memory_limit=self.memory_limit,
+        return approximation.fit_rows(rows, rng, kernel)
+
+    def _previous_start(self, rows: Rows, shift: Array | float) -> tuple[Array, Array] | None:
+        """Return the coefficients of the last fit where a warm start can use them."""
+        recipe = (
+            *(repr(getattr(self, name)) for name in ("kernel", "approximation", "random_state")),
+            rows.n_features,
+            rows.dtype,
+            self._n_outputs,
         )
-        self._keep(basis, solver.solve(problem), rows)
+        before, self._recipe = getattr(self, "_recipe", None), recipe
+        if not self.warm_start or before != recipe:
+            return None
+        return self.solution_.coef, self.solution_.intercept - shift
 
     def _fit_exact(self, kernel: Kernel, rows: Rows) -> None:
         n = rows.n_rows

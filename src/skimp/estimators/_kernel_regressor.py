@@ -7,13 +7,14 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from skimp._core._parametrized import whole_or_nothing
+from skimp._core._rules import broken
 from skimp._core._types import Array, RandomState
 from skimp.data import Rows
 from skimp.data._sample import no_rows
 from skimp.estimators._kernel_machine import KernelMachine
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel
-from skimp.losses import Loss
+from skimp.losses import Loss, as_loss
 from skimp.solvers import Solver
 
 
@@ -36,14 +37,30 @@ class KernelRegressor(RegressorMixin, KernelMachine):
     approximation : int, FeatureMap or None, default=1000
         An int is a budget of that many points (`~skimp.features.Nystroem`); a feature map is used
         as it is; None fits the exact model, for a few thousand rows.
-    loss : "squared" or Loss, default="squared"
-        What a mistake costs.
+    loss : str or Loss, default="squared"
+        What a mistake costs: "squared", "huber", "epsilon_insensitive" (support vector
+        regression), "squared_epsilon_insensitive" or "quantile"; an object such as
+        ``losses.Quantile(0.9)`` sets its parameters.
     alpha : float, default=1e-6
         Strength of the penalty; it does not grow with n. A ridge penalty is n alpha.
-    solver : "auto", "direct" or Solver, default="auto"
-        How the objective is minimised; the exact model has a solver of its own.
+    solver : str or Solver, default="auto"
+        How the objective is minimised: "direct", "pcg", "newton" or "dual_cd", whose intercept is
+        penalized; "auto" chooses by the loss and says why in ``solution_.message``. The exact
+        model of the squared loss has a solver of its own.
     fit_intercept : bool, default=True
         Whether there is an unpenalized constant b.
+    tol : float or None, default=None
+        Relative tolerance of the objective; None for the solver's own.
+    max_iter : int or None, default=None
+        Most iterations of the solver; None for its own limit.
+    warm_start : bool, default=False
+        Start from the last fit's landmarks and coefficients, where kernel, approximation and
+        random_state are what they were.
+    early_stopping : bool, default=False
+        Stop a solver that iterates where the loss on held-out rows has not fallen for three
+        iterations, and return to where it was least.
+    validation_fraction : float, default=0.1
+        Share of the rows that early stopping holds out.
     memory_limit : int, str or None, default=None
         Bytes, or "2GB", that a fit may take besides the data; None for half of the machine's.
     n_jobs : int or None, default=None
@@ -91,6 +108,11 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         alpha: float = 1e-6,
         solver: Solver | str = "auto",
         fit_intercept: bool = True,
+        tol: float | None = None,
+        max_iter: int | None = None,
+        warm_start: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
         memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -102,6 +124,11 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         self.alpha = alpha
         self.solver = solver
         self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -129,7 +156,11 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         return self
 
     def _fit(self, rows: Rows) -> None:
+        loss = as_loss(self.loss, owner=type(self).__name__)
+        if loss.labels:
+            raise broken(type(self).__name__, "loss", "one for regression", self.loss)
         self._single_output, mean = _target_mean(rows)
+        self._n_outputs = len(mean)
         if not self.fit_intercept:
             mean = np.zeros_like(mean)
 
@@ -137,7 +168,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
             assert y is not None
             return y.reshape(len(y), -1) - mean, weight
 
-        self._fit_rows(rows, centred)
+        self._fit_rows(rows, centred, mean)
         self.solution_ = replace(self.solution_, intercept=self.solution_.intercept + mean)
         self.intercept_ = self.solution_.intercept.astype(self.coef_.dtype)
 

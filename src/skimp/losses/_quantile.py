@@ -1,9 +1,8 @@
 """The pinball loss of quantile regression."""
 
-from numbers import Real
 from typing import ClassVar, final
 
-from skimp._core._rules import Rule, is_number
+from skimp._core._rules import FRACTION, Rule
 from skimp._core._types import Array
 from skimp.losses._piecewise import PiecewiseLoss
 
@@ -31,9 +30,7 @@ class Quantile(PiecewiseLoss):
     [0.9, 0.1]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "quantile": Rule("a number between 0 and 1", lambda v: is_number(v, Real) and 0 < v < 1)
-    }
+    _rules: ClassVar[dict[str, Rule]] = {"quantile": FRACTION}
     curve = False
     smooth = False
 

@@ -93,7 +93,13 @@ class Solver(Parametrized, ABC):
         """Minimise the problem's objective."""
 
 
-_NAMES = {"auto": "Direct", "direct": "Direct"}
+_NAMES = {
+    "auto": "Auto",
+    "direct": "Direct",
+    "newton": "Newton",
+    "pcg": "PCG",
+    "dual_cd": "DualCD",
+}
 
 
 def as_solver(solver: Any, *, owner: str) -> Solver:

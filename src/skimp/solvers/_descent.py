@@ -1,35 +1,36 @@
 """Descent along directions that conjugate gradients find."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from skimp._core._memory import parse_bytes, require_memory
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array
-from skimp.data import Rows
+from skimp.data import ArrayRows, Rows
 from skimp.data._kept import keep_rows, kept_bytes
 from skimp.solvers._base import Problem, Solution
 from skimp.solvers._conjugate_gradients import conjugate_gradients
 from skimp.solvers._objective import Objective, Point
 from skimp.solvers._preconditioner import Preconditioner
 
+_SAMPLE = 5
+"""Sampled rows for each feature: condition numbers stay below ten."""
+_COARSE = 0.05
+"""Relative tolerance on the sample, whose minimum is another one than that of all rows."""
 _HALVINGS = 30
 _SUFFICIENT = 1e-4
 """Share of the promised decrease that a step must reach."""
 _INNER = 60
-"""Most conjugate gradients for one step."""
+"""Most products for one step."""
 
 
 def descend(
-    problem: Problem,
-    *,
-    name: str,
-    tol: float,
-    max_iter: int,
-    forcing: Callable[[float], float],
+    problem: Problem, *, name: str, tol: float, max_iter: int, forcing: Callable[[float], float]
 ) -> Solution:
-    """Minimise a smooth loss by Newton steps.
+    """Minimise a smooth loss by Newton steps, first over a sample of the rows.
 
     Parameters
     ----------
@@ -45,45 +46,101 @@ def descend(
         The tolerance of conjugate gradients, given the relative decrease of the last step.
     """
     with single_threaded_blas():
-        return _descend(problem, name, tol, max_iter, forcing)
-
-
-def _descend(
-    problem: Problem, name: str, tol: float, max_iter: int, forcing: Callable[[float], float]
-) -> Solution:
-    rows, how = _kept_if_it_fits(problem)
-    objective = Objective(problem, rows)
-    preconditioner = Preconditioner(problem, rows)
-    point = objective.at(*_start(problem, rows))
-    history, products, promised = [], 0, np.inf
-    converged = stopped = False
-    while len(history) < max_iter and not converged and not stopped:
-        preconditioner.update(point)
-        direction, taken = conjugate_gradients(
-            lambda V, at=point: _curvature(problem, objective, preconditioner, at, V),
-            preconditioner.solve,
-            -preconditioner.from_rows(point.gradient).astype(rows.dtype),
-            tol=forcing(promised),
-            max_iter=_INNER,
-            joint=problem.loss.joint,
+        rows, how = _kept_if_it_fits(problem)
+        sample = rows.sample(_SAMPLE * rows.n_features, seed=0)
+        part = ArrayRows(sample.X, sample.y, sample.weight).copy_with(n_jobs=rows.n_jobs)
+        descent = _Descent(problem, Preconditioner(problem, part), forcing)
+        start = problem.start
+        if start is None:
+            assert sample.y is not None, "problems have targets"
+            n_outputs = sample.y.shape[1]
+            start = np.zeros((rows.n_features, n_outputs)), np.zeros(n_outputs)
+            if rows.n_rows > 2 * part.n_rows:
+                everything = np.arange(part.n_rows)
+                coarse = descent.run(Objective(problem, part), everything, start, _COARSE, max_iter)
+                start = coarse.point.coef, coarse.point.intercept
+        end = descent.run(
+            Objective(problem, rows), sample.indices, start, tol, max_iter, problem.monitor
         )
-        products += taken
-        step = preconditioner.to_rows(direction).astype(np.float64)
-        slope = -np.sum(point.gradient * step, axis=None if problem.loss.joint else 0)
-        promised = float(np.sum(slope)) / 2 / (abs(point.value) or 1.0)
-        point = _search(objective, point, step, slope)
-        history.append(point.value)
-        converged = promised <= tol
-        stopped = problem.monitor is not None and problem.monitor(point.coef, point.intercept)
-    ending = "stopped by the monitor" if stopped else f"next step promises {promised:.1e}"
+    steps, products = len(end.history), end.products
     return Solution(
-        coef=point.coef,
-        intercept=point.intercept,
-        n_iter=len(history),
-        converged=converged or stopped,
-        message=f"{name}: {len(history)} steps, {products} products with the curvature of {how}",
-        history=np.array(history),
+        coef=end.point.coef,
+        intercept=end.point.intercept,
+        n_iter=steps,
+        converged=end.converged,
+        message=f"{name}: {end.reason} after {steps} steps with {products} products, {how}",
+        history=np.array(end.history),
     )
+
+
+@dataclass(frozen=True)
+class _End:
+    """Where a descent ended, and why."""
+
+    point: Point
+    history: list[float]
+    products: int
+    converged: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Descent:
+    problem: Problem
+    preconditioner: Preconditioner
+    forcing: Callable[[float], float]
+
+    def run(
+        self,
+        objective: Objective,
+        indices: Array,
+        start: tuple[Array, Array],
+        tol: float,
+        max_iter: int,
+        monitor: Callable[[Array, Array], bool] | None = None,
+    ) -> _End:
+        """Take Newton steps until the next one promises little.
+
+        ``indices`` are the sampled rows' numbers among the objective's.
+        """
+        problem, preconditioner = self.problem, self.preconditioner
+        joint = problem.loss.joint
+        point = objective.at(*start)
+        history: list[float] = []
+        products, promised = 0, np.inf
+        while len(history) < max_iter:
+            height = float(point.curvature.sum(axis=0, dtype=np.float64).mean())
+            preconditioner.update(height, point.curvature[indices])
+            gradient = preconditioner.from_rows(point.gradient).astype(objective.rows.dtype)
+            direction, taken = conjugate_gradients(
+                partial(self._curved, objective, point),
+                preconditioner.solve,
+                -gradient,
+                tol=self.forcing(promised),
+                max_iter=_INNER,
+                joint=joint,
+            )
+            step = preconditioner.to_rows(direction).astype(np.float64)
+            slope = -np.asarray(np.sum(point.gradient * step, axis=None if joint else 0))
+            promised = float(np.sum(slope)) / 2 / (abs(point.value) or 1.0)
+            products += taken
+            point = _search(objective, point, step, slope)
+            history.append(point.value)
+            if monitor is not None and monitor(point.coef, point.intercept):
+                return _End(point, history, products, True, "stopped by the monitor")
+            if promised <= tol:
+                return _End(point, history, products, True, "converged")
+        reason = f"the last step promised {promised:.1e} of the objective, more than tol,"
+        return _End(point, history, products, False, reason)
+
+    def _curved(self, objective: Objective, point: Point, V: Array) -> Array:
+        """Return the curvature of the objective times V, in the preconditioner's coordinates."""
+        pre = self.preconditioner
+        product = pre.from_rows(objective.curved(point, pre.to_rows(V)))
+        product[:-1] += V.dtype.type(2 * self.problem.alpha) * V[:-1]
+        if not self.problem.fit_intercept:
+            product[-1] = 0
+        return product
 
 
 def _kept_if_it_fits(problem: Problem) -> tuple[Rows, str]:
@@ -98,29 +155,6 @@ def _kept_if_it_fits(problem: Problem) -> tuple[Rows, str]:
     if own + kept_bytes(rows) <= parse_bytes(problem.memory_limit):
         return keep_rows(rows), "features kept in memory"
     return rows, "features computed in each pass"
-
-
-def _start(problem: Problem, rows: Rows) -> tuple[Array, Array]:
-    if problem.start is not None:
-        return problem.start
-    first = next(rows.blocks())
-    n_outputs = np.shape(first.y)[1]
-    return np.zeros((rows.n_features, n_outputs)), np.zeros(n_outputs)
-
-
-def _curvature(
-    problem: Problem,
-    objective: Objective,
-    preconditioner: Preconditioner,
-    point: Point,
-    V: Array,
-) -> Array:
-    """Return the curvature of the objective times V, in the preconditioner's coordinates."""
-    product = preconditioner.from_rows(objective.curved(point, preconditioner.to_rows(V)))
-    product[:-1] += V.dtype.type(2 * problem.alpha) * V[:-1]
-    if not problem.fit_intercept:
-        product[-1] = 0
-    return product
 
 
 def _search(objective: Objective, point: Point, step: Array, slope: Array) -> Point:

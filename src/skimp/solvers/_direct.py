@@ -20,6 +20,7 @@ from skimp._core._types import Array, DType
 from skimp.data import Block, Rows
 from skimp.losses import Squared
 from skimp.solvers._base import Problem, Solution, Solver
+from skimp.solvers._features import dense_features
 
 
 @final
@@ -50,21 +51,26 @@ class Direct(Solver):
     (3.0, 1.0)
     """
 
-    def solve(self, problem: Problem) -> Solution:
-        """Solve the normal equations; see `Solver.solve`."""
-        if not isinstance(problem.loss, Squared):
-            raise broken(type(self).__name__, "loss", "'squared'", problem.loss)
+    def needed_bytes(self, problem: Problem) -> int:
+        """Return the memory that `solve` takes besides the rows."""
         rows, width = problem.rows, problem.rows.n_features
         threads = thread_count(rows.n_jobs)
         # S, H and its factor; a penalty with its own; a sum and a block for each thread
         squares = 24 + (0 if problem.penalty is None else 24) + 8 * threads
+        return squares * width**2 + 16 * threads * rows.block_rows * width
+
+    def solve(self, problem: Problem) -> Solution:
+        """Solve the normal equations; see `Solver.solve`."""
+        if not isinstance(problem.loss, Squared):
+            raise broken(type(self).__name__, "loss", "'squared'", problem.loss)
+        width = problem.rows.n_features
         require_memory(
-            squares * width**2 + 16 * threads * rows.block_rows * width,
+            self.needed_bytes(problem),
             problem.memory_limit,
             f"the direct solver with {width} features",
             "take a smaller budget or fewer features",
         )
-        dtype = rows.dtype if problem.penalty is None else _DOUBLE
+        dtype = problem.rows.dtype if problem.penalty is None else _DOUBLE
         S = _covariance(problem, dtype)
         check_representable(S.within, S.across)
         H = _penalized(S, problem)
@@ -104,7 +110,7 @@ def _covariance(problem: Problem, dtype: DType) -> "_Covariance":
         # the mean of some rows: what is left of the mean, to be subtracted from sums, is small
         with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
             first = next(problem.rows.copy_with(block_rows=_SHIFT_ROWS).blocks())
-            shift = first.X.mean(axis=0, dtype=np.float64)
+            shift = dense_features(first.X, _DOUBLE).mean(axis=0)
     S = _moments(problem.rows, dtype, shift).covariance(centred=problem.fit_intercept)
     return replace(S, mean=S.mean + shift)
 
@@ -167,7 +173,7 @@ def _moments(rows: Rows, dtype: DType, shift: Array) -> _Moments:
     def of_block(block: Block, scratch: Scratch) -> _Moments:
         Y = dense(block.y, dtype)
         Z = scratch.array("centred", block.X.shape, dtype)
-        np.subtract(block.X, shift, out=Z)
+        np.subtract(dense_features(block.X, dtype), shift, out=Z)
         weight = np.ones(len(Z)) if block.weight is None else block.weight
         root = np.sqrt(weight).astype(dtype)
         if block.weight is not None:

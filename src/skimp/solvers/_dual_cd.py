@@ -33,9 +33,10 @@ class DualCD(Solver):
     gradient keeps them are left out until a check of the duality gap finds that they should move.
     An intercept is the coefficient of a constant feature, and penalized like the others.
 
-    Rows stay in memory where they fit, with n k + n D numbers; where they do not, features are
-    computed again in every sweep, and rows change places within blocks only. Few sweeps are
-    needed where alpha is large, many where it is small.
+    Features stay in memory where they fit, n D numbers besides 2 n k for targets and slopes. Where
+    they do not, they are computed twice in every sweep, rows change places within blocks only, and
+    as many active rows as fit are drawn for further steps. Few sweeps are needed where alpha is
+    large, many where it is small.
 
     Parameters
     ----------
@@ -94,10 +95,10 @@ class DualCD(Solver):
         if not problem.alpha > 0:
             raise broken(type(self).__name__, "alpha", "a number > 0", problem.alpha)
         coordinates = _Coordinates.of(problem)
-        rows, note = _kept(coordinates.rows(problem), problem)
-        dual = _Dual(rows, problem, seed=self.random_state)
+        rows, sample, note = _kept(coordinates.rows(problem), problem)
+        dual = _Dual(rows, problem, sample, seed=self.random_state)
         best, gap = dual.start(coordinates.forth(problem.start))
-        history: list[float] = []
+        history = [] if problem.start is None else [best.objective]
         sweeps, stopped = 0, False
         while sweeps < self.max_iter and gap > self.tol and not stopped:
             dual.sweep(sweeps)
@@ -123,7 +124,7 @@ class DualCD(Solver):
 
 @dataclass(frozen=True)
 class _Point:
-    """The best coefficients so far, of shape (k, width), intercepts, and their objective."""
+    """Coefficients of shape (k, width), intercepts, and their objective."""
 
     objective: float
     V: Array
@@ -166,8 +167,9 @@ class _Coordinates:
             f"the penalty of {len(P)} features",
             "take a smaller budget or fewer features",
         )
-        # along eigenvectors that are cut off, features would be rounding, blown up
-        W, _ = inverse_root(P, rank=None, eps=float(np.finfo(dtype).eps))
+        # not the eps of float32 features: their rounding, over the root of an eigenvalue, is small
+        # even there, and what would be cut off is worth percents of the objective
+        W, _ = inverse_root(P, rank=None, eps=_EPS)
         return cls(P, W, dtype)
 
     @property
@@ -199,8 +201,8 @@ class _Coordinates:
         return np.ascontiguousarray(coef), point.b.copy()
 
 
-def _kept(rows: Rows, problem: Problem) -> tuple[Rows, str]:
-    """Return the rows with features in memory where they fit, and a note where they do not."""
+def _kept(rows: Rows, problem: Problem) -> tuple[Rows, "_Sample | None", str]:
+    """Return the rows with features in memory; a sample of them, with a note, where none fit."""
     first = _first(rows)
     n, k, width = rows.n_rows, first.y.shape[1], rows.n_features
     # targets, slopes and flags; weights, norms and two orders; three times the coefficients
@@ -212,11 +214,15 @@ def _kept(rows: Rows, problem: Problem) -> tuple[Rows, str]:
         "choose another solver",
     )
     if isinstance(first.X, np.ndarray) and _layout(first.X, rows.dtype) is not first.X:
-        # not an array that loops take as it is: converted once, or block by block
+        # converted once where that fits, and not in every sweep; files are read in order, too
         rows = rows.with_targets(_same_targets)
-    if needed + kept_bytes(rows) > parse_bytes(problem.memory_limit):
-        return rows, ", features computed in every sweep to save memory"
-    return keep_rows(rows), ""
+    free = parse_bytes(problem.memory_limit) - needed
+    if kept_bytes(rows) <= free:
+        return keep_rows(rows), None, ""
+    # a row's features; its number, place in the order, weight, norm, targets, slopes and flags
+    capacity = free // (width * rows.dtype.itemsize + 40 + 17 * k)
+    sample = _Sample(np.empty((capacity, width), rows.dtype), np.empty(capacity, np.int64))
+    return rows, sample, ", features computed in every sweep to save memory"
 
 
 def _same_targets(y: Any, weight: Array | None) -> tuple[Array, Array | None]:
@@ -224,7 +230,8 @@ def _same_targets(y: Any, weight: Array | None) -> tuple[Array, Array | None]:
 
 
 def _first(rows: Rows) -> Any:
-    return next(rows.copy_with(block_rows=1).blocks())
+    """Return two rows, which show how all of them lie in memory."""
+    return next(rows.copy_with(block_rows=2).blocks())
 
 
 _NATIVE = {np.dtype(kind) for kind in ("f4", "f8", "u1", "i1", "u2", "i2")}
@@ -254,12 +261,37 @@ def _loops(loss: Loss) -> tuple[Callable[..., int], Callable[..., None], tuple[A
     return loops.multiclass_sweep, loops.multiclass_wake, ()
 
 
+@dataclass
+class _Sample:
+    """Rows that are active, drawn at random while all are read, as many as memory has room for.
+
+    Blocks of rows that are alike, as in sorted data, pull the coefficients to and fro. Further
+    steps on rows of all blocks, between two checks, make up for it.
+    """
+
+    X: Array
+    numbers: Array
+    size: int = 0
+    share: float = 1.0
+
+    def add(self, block: Block, active: Array, rng: np.random.Generator) -> None:
+        """Draw some of the active rows of a block."""
+        if not isinstance(block.X, np.ndarray):
+            return
+        drawn = np.flatnonzero(active & (rng.random(block.size) < self.share))
+        drawn = drawn[: len(self.X) - self.size]
+        part = slice(self.size, self.size + len(drawn))
+        self.X[part], self.numbers[part] = block.X[drawn], block.start + drawn
+        self.size += len(drawn)
+
+
 class _Dual:
     """Slopes, their coefficients, and what sweeps need to know of each row."""
 
-    def __init__(self, rows: Rows, problem: Problem, *, seed: int):
+    def __init__(self, rows: Rows, problem: Problem, sample: _Sample | None, *, seed: int):
         n, k, width = rows.n_rows, _first(rows).y.shape[1], rows.n_features
-        self.rows, self.loss, self.alpha, self.seed = rows, problem.loss, problem.alpha, seed
+        self.rows, self.loss, self.alpha = rows, problem.loss, problem.alpha
+        self.sample, self.seed = sample, seed
         # rows in memory can change places as a whole, which matters where they are sorted
         self.sweep_rows = rows
         if isinstance(rows, ArrayRows):
@@ -344,28 +376,51 @@ class _Dual:
     def sweep(self, number: int) -> None:
         """Take a step for each active slope, and leave out those that need no further ones."""
         self.largest[:] = 0
+        if self.sample is not None:
+            n_active = np.count_nonzero(self.active.any(axis=1))
+            self.sample.share = len(self.sample.X) / max(1, n_active)
+            self.sample.size = 0
 
         def step(_: None, block: Block) -> None:
-            part = _part(block)
-            rows = np.flatnonzero(self.active[part].any(axis=1))
-            order = np.random.default_rng([self.seed, number, block.start]).permutation(rows)
-            self.steps += self.run_sweep(
-                _layout(block.X, self.rows.dtype),
-                order,
-                self.Q[part],
-                self.C[part],
-                self.Y[part],
-                self.slopes[part],
-                self.active[part],
-                self.constant,
-                self.V,
-                self.b,
-                self.worst,
-                self.largest,
-                *self.parameters,
-            )
+            rng = np.random.default_rng([self.seed, number, block.start])
+            active = self._steps(block.X, _part(block), rng)
+            if self.sample is not None:
+                self.sample.add(block, active, rng)
 
         self.sweep_rows.map_reduce(lambda block, _: block, step, None)
+        self._end_sweep()
+        if self.sample is not None and self.sample.size:
+            rng = np.random.default_rng([self.seed, number])
+            while not self.is_due:
+                self.largest[:] = 0
+                part = self.sample.numbers[: self.sample.size]
+                self._steps(self.sample.X[: self.sample.size], part, rng)
+                self._end_sweep()
+
+    def _steps(self, X: Matrix, part: slice | Array, rng: np.random.Generator) -> Array:
+        """Take steps on some rows, and return which of them are active still."""
+        slopes, active = self.slopes[part], self.active[part]
+        self.steps += self.run_sweep(
+            _layout(X, self.rows.dtype),
+            rng.permutation(np.flatnonzero(active.any(axis=1))),
+            self.Q[part],
+            self.C[part],
+            self.Y[part],
+            slopes,
+            active,
+            self.constant,
+            self.V,
+            self.b,
+            self.worst,
+            self.largest,
+            *self.parameters,
+        )
+        if not isinstance(part, slice):
+            self.slopes[part], self.active[part] = slopes, active
+        still: Array = active.any(axis=1)
+        return still
+
+    def _end_sweep(self) -> None:
         self.worst = np.where(self.largest > 0, self.largest, np.inf)
         if self.reference == np.inf:
             self.reference = self.largest.max()

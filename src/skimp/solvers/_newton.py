@@ -8,6 +8,9 @@ from skimp._core._rules import Rule, broken, check_params, integer, number
 from skimp.solvers._base import Problem, Solution, Solver
 from skimp.solvers._descent import descend
 
+_ROUGH = 0.2
+"""Relative residual of the steps far from the minimum."""
+
 
 @final
 class Newton(Solver):
@@ -73,5 +76,12 @@ class Newton(Solver):
             name="newton",
             tol=self.tol,
             max_iter=self.max_iter,
-            forcing=lambda decrease: min(0.2, max(decrease**0.5, 0.5*(self.tol / decrease) ** 0.5)),
+            forcing=lambda decrease: min(
+                0.2, max(decrease**0.5, 0.5 * (self.tol / decrease) ** 0.5)
+            ),
         )
+
+    def _forcing(self, promised: float) -> float:
+        """Solve the last steps no better than the tolerance needs, and the first ones roughly."""
+        fine = max(np.sqrt(promised), np.sqrt(self.tol / promised) / 2)
+        return min(_ROUGH, float(fine))

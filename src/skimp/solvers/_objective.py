@@ -9,8 +9,9 @@ from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_representable
 from skimp._core._types import Array, DType, Matrix
 from skimp.data import Block, Rows
-from skimp.data._codes import Codes
+from skimp.losses import Loss
 from skimp.solvers._base import Problem
+from skimp.solvers._features import features, targets
 
 _STRIP = 512
 """Rows that are used forth and back while they are in cache."""
@@ -90,16 +91,16 @@ class Objective:
         curvature = np.empty(outputs.shape, self.rows.dtype)
 
         def of_block(block: Block, _: Scratch) -> _Sums:
-            Y, weight = _targets(block, dtype)
+            Y, weight = targets(block, dtype)
             F = np.empty(Y.shape, dtype)
             gradient = np.zeros((len(C) + 1, len(b)), dtype)
             for part in _strips(np.arange(block.size), block.size):
-                Z = _features(block.X[part], dtype)
+                Z = features(block.X[part], dtype)
                 F[part] = Z @ C + b
                 slope = weight[part] * loss.gradient(Y[part], F[part])
                 gradient[:-1] += Z.T @ slope
                 gradient[-1] += slope.sum(axis=0)
-            values = np.sum(weight * loss.value(Y, F), axis=0, dtype=np.float64)
+            values = (weight * loss.value(Y, F)).sum(axis=0, dtype=np.float64)
             total = float(weight.sum(dtype=np.float64))
             return _Sums(block.start, total, values, gradient, F, weight * loss.curvature(Y, F))
 
@@ -137,14 +138,14 @@ class Objective:
 
         def of_block(block: Block, _: Scratch) -> Array:
             D = point.curvature[block.start : block.start + block.size]
-            if not loss.joint and _is_plain(block.X, dtype):
-                if np.count_nonzero(D) <= _FEW * D.size:
-                    return _few_curved(block.X, transposed, D)
+            few = not loss.joint and np.count_nonzero(D) <= _FEW * D.size
+            if few and _is_plain(block.X, dtype):
+                return _few_curved(block.X, transposed, D)
             sums = np.zeros(V.shape, dtype)
-            Y, weight = _targets(block, dtype)
+            Y, weight = targets(block, dtype)
             F = point.outputs[block.start : block.start + block.size]
             for part in _strips(np.flatnonzero(D.any(axis=1)), block.size):
-                Z = _features(block.X[part], dtype)
+                Z = features(block.X[part], dtype)
                 U = Z @ V[:-1] + V[-1]
                 if loss.joint:
                     U = weight[part] * loss.curved(Y[part], F[part].astype(dtype), U)
@@ -175,20 +176,6 @@ def _is_plain(X: Matrix, dtype: DType) -> bool:
     return isinstance(X, np.ndarray) and X.dtype == dtype and X.flags.c_contiguous
 
 
-def _features(X: Matrix, dtype: DType) -> Matrix:
-    """Return features, dense or CSR, in a dtype."""
-    if isinstance(X, Codes):
-        X = X.tocsr()
-    return X.astype(dtype, copy=False)
-
-
-def _targets(block: Block, dtype: DType) -> tuple[Array, Array]:
-    """Return targets, and weights of shape (n, 1)."""
-    Y = np.asarray(block.y, dtype)
-    weight = np.ones(block.size) if block.weight is None else block.weight
-    return Y, weight.astype(dtype)[:, None]
-
-
 def _strips(chosen: Array, size: int) -> Iterator[Array | slice]:
     """Yield the chosen of ``size`` rows, a few hundred at a time, as slices if all are chosen."""
     for start in range(0, len(chosen), _STRIP):
@@ -196,3 +183,18 @@ def _strips(chosen: Array, size: int) -> Iterator[Array | slice]:
             yield slice(start, start + _STRIP)
         else:
             yield chosen[start : start + _STRIP]
+
+
+def mean_loss(rows: Rows, loss: Loss, coef: Array, intercept: Array) -> float:
+    """Return the weighted mean loss of the rows, summed over outputs."""
+
+    def of_block(block: Block, _: Scratch) -> tuple[float, float]:
+        Y, weight = targets(block, coef.dtype)
+        F = features(block.X, coef.dtype) @ coef + intercept
+        return float(np.sum(weight * loss.value(Y, F))), float(weight.sum())
+
+    def add(total: tuple[float, float], part: tuple[float, float]) -> tuple[float, float]:
+        return total[0] + part[0], total[1] + part[1]
+
+    total, weight = rows.map_reduce(of_block, add, (0.0, 0.0))
+    return total / weight if weight else 0.0

@@ -1,0 +1,59 @@
+"""Rows held out from others, the same ones in any chunking."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import final
+
+import numpy as np
+
+from skimp._core._random import row_keys
+from skimp._core._types import Array
+from skimp.data._block import Block
+from skimp.data._rows import Rows
+
+_KEYS = 2.0**64
+_STRIDE = 2**20
+
+
+def split_rows(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
+    """Return the rows without a random fraction of them, and that fraction.
+
+    A row is held out if a hash of the seed and of its number is small.
+    """
+    return _Part(rows, fraction, seed, held_out=False), _Part(rows, fraction, seed, held_out=True)
+
+
+@final
+class _Part(Rows):
+    """Some rows of another source, numbered anew."""
+
+    def __init__(self, source: Rows, fraction: float, seed: int, *, held_out: bool):
+        self._source = source
+        self._fraction = fraction
+        self._seed = seed
+        self._held_out = held_out
+        self.n_features = source.n_features
+        self.dtype = source.dtype
+        self.block_rows = source.block_rows
+        self.n_jobs = source.n_jobs
+        self.feature_names = source.feature_names
+        self.report = source.report
+
+    def _chosen(self, start: int, stop: int) -> Array:
+        chosen: Array = row_keys(self._seed, start, stop) < self._fraction * _KEYS
+        return chosen if self._held_out else ~chosen
+
+    def chunks(self) -> Iterator[Block]:
+        """Read the source, and leave out what is not in this part."""
+        count = 0
+        for chunk in self._source.chunks():
+            chosen = np.flatnonzero(self._chosen(chunk.start, chunk.start + chunk.size))
+            yield replace(chunk[chosen], start=count)
+            count += len(chosen)
+
+    @property
+    def n_rows(self) -> int:
+        """Return the number of rows in this part."""
+        n = self._source.n_rows
+        starts = range(0, n, _STRIDE)
+        return sum(int(self._chosen(at, min(n, at + _STRIDE)).sum()) for at in starts)

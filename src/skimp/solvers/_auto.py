@@ -1,0 +1,77 @@
+"""The solver that chooses a solver."""
+
+from dataclasses import replace
+from typing import ClassVar, final
+
+from skimp._core._memory import parse_bytes
+from skimp._core._rules import NONE, Rule, check_params, integer, number
+from skimp.losses import Squared
+from skimp.solvers._base import Problem, Solution, Solver
+from skimp.solvers._direct import Direct
+from skimp.solvers._dual_cd import DualCD
+from skimp.solvers._newton import Newton
+from skimp.solvers._pcg import PCG
+
+_FEW = 3000
+"""Features for which normal equations are as fast as conjugate gradients, and exact."""
+
+
+@final
+class Auto(Solver):
+    """Chooses `Direct` or `PCG`, `Newton` or `DualCD`, and says why in the solution's message.
+
+    The squared loss goes to normal equations while the features are few and their equations fit
+    the memory limit, and to conjugate gradients beyond; other smooth losses go to Newton's
+    method, and losses with kinks to dual coordinate descent.
+
+    Parameters
+    ----------
+    tol : float or None, default=None
+        Tolerance of the chosen solver, where it has one; None for its default.
+    max_iter : int or None, default=None
+        Most iterations of the chosen solver; None for its default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.data import open_rows
+    >>> from skimp.losses import hinge
+    >>> from skimp.solvers import Auto, Problem
+    >>> Z = np.array([[-1.0], [1.0]])
+    >>> solution = Auto().solve(Problem(open_rows(Z, target=Z), hinge, alpha=0.1))
+    >>> solution.message.split(";")[0]
+    'auto chose dual_cd, since the loss has kinks'
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "tol": NONE | number(above=0),
+        "max_iter": NONE | integer(at_least=1),
+    }
+
+    def __init__(self, tol: float | None = None, max_iter: int | None = None):
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def solve(self, problem: Problem) -> Solution:
+        """Choose a solver and minimise with it; see `Solver.solve`."""
+        check_params(self)
+        solver, why = _choose(problem)
+        known = solver.get_params()
+        given = {name: value for name, value in self.get_params().items() if value is not None}
+        solver.set_params(**{name: value for name, value in given.items() if name in known})
+        solution = solver.solve(problem)
+        name = solution.message.partition(":")[0]
+        return replace(solution, message=f"auto chose {name}, since {why}; {solution.message}")
+
+
+def _choose(problem: Problem) -> tuple[Solver, str]:
+    if isinstance(problem.loss, Squared):
+        width = problem.rows.n_features
+        if width > _FEW:
+            return PCG(), f"the loss is squared and {width} features are many"
+        if Direct().needed_bytes(problem) > parse_bytes(problem.memory_limit):
+            return PCG(), f"normal equations of {width} features do not fit the memory limit"
+        return Direct(), f"the loss is squared and {width} features are few"
+    if problem.loss.smooth:
+        return Newton(), "the loss is smooth"
+    return DualCD(), "the loss has kinks"

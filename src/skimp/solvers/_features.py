@@ -1,0 +1,25 @@
+"""The features and targets of a block, in the dtype and form that a solver computes with."""
+
+import numpy as np
+
+from skimp._core._linalg import dense
+from skimp._core._types import Array, DType, Matrix
+from skimp.data import Block, Codes
+
+
+def features(X: Matrix, dtype: DType) -> Matrix:
+    """Return features, dense or CSR, in a dtype: X itself where it is that already."""
+    if isinstance(X, Codes):
+        X = X.tocsr()
+    return X.astype(dtype, copy=False)
+
+
+def dense_features(X: Matrix, dtype: DType) -> Array:
+    """Return features as an array."""
+    return dense(features(X, dtype), dtype)
+
+
+def targets(block: Block, dtype: DType) -> tuple[Array, Array]:
+    """Return targets of shape (n, k), and weights of shape (n, 1)."""
+    weight = np.ones(block.size) if block.weight is None else block.weight
+    return np.asarray(block.y, dtype), weight.astype(dtype)[:, None]
