@@ -35,6 +35,9 @@ NUMBERS = [
 ]
 LOSSES = [*LABELS, *NUMBERS, multiclass_hinge]
 
+OTHERS = (Huber, Quantile)
+"""Scikit-learn has no peer with the same penalty."""
+
 tight = DualCD(tol=1e-10, max_iter=20_000)
 
 
@@ -110,19 +113,7 @@ def peer(loss, alpha, n):
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 1.0])
-@pytest.mark.parametrize(
-    "loss",
-    [
-        hinge,
-        squared_hinge,
-        log,
-        squared,
-        EpsilonInsensitive(0.2),
-        SquaredEpsilonInsensitive(0.2),
-        multiclass_hinge,
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize("loss", [f for f in LOSSES if not isinstance(f, OTHERS)], ids=repr)
 def test_equals_scikit_learn(loss, alpha):
     X, Y, _ = data(loss)
     # the dual of coupled classes is so flat that the last digits take very long
@@ -377,9 +368,9 @@ def test_the_seed_decides_the_order_of_rows():
 
 
 def test_a_sample_saves_sweeps_on_rows_that_do_not_fit():
-    X, Y, _ = data(hinge, n=600)
-    order = np.argsort(Y[:, 0], kind="stable")
-    rows = ChunkedRows(X[order], Y[order, :1]).mapped(Identity(4))
+    X, y, _ = regression(600, 4)
+    X = X[np.argsort(y)]
+    rows = ChunkedRows(X, np.where(np.arange(600) < 300, 1.0, -1.0)[:, None]).mapped(Identity(4))
     alone, sampled = (
         dual_cd.solve(Problem(rows, hinge, 1e-3, memory_limit=memory(600, 1, 4) + room))
         for room in (0, 10_000)
@@ -488,12 +479,6 @@ def test_scales(loss, scale):
     np.testing.assert_allclose(scale * found.coef, expected.coef, atol=1e-4)
 
 
-def test_rows_that_are_too_large():
-    X, Y, _ = data(squared)
-    with pytest.raises(ValueError, match="infinity or NaN: rescale"):
-        solved(squared, 1e200 * X, Y)
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [("tol", 0.0), ("tol", "small"), ("max_iter", 0), ("max_iter", 1.5), ("random_state", -1)],
@@ -510,3 +495,5 @@ def test_bad_problems():
         solved(softmax, X, Y)
     with pytest.raises(ValueError, match=r"DualCD: alpha must be a number > 0, got 0\.0"):
         solved(hinge, X, Y, alpha=0.0)
+    with pytest.raises(ValueError, match="infinity or NaN: rescale"):
+        solved(hinge, 1e200 * X, Y)

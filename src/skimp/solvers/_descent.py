@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from skimp._core._memory import parse_bytes, require_memory
-from skimp._core._threads import single_threaded_blas
+from skimp._core._threads import single_threaded_blas, thread_count
 from skimp._core._types import Array
 from skimp.data import ArrayRows, Rows
 from skimp.data._kept import keep_rows, kept_bytes
@@ -18,13 +18,15 @@ from skimp.solvers._preconditioner import Preconditioner
 
 _SAMPLE = 5
 """Sampled rows for each feature: condition numbers stay below ten."""
-_COARSE = 0.05
+_COARSE = 0.2
 """Relative tolerance on the sample, whose minimum is another one than that of all rows."""
 _HALVINGS = 30
 _SUFFICIENT = 1e-4
 """Share of the promised decrease that a step must reach."""
 _INNER = 60
 """Most products for one step."""
+_FEW, _FACTORIZATION = 8, 40
+"""Factorizing D features for each output costs about as much as D / 40 products with few rows."""
 
 
 def descend(
@@ -107,10 +109,9 @@ class _Descent:
         joint = problem.loss.joint
         point = objective.at(*start)
         history: list[float] = []
-        products, promised = 0, np.inf
+        products, taken, promised = 0, 0, np.inf
         while len(history) < max_iter:
-            height = float(point.curvature.sum(axis=0, dtype=np.float64).mean())
-            preconditioner.update(height, point.curvature[indices])
+            self._precondition(objective, point, indices, taken)
             gradient = preconditioner.from_rows(point.gradient).astype(objective.rows.dtype)
             direction, taken = conjugate_gradients(
                 partial(self._curved, objective, point),
@@ -132,6 +133,18 @@ class _Descent:
                 return _End(point, history, products, True, "converged")
         reason = f"the last step promised {promised:.1e} of the objective, more than tol,"
         return _End(point, history, products, False, reason)
+
+    def _precondition(self, objective: Objective, point: Point, indices: Array, taken: int) -> None:
+        """Adapt the preconditioner: to each output where that costs less than products did."""
+        X = objective.array
+        size = point.coef.size * len(point.coef) * objective.rows.dtype.itemsize
+        fits = 4 * size <= parse_bytes(self.problem.memory_limit)
+        if fits and X is not None and taken > max(_FEW, X.shape[1] / _FACTORIZATION):
+            threads = thread_count(objective.rows.n_jobs)
+            self.preconditioner.update_each(X, point.curvature, threads)
+        elif taken == 0 or not self.preconditioner.by_output:
+            height = float(point.curvature.sum(axis=0, dtype=np.float64).mean())
+            self.preconditioner.update(height, point.curvature[indices])
 
     def _curved(self, objective: Objective, point: Point, V: Array) -> Array:
         """Return the curvature of the objective times V, in the preconditioner's coordinates."""

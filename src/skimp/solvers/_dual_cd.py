@@ -278,7 +278,7 @@ class _Sample:
         """Draw some of the active rows of a block."""
         if not isinstance(block.X, np.ndarray):
             return
-        drawn = np.flatnonzero(active & (rng.random(block.size) < self.share))
+        drawn = np.flatnonzero(active.any(axis=1) & (rng.random(block.size) < self.share))
         drawn = drawn[: len(self.X) - self.size]
         part = slice(self.size, self.size + len(drawn))
         self.X[part], self.numbers[part] = block.X[drawn], block.start + drawn
@@ -377,15 +377,15 @@ class _Dual:
         """Take a step for each active slope, and leave out those that need no further ones."""
         self.largest[:] = 0
         if self.sample is not None:
-            n_active = np.count_nonzero(self.active.any(axis=1))
+            n_active = int(np.count_nonzero(self.active.any(axis=1)))
             self.sample.share = len(self.sample.X) / max(1, n_active)
             self.sample.size = 0
 
         def step(_: None, block: Block) -> None:
             rng = np.random.default_rng([self.seed, number, block.start])
-            active = self._steps(block.X, _part(block), rng)
+            self._steps(block.X, _part(block), rng)
             if self.sample is not None:
-                self.sample.add(block, active, rng)
+                self.sample.add(block, self.active[_part(block)], rng)
 
         self.sweep_rows.map_reduce(lambda block, _: block, step, None)
         self._end_sweep()
@@ -397,8 +397,8 @@ class _Dual:
                 self._steps(self.sample.X[: self.sample.size], part, rng)
                 self._end_sweep()
 
-    def _steps(self, X: Matrix, part: slice | Array, rng: np.random.Generator) -> Array:
-        """Take steps on some rows, and return which of them are active still."""
+    def _steps(self, X: Matrix, part: slice | Array, rng: np.random.Generator) -> None:
+        """Take a step for each active slope of some rows."""
         slopes, active = self.slopes[part], self.active[part]
         self.steps += self.run_sweep(
             _layout(X, self.rows.dtype),
@@ -417,8 +417,6 @@ class _Dual:
         )
         if not isinstance(part, slice):
             self.slopes[part], self.active[part] = slopes, active
-        still: Array = active.any(axis=1)
-        return still
 
     def _end_sweep(self) -> None:
         self.worst = np.where(self.largest > 0, self.largest, np.inf)

@@ -8,7 +8,7 @@ import numpy as np
 from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_representable
 from skimp._core._types import Array, DType, Matrix
-from skimp.data import Block, Rows
+from skimp.data import ArrayRows, Block, Rows
 from skimp.losses import Loss
 from skimp.solvers._base import Problem
 from skimp.solvers._features import features, targets
@@ -82,6 +82,14 @@ class Objective:
         self._penalty = problem.penalty
         self._fit_intercept = problem.fit_intercept
         self._dtype: DType = rows.dtype if problem.penalty is None else np.dtype(np.float64)
+
+    @property
+    def array(self) -> Array | None:
+        """The features of all rows where they are one dense array in memory."""
+        if not isinstance(self.rows, ArrayRows):
+            return None
+        X = next(self.rows.copy_with(block_rows=self.n_rows).blocks()).X
+        return X if _is_plain(X, self.rows.dtype) else None
 
     def at(self, coef: Array, intercept: Array) -> Point:
         """Evaluate the objective and its derivatives, in one pass."""

@@ -5,13 +5,17 @@ from typing import final
 import numpy as np
 from scipy import linalg
 
-from skimp._core._linalg import cholesky, dense, mirror_upper, triangular_solve
+from skimp._core._blocks import fold
+from skimp._core._linalg import cholesky, mirror_upper, triangular_solve
 from skimp._core._types import Array
 from skimp.data import Rows
 from skimp.solvers._base import Problem
+from skimp.solvers._bordered_factor import BorderedFactor
+from skimp.solvers._features import dense_features
 
 _STALE = 1.5
 """Factor by which the mean curvature may change before landmarks are factorized anew."""
+_CHUNK = 4096
 
 
 @final
@@ -27,7 +31,8 @@ class Preconditioner:
 
     T is computed in float64, and :math:`T T^T` in place in the same m x m buffer. They are kept
     and applied in the dtype of the rows: T shares an array with the factor of
-    :math:`S + 2 \alpha I`, which takes m^3 / 3 operations.
+    :math:`S + 2 \alpha I`, which takes m^3 / 3 operations. One factor serves all outputs; where
+    that makes many iterations, `update_each` gives every output its own.
 
     References
     ----------
@@ -38,90 +43,122 @@ class Preconditioner:
         self._alpha = problem.alpha
         self._fit_intercept = problem.fit_intercept
         self._height = 0.0
+        self._shared: BorderedFactor | None = None
+        self._outputs: list[BorderedFactor] = []
         self._landmarks = problem.penalty is not None
         if problem.penalty is not None:
             T = _upper_factor(problem.penalty)
-            self._upper = T.diagonal().astype(sample.dtype)
+            self._diagonal = T.diagonal().astype(sample.dtype)
             self._mean = np.array([T[i, i:].sum() for i in range(len(T))]) / len(T)
             mirror_upper(T)
             linalg.lapack.dlauum(T, lower=1, overwrite_c=1)
-            self._factors = T.astype(sample.dtype, order="F")
-            self._gram = self._factors / sample.dtype.type(len(T))
+            self._buffer = T.astype(sample.dtype, order="F")
+            self._gram = self._buffer / sample.dtype.type(len(T))
         else:
-            self._rows = dense(sample.collect().X, sample.dtype)
-            width = sample.n_features
-            self._factors = np.zeros((width, width), sample.dtype, order="F")
+            self._rows = dense_features(sample.collect().X, sample.dtype)
+            self._buffer = np.zeros((sample.n_features,) * 2, sample.dtype, order="F")
+
+    @property
+    def by_output(self) -> bool:
+        """Whether every output has a factor of its own."""
+        return bool(self._outputs)
 
     def update(self, height: float, curvature: Array) -> None:
         """Adapt to a mean curvature, and to that of each sampled row, up to a factor."""
-        if self._landmarks and self._height / _STALE < height < self._height * _STALE:
+        fresh = self._height / _STALE < height < self._height * _STALE
+        if self._landmarks and fresh and not self._outputs:
             return
-        self._height, shift = height, 0.0
-        (potrf,) = linalg.get_lapack_funcs(("potrf",), (self._factors,))
-        diagonal = np.einsum("ii->i", self._factors)
-        while True:
-            border = self._fill(curvature)
-            diagonal += 2 * self._alpha + shift * diagonal.max()
-            _, info = potrf(self._factors, lower=1, clean=0, overwrite_a=1)
-            if info == 0:
-                break
-            # where rounding leaves an S that is not positive, a shifted one preconditions as well
-            shift = max(10 * shift, float(np.finfo(diagonal.dtype).eps))
-        self._lower = diagonal.copy()
-        self._border = self._solve_lower(border[:, None])
-        rest = height - float(np.sum(self._border**2, dtype=np.float64))
-        self._corner = max(rest, 1e-3 * height) or 1.0
+        self._height = height
+        corner = height if self._fit_intercept else 0.0
 
-    def _fill(self, curvature: Array) -> Array:
-        """Write S below the diagonal, and return its border."""
-        if self._landmarks:
-            height = self._factors.dtype.type(self._height)
-            for j in range(len(self._factors)):
-                self._factors[j:, j] = height * self._gram[j:, j]
-            return self._height * self._mean
-        D = curvature.mean(axis=1, dtype=np.float64)
-        chosen = np.flatnonzero(D)
-        root = np.sqrt(D[chosen] * (self._height / D.sum())).astype(self._rows.dtype)
-        Z = self._rows[chosen] * root[:, None]
-        self._factors[...] = Z.T @ Z
-        border: Array = root @ Z
-        return border
+        def landmarks() -> Array:
+            scale = self._buffer.dtype.type(height)
+            for j in range(len(self._buffer)):
+                self._buffer[j:, j] = scale * self._gram[j:, j]
+            return height * self._mean
 
-    def to_rows(self, V: Array) -> Array:
-        """Return the coefficients of coordinates u; the last row, of the intercept, is kept."""
-        return self._changed(V, transposed=False)
+        def sampled() -> Array:
+            D = curvature.mean(axis=1, dtype=np.float64)
+            self._buffer[...], border = _weighted_gram(self._rows, D * (height / D.sum()))
+            return border
 
-    def from_rows(self, V: Array) -> Array:
-        """Return a gradient in u for one in the coefficients; the last row is kept."""
-        return self._changed(V, transposed=True)
+        self._outputs = []
+        fill = landmarks if self._landmarks else sampled
+        self._shared = BorderedFactor(self._buffer, fill, corner, self._alpha)
 
-    def _changed(self, V: Array, *, transposed: bool) -> Array:
-        if not self._landmarks:
-            return V
-        factors = self._with_diagonal(self._upper)
-        changed = np.empty(V.shape, factors.dtype)
-        changed[:-1] = triangular_solve(factors, V[:-1], lower=False, transposed=transposed)
-        changed[-1] = V[-1]
-        return changed
+    def update_each(self, X: Array, curvature: Array, n_threads: int) -> None:
+        """Factorize the curvature of each output, from all rows where it is not zero."""
+
+        def factorize(output: int, _: object) -> BorderedFactor:
+            D = curvature[:, output].astype(np.float64)
+            buffer = np.zeros(self._buffer.shape, self._buffer.dtype, order="F")
+
+            def fill() -> Array:
+                S, border = _weighted_gram(X, D)
+                if self._landmarks:
+                    half = self._changed(S.astype(buffer.dtype), transposed=True)
+                    S = self._changed(half.T, transposed=True)
+                    border = self._changed(border[:, None].astype(buffer.dtype), transposed=True)[
+                        :, 0
+                    ]
+                buffer[...] = S
+                return border
+
+            corner = float(D.sum()) if self._fit_intercept else 0.0
+            return BorderedFactor(buffer, fill, corner, self._alpha)
+
+        def append(factors: list[BorderedFactor], factor: BorderedFactor) -> list[BorderedFactor]:
+            return [*factors, factor]
+
+        initial: list[BorderedFactor] = []
+        self._set_diagonal()
+        self._outputs = fold(range(curvature.shape[1]), factorize, append, initial, n_threads)
 
     def solve(self, R: Array) -> Array:
         """Return the inverse of the approximate curvature times R."""
-        X = np.zeros_like(R)
-        forth = self._solve_lower(R[:-1])
-        if self._fit_intercept:
-            X[-1] = (R[-1] - self._border[:, 0] @ forth) / self._corner
-            forth -= self._border * X[-1]
-        X[:-1] = self._solve_lower(forth, transposed=True)
-        return X
+        if not self._outputs:
+            assert self._shared is not None, "it was updated"
+            return self._shared.solve(R)
+        columns = [factor.solve(R[:, [c]]) for c, factor in enumerate(self._outputs)]
+        return np.hstack(columns)
 
-    def _solve_lower(self, B: Array, *, transposed: bool = False) -> Array:
-        factors = self._with_diagonal(self._lower)
-        return triangular_solve(factors, B, lower=True, transposed=transposed)
+    def to_rows(self, V: Array) -> Array:
+        """Return the coefficients of coordinates u; the last row, of the intercept, is kept."""
+        return self._with_intercept(V, transposed=False)
 
-    def _with_diagonal(self, diagonal: Array) -> Array:
-        """Return the two factors, which share an array, with the diagonal of one of them."""
-        np.einsum("ii->i", self._factors)[:] = diagonal
-        return self._factors
+    def from_rows(self, V: Array) -> Array:
+        """Return a gradient in u for one in the coefficients; the last row is kept."""
+        return self._with_intercept(V, transposed=True)
+
+    def _with_intercept(self, V: Array, *, transposed: bool) -> Array:
+        if not self._landmarks:
+            return V
+        self._set_diagonal()
+        changed = np.empty(V.shape, self._buffer.dtype)
+        changed[:-1] = self._changed(V[:-1], transposed=transposed)
+        changed[-1] = V[-1]
+        return changed
+
+    def _changed(self, V: Array, *, transposed: bool) -> Array:
+        return triangular_solve(self._buffer, V, lower=False, transposed=transposed)
+
+    def _set_diagonal(self) -> None:
+        """Give the buffer the diagonal of T: it may be that of the shared factor."""
+        if self._landmarks:
+            np.einsum("ii->i", self._buffer)[:] = self._diagonal
+
+
+def _weighted_gram(X: Array, D: Array) -> tuple[Array, Array]:
+    """Return ``sum_i D_i x_i x_i^T`` and ``sum_i D_i x_i`` over rows where D is not zero."""
+    chosen = np.flatnonzero(D)
+    S, border = np.zeros((X.shape[1], X.shape[1])), np.zeros(X.shape[1])
+    for start in range(0, len(chosen), _CHUNK):
+        rows = chosen[start : start + _CHUNK]
+        root = np.sqrt(D[rows]).astype(X.dtype)
+        Z = X[rows] * root[:, None]
+        S += Z.T @ Z
+        border += root @ Z
+    return S, border
 
 
 def _upper_factor(P: Array) -> Array:

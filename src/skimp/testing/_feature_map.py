@@ -1,0 +1,69 @@
+"""What every feature map promises."""
+
+import pickle
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from skimp.data import open_rows
+from skimp.features import FeatureMap
+from skimp.testing._promises import close, params_of, refused, require, rows_for
+
+
+def check_feature_map(feature_map: FeatureMap, X: Any = None, *, max_error: float = np.inf) -> None:
+    """Check that features depend on rows and seed alone, approximate the kernel, and fit models.
+
+    Parameters
+    ----------
+    feature_map : FeatureMap
+        The map; it is cloned, with ``random_state=0``.
+    X : array of shape (n, d), optional
+        Rows to fit it to; 600 random ones by default.
+    max_error : float
+        Largest difference allowed between inner products of features and ``kernel_`` on X.
+
+    Examples
+    --------
+    >>> from skimp.features import Nystroem
+    >>> from skimp.testing import check_feature_map
+    >>> check_feature_map(Nystroem(budget=600), max_error=1e-6)
+    """
+    X = rows_for(X, getattr(feature_map, "kernel", None))
+    S, X32 = sparse.csr_matrix(X), X.astype(np.float32)
+    new = clone(feature_map).set_params(random_state=0)
+    refused("transform before fit", new.transform, X)
+    fitted = clone(new).fit(X)
+    require(params_of(fitted) == params_of(new), "fit does not change the parameters")
+    Z = fitted.transform(X)
+    G = Z @ Z.T
+    tol = 1e-8 * max(1.0, np.abs(G).max())
+    require(Z.shape[1] == fitted.width == len(fitted.get_feature_names_out()), "width is columns")
+    single = clone(new).fit(X32).transform(X32)
+    require(Z.dtype == float and single.dtype == np.float32, "the dtype of the rows is kept")
+    close(clone(new).fit_transform(X), Z, "the same seed gives the same features")
+    close(pickle.loads(pickle.dumps(fitted)).transform(X), Z, "a pickle gives the same features")
+    close(fitted.transform(S), Z, "sparse rows have the features of dense rows", tol)
+    out = np.empty_like(Z)
+    for start in range(0, len(X), 77):
+        fitted.map_block(X[start : start + 77], out[start : start + 77])
+    close(out, Z, "map_block gives the rows of transform, block by block", tol)
+    for source in (S, open_rows(X, block_rows=7)):
+        other = clone(new).fit(source).transform(X)
+        close(other @ other.T, G, "a map fitted to sparse rows or small blocks is the same", tol)
+    if hasattr(fitted, "kernel_"):
+        close(G, fitted.kernel_(X), "<z(x), z(y)> approximates k(x, y)", max_error)
+    close(single @ single.T, G, "float32 agrees with float64", 1e5 * tol)
+    basis = fitted.basis()
+    C = np.empty((len(X), basis.width))
+    basis.map_block(X, C)
+    P = np.eye(basis.width) if basis.penalty is None else basis.penalty
+    y, ridge = np.sin(X.sum(axis=1)), 1e-2 * len(X)
+    f = C @ np.linalg.solve(C.T @ C + ridge * P, C.T @ y)
+    close(f, G @ np.linalg.solve(G + ridge * np.eye(len(X)), y), "basis() predicts as Z", 1e-6)
+    refused("another number of columns", fitted.transform, X[:, 1:])
+    for name, width in product({"n_components", "budget"} & set(new.get_params()), (1, 2, 7)):
+        Z = clone(new).set_params(**{name: width}).fit_transform(X)
+        require(1 <= Z.shape[1] <= width and np.isfinite(Z).all(), f"{name}={width} works")

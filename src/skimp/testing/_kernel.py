@@ -1,0 +1,115 @@
+"""What every kernel promises."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from skimp._core._types import Array
+from skimp.data import open_rows
+from skimp.kernels import Kernel
+from skimp.testing._promises import close, params_of, refused, require, rows_for
+
+_Twin = Callable[[Array, Array], Array]
+
+
+def check_kernel(kernel: Kernel, X: Any = None, *, naive: _Twin | None = None) -> None:
+    """Check values, diagonal, gradient, spectrum, flags, sparse rows, precision and parameters.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel; one that says ``positive_definite = False`` need not be.
+    X : array of shape (n, d), optional
+        Rows to evaluate it on; 600 random ones of five columns by default.
+    naive : callable, optional
+        The kernel matrix of two arrays of rows, straight from the formula, to compare with.
+
+    Examples
+    --------
+    >>> from skimp.kernels import Gaussian
+    >>> from skimp.testing import check_kernel
+    >>> check_kernel(Gaussian(gamma=0.5))
+    """
+    X, params = rows_for(X, kernel), params_of(kernel)
+    Y, S, X32 = X[::7], sparse.csr_matrix(X), X.astype(np.float32)
+    k = kernel.resolve(open_rows(X), seed=0)
+    require(params_of(kernel) == params == params_of(clone(kernel)), "parameters do not change")
+    K = k(X)
+    tol = 1e-9 * max(1.0, np.abs(K).max())
+    require(K.dtype == float and k(X32).dtype == np.float32, "the dtype of the rows is kept")
+    close(K, K.T, "k(x, y) = k(y, x)", tol)
+    close(K.diagonal(), k.diag(X), "diag(X) is the diagonal of the matrix", tol)
+    if naive is not None:
+        close(k(X, Y), naive(X, Y), "the kernel equals its naive twin", tol)
+    for A, B in ((S, S[::7]), (S, Y), (X, S[::7])):
+        close(k(A, B), K[:, ::7], "sparse rows give the values of dense rows", tol)
+    close(k.diag(S), k.diag(X), "sparse rows have the diagonal of dense rows", tol)
+    for part in (slice(0, 1), slice(3, 10), slice(len(X) // 2, None)):
+        close(k(X[part], Y), K[part, ::7], "a part of the rows gives a part of the matrix", tol)
+    close(k(X32), K, "float32 agrees with float64", 1e5 * tol)
+    if not k.takes_objects:
+        # the least of the bytes has no opposite
+        bytes_ = np.clip(np.round(60 * X), -128, 127).astype(np.int8)
+        expected = k(bytes_.astype(float))
+        bound = 1e-9 * max(1.0, np.abs(expected).max())
+        close(k(bytes_), expected, "integers give the values of floats", bound)
+        close(k.diag(bytes_), expected.diagonal(), "integers have their diagonal", bound)
+    _check_flags(k, X, tol)
+    if k.differentiable:
+        _check_gradient(k, X[:40] + 0.1 * k.needs_nonnegative, Y[:30])
+    require(k == clone(k) and hash(k) == hash(clone(k)), "equal parameters make equal kernels")
+    bad = np.where(np.arange(X.size).reshape(X.shape) == 3, np.nan, X)
+    for given in ((bad,), (X, bad), (X, X[:, 1:]), (X[:0],)):
+        refused("NaN, unequal widths and empty data", k, *given)
+    if not k.takes_objects:
+        refused("a vector", k, X[0])
+    for name in k.get_params(deep=False):
+        refused(f"{name}='no such'", clone(k).set_params(**{name: "no such"}), X)
+
+
+def _check_flags(k: Kernel, X: Array, tol: float) -> None:
+    """Check what a kernel says of itself."""
+    K = k(X)
+    if k.positive_definite:
+        values = np.linalg.eigvalsh(K[::3, ::3])
+        require(values[0] >= -1e-10 * values[-1], f"k is PSD; smallest eigenvalue {values[0]:.3g}")
+    if k.needs_nonnegative:
+        refused("negative entries", k, -X - 1)
+        refused("negative entries on the diagonal", k.diag, -X - 1)
+    if k.rotation_invariant:
+        Q, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(X.shape[1], X.shape[1])))
+        close(k(X @ Q), K, "k(Qx, Qy) = k(x, y) for a rotation Q", tol)
+    if not k.stationary:
+        refused("sampling a spectrum that is not there", k.sample_frequencies, 5, 1, None)
+        return
+    close(k(X + 1.5), K, "k(x + t, y + t) = k(x, y)", tol)
+    A, B, size = X[:50], X[-50:], 100_000
+    W = k.sample_frequencies(X.shape[1], size, np.random.default_rng(0))
+    # Hoeffding: all 50 means of cosines are this close with probability 1 - 1e-9
+    bound = np.sqrt(2 * np.log(2 * len(A) / 1e-9) / size) * k.diag(A)
+    error = np.cos((A - B) @ W).mean(axis=1) * k.diag(A) - k(A, B).diagonal()
+    require(np.all(np.abs(error) <= bound), "cosines of the frequencies average to the kernel")
+
+
+def _check_gradient(k: Kernel, X: Array, Y: Array) -> None:
+    """Compare the gradient with central differences."""
+    G = k.gradient(X, Y)
+    require(G.shape == (len(X), len(Y), X.shape[1]), "the gradient has shape (n, m, d)")
+    scale, steps = max(1.0, np.abs(G).max()), 1e-6 * np.eye(X.shape[1])
+    slopes = [(k(X + step, Y) - k(X - step, Y)) / 2e-6 for step in steps]
+    close(G, np.stack(slopes, axis=2), "the gradient is the slope of the kernel", 1e-5 * scale)
+    S, X32 = sparse.csr_matrix(X), X.astype(np.float32)
+    for A, B in ((S, Y), (X, sparse.csr_matrix(Y)), (S, sparse.csr_matrix(Y))):
+        close(k.gradient(A, B), G, "sparse rows have the gradient of dense rows", 1e-9 * scale)
+    single = k.gradient(X32, Y)
+    require(single.dtype == np.float32, "the gradient has the dtype of the rows")
+    apart = np.abs(X[:, None] - Y).max(axis=2) > 1e-3
+    close(single[apart], G[apart], "float32 gradients agree with float64", 1e-3 * scale)
+    coef = np.random.default_rng(0).normal(size=(len(Y), 2))
+    expected = np.einsum("ijk,jo->iko", G, coef)
+    bound = 1e-9 * max(1.0, np.abs(expected).max())
+    close(k.expansion_gradient(X, Y, coef), expected, "sums have the sum of gradients", bound)
+    close(k.expansion_gradient(X, Y, coef[:, 0]), expected[:, :, 0], "one sum, too", bound)

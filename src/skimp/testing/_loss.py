@@ -1,0 +1,165 @@
+"""What every loss promises."""
+
+import pickle
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from skimp._core._rules import check_params
+from skimp._core._types import Array
+from skimp.losses import Loss
+from skimp.testing._promises import close, params_of, read_only, refused, require
+
+_Twin = Callable[[Array, Array], Array]
+
+
+def check_loss(loss: Loss, y: Any = None) -> None:
+    """Check derivatives, convexity, conjugate, large predictions, precision and parameters.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss.
+    y : array of shape (n,) or (n, k), optional
+        Targets; by default 1 and -1, which every loss understands, with a single 1 in each row
+        for a joint loss.
+
+    Examples
+    --------
+    >>> from skimp.losses import squared
+    >>> from skimp.testing import check_loss
+    >>> check_loss(squared)
+    """
+    rng, params = np.random.default_rng(0), params_of(loss)
+    if y is None:
+        own = rng.integers(3, size=(200, 1)) == np.arange(3)
+        y = np.where(own if loss.joint else rng.random((200, 3)) < 0.5, 1.0, -1.0)
+    y = read_only(np.asarray(y, np.float64))
+    f, g = (read_only(y + 3 * rng.normal(size=y.shape)) for _ in range(2))
+    v, tol = read_only(rng.normal(size=y.shape)), 1e-9 * max(1.0, np.abs(y).max())
+    # halves and ones away from the target, where most losses have their kinks
+    kinks = read_only(y + np.round(2 * rng.normal(size=y.shape)) / 2)
+    _check_loss_arrays(loss, y, f, v)
+    directions = [*np.eye(y.shape[1])] if loss.joint else [np.ones(1)]
+    for direction in (*directions, v):
+        _check_loss_derivatives(loss, y, f, kinks, read_only(np.broadcast_to(direction, y.shape)))
+    _check_loss_curvature(loss, y, f, v)
+    t = rng.random((len(y), *[1] * (y.ndim - 1)))
+    chord = t * loss.value(y, f) + (1 - t) * loss.value(y, g)
+    require(np.all(loss.value(y, t * f + (1 - t) * g) <= chord + tol), "the loss is convex")
+    for a, b in product((f, kinks), (g, kinks[::-1])):
+        line = loss.value(y, a) + _inner(loss, loss.gradient(y, a), b - a)
+        require(np.all(loss.value(y, b) >= line - tol), "the gradient is a subgradient")
+    _check_loss_conjugate(loss, y, (f, g, kinks), t, tol)
+    for direction in (*directions, np.ones(1)):
+        _check_loss_range(loss, y, f, direction)
+        _check_loss_range(loss, y, f, -direction)
+    require(params_of(loss) == params == params_of(clone(loss)), "parameters do not change")
+    _check_loss_parameters(loss)
+
+
+def _inner(loss: Loss, a: Array, b: Array) -> Array:
+    """Return products, summed over each row where the loss couples its outputs."""
+    products: Array = a * b
+    return products.sum(axis=1, keepdims=True) if loss.joint else products
+
+
+def _check_loss_arrays(loss: Loss, y: Array, f: Array, v: Array) -> None:
+    """Check shapes, dtypes, and predictions that are large."""
+    one_a_row = (len(y), 1) if loss.joint else y.shape
+    shapes = (one_a_row, y.shape, y.shape, y.shape, one_a_row)
+    large, results = 1e4 * np.where(v > 0, 1.0, -1.0), []
+    for predictions, dtype in product((f, large), (np.float64, np.float32)):
+        Y, F, V = (read_only(A.astype(dtype)) for A in (y, predictions, v))
+        try:
+            with np.errstate(over="raise", divide="raise", invalid="raise"):
+                slope = loss.gradient(Y, F)
+                derivatives = (slope, loss.curvature(Y, F), loss.curved(Y, F, V))
+                out = (loss.value(Y, F), *derivatives, loss.conjugate(Y, slope))
+        except FloatingPointError as error:
+            raise AssertionError("promise broken: there is no overflow up to 1e4.") from error
+        fit = [o.shape == s and o.dtype == dtype for o, s in zip(out, shapes, strict=True)]
+        require(all(fit), "shapes and dtypes are those of f, or one column for a joint value")
+        require(all(np.isfinite(o).all() for o in out), "all is finite, up to 1e4")
+        require(out[0].min() >= 0, "a loss is not negative")
+        results.append(out)
+    for double, single in zip(*results[:2], strict=True):
+        tol = 1e-4 * max(1.0, np.abs(y).max(), np.abs(double).max())
+        close(single, double, "float32 agrees with float64", tol)
+
+
+def _check_loss_derivatives(loss: Loss, y: Array, f: Array, kinks: Array, v: Array) -> None:
+    """Compare slopes along v with differences, but not where they jump."""
+    h, slope = 1e-6, _inner(loss, loss.gradient(y, f), v)
+
+    def sides(fn: _Twin, f: Array) -> tuple[Array, Array]:
+        below, here, above = (fn(y, f + step * v) for step in (-h, 0, h))
+        return (here - below) / h, (above - here) / h
+
+    for fn, expected, what in (
+        (loss.value, slope, "gradient is the derivative of value"),
+        (loss.gradient, loss.curved(y, f, v), "curved is the derivative of gradient, times v"),
+    ):
+        left, right = sides(fn, f)
+        even = np.abs(right - left) <= 0.01
+        if fn == loss.value and loss.smooth:
+            apart = np.abs(np.subtract(*sides(fn, kinks)))
+            require(np.all(even) and np.all(apart <= 0.01), "a smooth loss has no kinks")
+        require(np.mean(even) > 0.9, f"{what}: differences exist nearly everywhere")
+        tol = 1e-6 * max(1.0, np.abs(y).max(), np.abs(expected).max())
+        close(((left + right) / 2)[even], expected[even], what, tol)
+
+
+def _check_loss_curvature(loss: Loss, y: Array, f: Array, v: Array) -> None:
+    """Check that the second derivative is a PSD matrix, with the curvature as its diagonal."""
+    diagonal = loss.curvature(y, f)
+    require(np.all(diagonal >= 0), "curvature is not negative")
+    if not loss.joint:
+        close(loss.curved(y, f, v), diagonal * v, "curved is curvature times v", 1e-12)
+        return
+    units = (np.broadcast_to(unit, y.shape) for unit in np.eye(y.shape[1]))
+    H = np.stack([loss.curved(y, f, unit) for unit in units], axis=2)
+    close(H, H.transpose(0, 2, 1), "the second derivative is symmetric", 1e-12)
+    close(np.einsum("ijj->ij", H), diagonal, "curvature is the diagonal of curved", 1e-12)
+    require(np.linalg.eigvalsh(H).min() >= -1e-12, "the second derivative is PSD")
+
+
+def _check_loss_conjugate(
+    loss: Loss, y: Array, points: tuple[Array, ...], t: Array, tol: float
+) -> None:
+    """Check the inequality of Fenchel and Young, and where it is an equality."""
+    slopes = [loss.gradient(y, f) for f in points]
+    ends = [loss.conjugate(y, u) for u in slopes]
+    for f, u, end in zip(points, slopes, ends, strict=True):
+        what = "value + conjugate = u f at the gradient u"
+        close(loss.value(y, f) + end, _inner(loss, u, f), what, tol)
+    for i, j in ((0, 1), (1, 2), (2, 0)):
+        u = slopes[j] + t * (slopes[i] - slopes[j])
+        between = loss.conjugate(y, u)
+        chord = t * ends[i] + (1 - t) * ends[j]
+        require(np.all(between <= chord + tol), "the conjugate is convex")
+        for f in points:
+            least = _inner(loss, u, f) - loss.value(y, f)
+            require(np.all(between >= least - tol), "value + conjugate >= u f for every u")
+
+
+def _check_loss_range(loss: Loss, y: Array, f: Array, v: Array) -> None:
+    """Check that the conjugate is infinite beyond the slopes far out, where these are bounded."""
+    near, far = (loss.gradient(y, f + t * v) for t in (1e3, 1e6))
+    bounded = np.abs(_inner(loss, far - near, v)) <= 1e-5
+    beyond = loss.conjugate(y, far + 0.1 * v)
+    require(np.all(beyond[bounded] == np.inf), "the conjugate is infinite where u is no slope")
+
+
+def _check_loss_parameters(loss: Loss) -> None:
+    """Check copies and rules."""
+    named = {type(loss).__name__: type(loss), "np": np}
+    for same in (clone(loss), pickle.loads(pickle.dumps(loss)), eval(repr(loss), named)):
+        alike = same == loss and hash(same) == hash(loss)
+        require(alike, "clones, pickles and texts with equal parameters make equal losses")
+    check_params(loss)
+    for name in loss.get_params(deep=False):
+        refused(f"{name}='no such'", check_params, clone(loss).set_params(**{name: "no such"}))

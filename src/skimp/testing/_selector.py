@@ -1,0 +1,55 @@
+"""What every selector promises."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from skimp.budgets import Budget, Selector
+from skimp.data import open_rows
+from skimp.kernels import Gaussian
+from skimp.testing._promises import close, params_of, require, rows_for
+
+
+def check_selector(selector: Selector, X: Any = None, *, size: int = 20) -> None:
+    """Check that a budget has its size and real rows, the same ones from any chunks or storage.
+
+    Parameters
+    ----------
+    selector : Selector
+        The selector.
+    X : array of shape (n, d), optional
+        Rows to choose from; 600 random ones by default.
+    size : int
+        Number of points.
+
+    Examples
+    --------
+    >>> from skimp.budgets import Uniform
+    >>> from skimp.testing import check_selector
+    >>> check_selector(Uniform())
+    """
+    X, params = rows_for(X), params_of(selector)
+
+    def select(source: Any, size: int = size) -> Budget:
+        return selector.select(source, size, Gaussian(gamma=0.1), np.random.default_rng(0))
+
+    for asked, most in ((1, 1), (size, size), (len(X) + 1, len(X))):
+        chosen = select(X, asked)
+        m = len(chosen.points)
+        require(1 <= m <= most, f"a budget has 1 to {most} points, found {m}")
+        if chosen.indices is not None:
+            require(m == most == len(np.unique(chosen.indices)), f"{most} rows, none twice")
+            close(chosen.points, X[chosen.indices], "indices point at the points")
+    chosen = select(X)
+    for source in (X, open_rows(X, block_rows=1), open_rows(X, block_rows=7), sparse.csr_matrix(X)):
+        same = select(source)
+        points = same.points.toarray() if sparse.issparse(same.points) else same.points
+        close(points, chosen.points, "the same seed chooses the same points", 1e-10)
+        if chosen.indices is not None:
+            close(same.indices, chosen.indices, "the same seed chooses the same rows")
+    weight = np.arange(len(X)) % 2.0
+    present = select(open_rows(X, weight=weight)).indices
+    require(present is None or weight[present].all(), "a row of weight zero is absent")
+    require(params_of(selector) == params == params_of(clone(selector)), "parameters do not change")

@@ -1,0 +1,275 @@
+"""What every solver promises."""
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from skimp._core._types import Array, DType, Matrix
+from skimp.data import ArrayRows, Codes, Rows, open_rows
+from skimp.losses import Loss, hinge, softmax, squared
+from skimp.solvers import Problem, Solution, Solver
+from skimp.testing._optimum import Naive
+from skimp.testing._promises import close, params_of, read_only, require
+
+
+def check_solver(solver: Solver, loss: Loss = squared, *, tol: float = 1e-8) -> None:
+    """Check that solutions are minima, and that equal problems have equal ones.
+
+    At a minimum the naive gradient of a smooth loss is zero. A loss with kinks is compared with
+    the dual problem, which its conjugate defines.
+
+    Parameters
+    ----------
+    solver : Solver
+        The solver, with a tolerance of its own that allows for ``tol``.
+    loss : Loss
+        A loss that it can minimise.
+    tol : float
+        Largest entry of the gradient, or largest relative duality gap where there are kinks.
+
+    Examples
+    --------
+    >>> from skimp.solvers import direct
+    >>> from skimp.testing import check_solver
+    >>> check_solver(direct)
+    """
+    params, trial = params_of(solver), _trial(solver, loss, tol)
+    R = np.random.default_rng(1).normal(size=(6, 6))
+    weights = (None, np.arange(90) % 3.0)
+    for w, P, b in product(weights, (None, R.T @ R), (True, False)):
+        replace(trial, weight=w, penalty=P, fit_intercept=b).check()
+    for some in (trial, replace(trial, weight=weights[1], penalty=R.T @ R)):
+        _check_forms(some)
+        _check_start(some)
+        _check_monitor(some)
+    _check_coded(trial)
+    _check_degenerate(trial)
+    _check_memory(trial)
+    _check_refusals(solver)
+    require(params_of(solver) == params == params_of(clone(solver)), "parameters do not change")
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A problem for a solver, in arrays."""
+
+    solver: Solver
+    tol: float
+    loss: Loss
+    Z: Array
+    Y: Array
+    weight: Array | None = None
+    alpha: float = 1e-2
+    penalty: Array | None = None
+    fit_intercept: bool = True
+
+    def solve(self, rows: Rows | None = None, **options: Any) -> Solution:
+        """Solve the problem, with its rows in another form."""
+        if rows is None:
+            rows = open_rows(self.Z, target=self.Y, weight=self.weight)
+        problem = Problem(rows, self.loss, self.alpha, self.penalty, self.fit_intercept)
+        return self.solver.solve(replace(problem, **options))
+
+    def naive(self) -> Naive:
+        """Return the objective."""
+        return Naive(
+            self.Z,
+            self.Y,
+            np.ones(len(self.Z)) if self.weight is None else self.weight,
+            self.loss,
+            self.alpha,
+            np.eye(self.Z.shape[1]) if self.penalty is None else self.penalty,
+            self.fit_intercept,
+            flat=not self.solver.penalizes_intercept,
+        )
+
+    def check(self) -> Solution:
+        """Raise unless the solver finds the minimum, and says so."""
+        found, naive = self.solve(), self.naive()
+        said = isinstance(found.message, str) and found.message and found.n_iter >= 1
+        require(found.converged is True and said, "the solver says that it converged, and how")
+        require(found.coef.dtype == found.intercept.dtype == float, "a solution is float64")
+        naive.check(found.coef, found.intercept, self.tol)
+        value = naive.value(found.coef, found.intercept)
+        bound = self.tol * max(1.0, value)
+        close(found.history[-1:], value, "the history ends at the objective", bound)
+        return found
+
+    def check_same(self, other: Solution, what: str, tol: float = 0.0) -> None:
+        """Raise unless another solution is a minimum as well."""
+        naive, tol = self.naive(), max(tol, self.tol)
+        require(other.coef.dtype == other.intercept.dtype == float, "a solution is float64")
+        try:
+            naive.check(other.coef, other.intercept, tol)
+        except AssertionError as error:
+            raise AssertionError(f"promise broken: {what}: same solution ({error})") from error
+
+
+def _trial(solver: Solver, loss: Loss, tol: float) -> _Trial:
+    """Return rows with equal columns and one of zeros, and targets 1 and -1."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(1.0, 1.0, (90, 4))[:, [0, 1, 2, 3, 3, 3]] * [1, 1, 1, 1, 1, 0]
+    return _Trial(solver, tol, loss, read_only(Z), _targets(Z + rng.normal(size=(90, 6)), loss))
+
+
+def _targets(F: Array, loss: Loss) -> Array:
+    """Return the largest of three columns for a joint loss, and the signs of two otherwise."""
+    own = F[:, :3] == F[:, :3].max(axis=1, keepdims=True)
+    return read_only(np.where(own if loss.joint else F[:, :2] > F[:, :2].mean(), 1.0, -1.0))
+
+
+def _check_forms(trial: _Trial) -> None:
+    """Check that the form of the rows does not matter, nor do threads."""
+    Z, Y, w = trial.Z, trial.Y, trial.weight
+
+    def rows(Z: Matrix, block_rows: int = 7, n_jobs: int | None = 1) -> Rows:
+        opened = open_rows(Z, target=Y, weight=w, block_rows=block_rows)
+        return opened.copy_with(n_jobs=n_jobs)
+
+    trial.check_same(trial.solve(rows(Z)), "blocks of 7 rows")
+    trial.check_same(trial.solve(rows(sparse.csr_matrix(Z))), "sparse rows")
+    single = rows(Z.astype(np.float32), 90)
+    trial.check_same(trial.solve(single), "float32 rows", tol=1e-4)
+    if w is not None:
+        count = w.astype(int)
+        repeated = open_rows(np.repeat(Z, count, axis=0), target=np.repeat(Y, count, axis=0))
+        trial.check_same(trial.solve(repeated), "repeated rows")
+    if not trial.loss.joint:
+        one = replace(trial, Y=Y[:, [1]])
+        one.check_same(one.solve(), "one output")
+    first, second = (trial.solve(rows(Z, n_jobs=n_jobs)) for n_jobs in (1, 2))
+    same = np.array_equal(first.coef, second.coef) and first.n_iter == second.n_iter
+    require(same, "bits do not depend on the number of threads")
+
+
+def _check_start(trial: _Trial) -> None:
+    """Check that a solver which starts at the solution stays there."""
+    cold = trial.solve()
+    warm = trial.solve(start=(cold.coef, cold.intercept))
+    trial.check_same(warm, "a start at the solution")
+    require(warm.n_iter <= cold.n_iter, "a start at the solution takes no more iterations")
+    far = np.full(cold.coef.shape, 10.0), np.full(cold.intercept.shape, -10.0)
+    trial.check_same(trial.solve(start=far), "a start far away")
+
+
+def _check_monitor(trial: _Trial) -> None:
+    """Check that a monitor sees each iteration's coefficients, and stops the solver."""
+    naive, seen = trial.naive(), []
+
+    def look(coef: Array, intercept: Array) -> bool:
+        seen.append(naive.value(coef, intercept))
+        return False
+
+    free, watched = trial.solve(), trial.solve(monitor=look)
+    require(np.array_equal(free.coef, watched.coef), "a monitor that only looks changes nothing")
+    if not seen:
+        return
+    bound = trial.tol * max(1.0, *seen)
+    close(watched.history[-len(seen) :], seen, "a monitor sees the coefficients", bound)
+    given: list[Array] = []
+
+    def stop(coef: Array, intercept: Array) -> bool:
+        given.append(coef.copy())
+        return True
+
+    stopped = trial.solve(monitor=stop)
+    require(len(given) == 1 and stopped.n_iter <= free.n_iter, "a monitor stops the solver")
+    close(stopped.coef, given[0], "a stopped solver returns what the monitor saw")
+
+
+def _check_coded(trial: _Trial) -> None:
+    """Check rows of one nonzero feature in each group."""
+    codes = np.random.default_rng(0).integers(0, 3, (90, 2)).astype(np.uint8)
+    coded = Codes(codes, np.array([0, 3]), np.float64(0.5), 6)
+    trial = replace(trial, Z=coded.tocsr().toarray())
+    for block_rows in (90, 7):
+        rows = ArrayRows(coded, trial.Y, block_rows=block_rows)
+        trial.check_same(trial.solve(rows), "codes")
+
+
+def _check_degenerate(trial: _Trial) -> None:
+    """Check problems at the edge of what is possible."""
+    Z, Y = trial.Z, trial.Y
+    some = trial.check()
+    for what, other in (
+        ("fewer rows than features", replace(trial, Z=Z[:3], Y=Y[:3])),
+        ("one row", replace(trial, Z=Z[:1], Y=Y[:1])),
+        ("equal rows", replace(trial, Z=Z[[0] * 20], Y=Y[:20])),
+        ("equal targets", replace(trial, Y=Y[[0] * len(Y)])),
+        ("features that are zero", replace(trial, Z=0 * Z)),
+        ("a huge penalty", replace(trial, alpha=1e8)),
+    ):
+        found = other.solve()
+        scaled = max(1.0, other.alpha) * trial.tol
+        other.check_same(found, what, tol=scaled)
+    # two equal landmarks for each feature: only the sum of their coefficients is determined
+    P = np.tile(np.eye(6), (2, 2))
+    pairs = replace(trial, Z=np.hstack([Z, Z]), penalty=P).solve()
+    summed = replace(pairs, coef=pairs.coef[:6] + pairs.coef[6:])
+    require(np.isfinite(pairs.coef).all() and some.coef.shape == summed.coef.shape, "it is finite")
+    trial.check_same(summed, "a singular penalty", tol=1e-5)
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """A feature map that copies rows, so that a solver has to compute features."""
+
+    width: int
+    dtype: DType
+
+    def map_block(self, X: Matrix, out: Array) -> None:
+        out[...] = X
+
+
+def _check_memory(trial: _Trial) -> None:
+    """Check every memory limit from ample to one that the solver refuses."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(200, 6))
+    trial = replace(trial, Z=Z, Y=_targets(Z + rng.normal(size=Z.shape), trial.loss), alpha=1.0)
+    rows = open_rows(Z, target=trial.Y, block_rows=64).mapped(_Copy(6, Z.dtype))
+    limit, fits = 1e5, True
+    while fits and limit >= 1:
+        try:
+            found = trial.solve(rows, memory_limit=int(limit))
+        except MemoryError:
+            fits = False
+        else:
+            trial.check_same(found, f"a memory limit of {limit:.0f} bytes")
+        limit *= 0.8
+
+
+def _check_refusals(solver: Solver) -> None:
+    """Check that a loss is minimised, or refused by its name."""
+    Z = np.random.default_rng(0).normal(size=(20, 3))
+    for loss in (squared, hinge, softmax, _Unknown()):
+        problem = Problem(open_rows(Z, target=_targets(Z, loss)), loss, alpha=1.0)
+        try:
+            solver.solve(problem)
+        except ValueError as error:
+            require(repr(loss) in str(error), f"a refusal names the loss {loss!r}")
+
+
+class _Unknown(Loss):
+    """The distance of predictions from targets, which is made of no lines and parabolas."""
+
+    joint = True
+    smooth = False
+
+    def value(self, y: Array, f: Array) -> Array:
+        distance: Array = np.linalg.norm(f - y, axis=1, keepdims=True)
+        return distance
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        slope: Array = (f - y) / np.maximum(self.value(y, f), 1e-300)
+        return slope
+
+    def curvature(self, y: Array, f: Array) -> Array:
+        return np.zeros_like(f)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        inside = np.linalg.norm(u, axis=1, keepdims=True) <= 1
+        return np.where(inside, np.sum(u * y, axis=1, keepdims=True), np.inf)
