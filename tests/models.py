@@ -14,8 +14,24 @@ APPROXIMATIONS = [
     RandomFourier(n_components=31, form="phase"),
 ]
 ESTIMATORS = [KernelRegressor, KernelClassifier]
+LABEL_LOSSES = ["hinge", "squared_hinge", "log", "softmax", "multiclass_hinge"]
+"""Losses for classes only."""
+TARGET_LOSSES = [
+    "squared",
+    "huber",
+    "epsilon_insensitive",
+    "squared_epsilon_insensitive",
+    "quantile",
+]
+"""Losses for numbers; the squared one is for classes, too."""
 
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
+
+
+def classifier(approximation=30, kernel="rbf", **params):
+    """Return a classifier whose solution does not depend on how the problem is given."""
+    params = {"alpha": ALPHA, "tol": 1e-12, "random_state": 0, **params}
+    return KernelClassifier(kernel, approximation=approximation, **params)
 
 
 def regressor(approximation=30, kernel="rbf", **params):

@@ -79,6 +79,7 @@ def swept(loop, x, C, y, slopes, f, *, worst=np.inf, extra=()):
     steps = loop(
         x[None].copy(),
         np.array([0]),
+        (0, k),
         np.array([x @ x]),
         np.array([C]),
         np.array([y], float),
@@ -217,6 +218,7 @@ def test_inactive_outputs_stay(loss):
     (loops.piecewise_sweep if piecewise else loops.log_sweep)(
         np.ones((1, 1)),
         np.array([0]),
+        (0, 2),
         np.ones(1),
         np.ones(1),
         np.ones((1, 2)),
@@ -231,6 +233,38 @@ def test_inactive_outputs_stay(loss):
     )
     assert (slopes[0, 0], V[0, 0]) == (0.5, 1.0)
     assert V[1, 0] != 1.0
+
+
+@pytest.mark.parametrize("loss", [*PIECEWISE, Log()], ids=repr)
+def test_outputs_of_others_stay(loss):
+    rng, piecewise = np.random.default_rng(6), not isinstance(loss, Log)
+    X, Y = rng.normal(size=(5, 2)), np.sign(rng.normal(size=(5, 3)))
+    Q, order = np.sum(X**2, axis=1), np.arange(5)
+    states = []
+    for shares in ([(0, 3)], [(2, 3), (0, 2)], [(0, 2)]):
+        slopes, active, V, b = 0.5 * Y, np.ones((5, 3), bool), np.zeros((3, 2)), np.zeros(3)
+        for share in shares:
+            (loops.piecewise_sweep if piecewise else loops.log_sweep)(
+                X,
+                order,
+                share,
+                Q,
+                np.ones(5),
+                Y,
+                slopes,
+                active,
+                1.0,
+                V,
+                b,
+                np.full(3, np.inf),
+                np.zeros(3),
+                *(parameters(loss) if piecewise else ()),
+            )
+        states.append((slopes, V, b))
+    whole, shared, part = states
+    assert all(np.array_equal(a, b) for a, b in zip(whole, shared, strict=True))
+    assert np.array_equal(part[0][:, :2], whole[0][:, :2])
+    assert np.array_equal(part[0][:, 2], 0.5 * Y[:, 2])
 
 
 @pytest.mark.parametrize("loss", [*PIECEWISE, MulticlassHinge()], ids=repr)

@@ -7,31 +7,22 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import RidgeClassifier
 
-from skimp import KernelClassifier, KernelRegressor
 from skimp.data import open_rows
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Gaussian
+from tests.models import classifier, regressor
 from tests.problems import TOLERANCE, difference, labelled
 from tests.sources import ChunkedRows
 
 APPROXIMATIONS = [None, 30, Nystroem(budget=30, rank=8), RandomFourier(n_components=31)]
-ALPHA = 1e-4
-
-
-def classifier(approximation=30, kernel="rbf", **params):
-    params = {"alpha": ALPHA, "random_state": 0, **params}
-    return KernelClassifier(kernel, approximation=approximation, **params)
-
-
-def regressor(approximation=30, **params):
-    return KernelRegressor(approximation=approximation, alpha=ALPHA, random_state=0, **params)
 
 
 @pytest.mark.parametrize("approximation", APPROXIMATIONS)
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_two_classes_are_a_regression_on_signs(approximation, fit_intercept):
     X, y, weight = labelled(150, n_classes=2)
-    model = classifier(approximation, fit_intercept=fit_intercept).fit(X, y, weight)
+    model = classifier(approximation, loss="squared", fit_intercept=fit_intercept)
+    model.fit(X, y, weight)
     signs = regressor(approximation, fit_intercept=fit_intercept).fit(X, 2 * y - 1, weight)
     decision = model.decision_function(X)
     assert decision.shape == (150,)
@@ -43,7 +34,7 @@ def test_two_classes_are_a_regression_on_signs(approximation, fit_intercept):
 @pytest.mark.parametrize("approximation", APPROXIMATIONS)
 def test_several_classes_are_one_against_the_rest(approximation):
     X, y, weight = labelled(150, n_classes=4)
-    model = classifier(approximation).fit(X, y, weight)
+    model = classifier(approximation, loss="squared").fit(X, y, weight)
     decision = model.decision_function(X)
     signs = regressor(approximation).fit(X, 2.0 * np.eye(4)[y] - 1, weight)
     assert difference(decision, signs.predict(X)) <= 1e-8
@@ -55,7 +46,7 @@ def test_several_classes_are_one_against_the_rest(approximation):
 def test_the_linear_kernel_is_a_ridge_classifier(n_classes):
     X, y, weight = labelled(150, n_classes=n_classes)
     theirs = RidgeClassifier(alpha=0.01 * weight.sum()).fit(X, y, weight)
-    ours = classifier(50, "linear", alpha=0.01).fit(X, y, weight)
+    ours = classifier(50, "linear", alpha=0.01, loss="squared").fit(X, y, weight)
     assert difference(ours.decision_function(X), theirs.decision_function(X)) <= 1e-8
 
 

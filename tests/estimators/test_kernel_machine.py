@@ -61,7 +61,7 @@ def test_a_seed_decides(estimator, approximation):
 @pytest.mark.parametrize("approximation", [None, 200, RandomFourier(n_components=200)])
 def test_what_does_not_fit_in_memory_is_refused(estimator, approximation):
     X, y, _ = labelled(200)
-    model = estimator(approximation=approximation, memory_limit="100KB")
+    model = estimator(approximation=approximation, loss="squared", memory_limit="100KB")
     what = "an exact model of 200 rows" if approximation is None else "a model of 200 landmarks"
     with pytest.raises(MemoryError, match=f"{what}.* needs .* memory limit of .*memory_limit"):
         model.fit(X, y)
@@ -112,8 +112,21 @@ def test_a_failed_fit_leaves_the_former_model(estimator):
         ({"verbose": -1}, "verbose must be an integer >= 0 or True or False, got -1."),
         ({"random_state": "x"}, "random_state must be None or an integer >= 0 or a NumPy random"),
         ({"kernel": "wavelet"}, "kernel must be a kernel object or one of 'rbf'"),
-        ({"loss": "hinge"}, "loss must be a loss object or one of 'squared', got 'hinge'."),
-        ({"solver": "sgd"}, "solver must be a solver object or one of 'auto', 'direct', got"),
+        ({"loss": "zero_one"}, "loss must be a loss object or one of 'squared', 'hinge', "),
+        ({"loss": 2}, "loss must be a loss object or one of 'squared', 'hinge', "),
+        ({"solver": "sgd"}, "solver must be a solver object or one of 'auto', 'direct', 'newton',"),
+        ({"solver": None}, "solver must be a solver object or one of 'auto', 'direct', 'newton',"),
+        ({"tol": 0}, "tol must be None or a number > 0, got 0."),
+        ({"tol": -1e-3}, "tol must be None or a number > 0, got -0.001."),
+        ({"tol": "tight"}, "tol must be None or a number > 0, got 'tight'."),
+        ({"max_iter": 0}, "max_iter must be None or an integer >= 1, got 0."),
+        ({"max_iter": 2.5}, "max_iter must be None or an integer >= 1, got 2.5."),
+        ({"warm_start": 1}, "warm_start must be True or False, got 1."),
+        ({"early_stopping": "yes"}, "early_stopping must be True or False, got 'yes'."),
+        ({"validation_fraction": 0.0}, "validation_fraction must be"),
+        ({"validation_fraction": 1.0}, "validation_fraction must be"),
+        ({"solver": "direct", "tol": 1e-3}, "tol must be None for Direct, got 0.001."),
+        ({"solver": "direct", "max_iter": 7}, "max_iter must be None for Direct, got 7."),
     ],
 )
 def test_rules(estimator, params, message):
@@ -134,7 +147,7 @@ def test_the_rule_for_the_seed_of_a_map(estimator, random_state):
 @every_estimator
 def test_objects_stand_for_their_names(estimator):
     X, y, _ = labelled(100)
-    named = estimator("rbf", approximation=9, random_state=0).fit(X, y)
+    named = estimator("rbf", approximation=9, loss="squared", random_state=0).fit(X, y)
     given = estimator(Gaussian(), approximation=9, loss=squared, solver=direct, random_state=0)
     assert np.array_equal(given.fit(X, y).coef_, named.coef_)
 

@@ -3,18 +3,12 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
-from skimp import KernelRegressor
 from skimp.budgets import Fixed
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Gaussian, Laplacian
-from tests.models import ALPHA, APPROXIMATIONS
+from tests.models import ALPHA, APPROXIMATIONS, regressor
 from tests.problems import difference, regression
 from tests.reference import naive
-
-
-def regressor(approximation=30, kernel="rbf", **params):
-    params = {"alpha": ALPHA, "random_state": 0, **params}
-    return KernelRegressor(kernel, approximation=approximation, **params)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -155,9 +155,28 @@ def _pulls(f, y, slope, low, high, epsilon, q):
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def piecewise_sweep(
-    X, order, Q, C, Y, slopes, active, constant, V, b, worst, largest, lows, highs, epsilon, q
+    X,
+    order,
+    outputs,
+    Q,
+    C,
+    Y,
+    slopes,
+    active,
+    constant,
+    V,
+    b,
+    worst,
+    largest,
+    lows,
+    highs,
+    epsilon,
+    q,
 ):
-    """Minimise over each active slope of the rows in this order, and return how many there were.
+    """Minimise over each active slope of some outputs, and return how many there were.
+
+    Rows come in this order, and ``outputs`` holds the first of the outputs and the one behind the
+    last: outputs do not touch each other, so that threads can share them out.
 
     ``lows`` and ``highs`` are the limits for negative and for other targets. A slope that sits at
     one of them, or at the kink at 0, pulled there by more than ``worst_j``, becomes inactive;
@@ -165,7 +184,7 @@ def piecewise_sweep(
     """
     steps = 0
     for i in order:
-        for j in range(Y.shape[1]):
+        for j in range(outputs[0], outputs[1]):
             if not active[i, j]:
                 continue
             steps += 1
@@ -228,11 +247,11 @@ def _log_step(p, m, A):
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def log_sweep(X, order, Q, C, Y, slopes, active, constant, V, b, worst, largest):
+def log_sweep(X, order, outputs, Q, C, Y, slopes, active, constant, V, b, worst, largest):
     """Do what `piecewise_sweep` does for the logistic loss; its slopes never reach a limit."""
     steps = 0
     for i in order:
-        for j in range(Y.shape[1]):
+        for j in range(outputs[0], outputs[1]):
             if not active[i, j]:
                 continue
             steps += 1
@@ -278,7 +297,7 @@ def _project(p, scores, top, A):
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def multiclass_sweep(X, order, Q, C, Y, slopes, active, constant, V, b, worst, largest):
+def multiclass_sweep(X, order, outputs, Q, C, Y, slopes, active, constant, V, b, worst, largest):
     """Minimise over the slopes of each row at once, which are its class less a distribution p.
 
     Of the loss of Crammer and Singer. A class without a share in p becomes inactive where its

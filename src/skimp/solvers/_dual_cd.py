@@ -2,16 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy import sparse
 
-from skimp._core._blocks import Scratch
+from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import check_representable, dense, inverse_root, product
 from skimp._core._memory import parse_bytes, require_memory
 from skimp._core._rules import Rule, broken, check_params, integer, number
-from skimp._core._threads import single_threaded_blas
+from skimp._core._threads import single_threaded_blas, thread_count
 from skimp._core._types import Array, DType, Matrix
 from skimp.data import ArrayRows, Block, Codes, Rows
 from skimp.data._kept import keep_rows, kept_bytes
@@ -305,6 +306,9 @@ class _Dual:
         self.n_entries = int(np.count_nonzero(self.active))
         self.run_sweep, self.wake, self.parameters = _loops(problem.loss)
         self.worst, self.largest = np.full(k, np.inf), np.zeros(k)
+        threads = 1 if problem.loss.joint else min(k, thread_count(rows.n_jobs))
+        ends = [k * share // threads for share in range(threads + 1)]
+        self.shares = list(pairwise(ends))
         self.reference, self.steps = np.inf, 0
 
     def _read(self) -> None:
@@ -400,21 +404,29 @@ class _Dual:
     def _steps(self, X: Matrix, part: slice | Array, rng: np.random.Generator) -> None:
         """Take a step for each active slope of some rows."""
         slopes, active = self.slopes[part], self.active[part]
-        self.steps += self.run_sweep(
-            _layout(X, self.rows.dtype),
-            rng.permutation(np.flatnonzero(active.any(axis=1))),
-            self.Q[part],
-            self.C[part],
-            self.Y[part],
-            slopes,
-            active,
-            self.constant,
-            self.V,
-            self.b,
-            self.worst,
-            self.largest,
-            *self.parameters,
-        )
+        X = _layout(X, self.rows.dtype)
+        order = rng.permutation(np.flatnonzero(active.any(axis=1)))
+        Q, C, Y = self.Q[part], self.C[part], self.Y[part]
+
+        def step(outputs: tuple[int, int], _: Scratch) -> int:
+            return self.run_sweep(
+                X,
+                order,
+                outputs,
+                Q,
+                C,
+                Y,
+                slopes,
+                active,
+                self.constant,
+                self.V,
+                self.b,
+                self.worst,
+                self.largest,
+                *self.parameters,
+            )
+
+        self.steps += fold(self.shares, step, lambda a, b: a + b, 0, len(self.shares))
         if not isinstance(part, slice):
             self.slopes[part], self.active[part] = slopes, active
 

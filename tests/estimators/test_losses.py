@@ -1,0 +1,325 @@
+"""Every loss in every estimator: which rows it takes, and what weights mean."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from skimp import losses
+from skimp.budgets import Fixed
+from skimp.features import Nystroem, RandomFourier
+from skimp.kernels import Gaussian
+from skimp.losses import EpsilonInsensitive, Huber, Quantile
+from skimp.solvers import Auto, DualCD, Newton
+from tests.models import LABEL_LOSSES, TARGET_LOSSES, classifier, every_estimator, regressor
+from tests.problems import TOLERANCE, difference, labelled, regression
+
+KERNEL = Gaussian(0.5)
+MILD = {"alpha": 0.03, "tol": 1e-11, "n_jobs": 1}
+"""A penalty for which dual coordinate descent reaches a tight tolerance in a few sweeps."""
+
+CHOSEN = {
+    "squared": "direct",
+    "hinge": "dual_cd",
+    "squared_hinge": "newton",
+    "log": "newton",
+    "softmax": "newton",
+    "multiclass_hinge": "dual_cd",
+    "huber": "newton",
+    "epsilon_insensitive": "dual_cd",
+    "squared_epsilon_insensitive": "newton",
+    "quantile": "dual_cd",
+}
+
+every_class_loss = pytest.mark.parametrize("loss", ["squared", *LABEL_LOSSES])
+every_target_loss = pytest.mark.parametrize("loss", TARGET_LOSSES)
+every_mode = pytest.mark.parametrize("approximation", [None, 20, RandomFourier(n_components=21)])
+
+
+def close(approximation, loss):
+    """Return what solutions of one problem may differ by.
+
+    The objective of a loss with kinks has a gap of 1e-11, and its solution the root of that.
+    """
+    return 1e-8 if getattr(losses, loss).smooth and approximation != 20 else 2e-5
+
+
+@every_class_loss
+@every_mode
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_of_any_source(loss, approximation, n_classes):
+    X, codes, weight = labelled(80, n_classes=n_classes)
+    y = np.array(["no", "yes", "perhaps"])[codes]
+    model = classifier(approximation, KERNEL, loss=loss, **MILD).fit(X, y, weight)
+    expected = model.decision_function(X)
+    assert expected.shape == ((80,) if n_classes == 2 else (80, 3))
+    assert model.solution_.converged
+    assert model.score(X, y, weight) > 0.65
+    codes = (expected > 0).astype(int) if n_classes == 2 else expected.argmax(axis=1)
+    assert np.array_equal(model.predict(X), model.classes_[codes])
+    for wrap in (sparse.csr_matrix, pd.DataFrame):
+        other = clone(model).fit(wrap(X), y, weight).decision_function(wrap(X))
+        assert difference(other, expected) <= close(approximation, loss)
+    single = X.astype(np.float32)
+    other = clone(model).set_params(tol=1e-6).fit(single, y, weight).decision_function(single)
+    assert other.dtype == np.float32
+    assert difference(other, expected) <= 20 * TOLERANCE[np.dtype(np.float32)]
+
+
+@every_target_loss
+@every_mode
+@pytest.mark.parametrize("n_outputs", [None, 2])
+def test_targets_of_any_source(loss, approximation, n_outputs):
+    X, y, weight = regression(80)
+    y = y if n_outputs is None else np.column_stack([y, 10 * X[:, 0] ** 2])
+    model = regressor(approximation, KERNEL, loss=loss, **MILD).fit(X, y, weight)
+    expected = model.predict(X)
+    assert expected.shape == y.shape
+    assert model.solution_.converged
+    for wrap in (sparse.csr_matrix, pd.DataFrame):
+        other = clone(model).fit(wrap(X), y, weight).predict(wrap(X))
+        assert difference(other, expected) <= close(approximation, loss)
+    single = X.astype(np.float32)
+    other = clone(model).set_params(tol=1e-6).fit(single, y, weight).predict(single)
+    assert other.dtype == np.float32
+    assert difference(other, expected) <= 20 * TOLERANCE[np.dtype(np.float32)]
+    for output, column in enumerate(y.reshape(80, -1).T):
+        alone = clone(model).fit(X, column, weight).predict(X)
+        assert difference(alone, expected.reshape(80, -1)[:, output]) <= 2e-5
+
+
+@pytest.mark.parametrize("loss", LABEL_LOSSES)
+def test_losses_of_labels_are_refused_by_the_regressor(loss):
+    X, y, _ = regression(20)
+    for given in (loss, getattr(losses, loss)):
+        message = f"KernelRegressor: loss must be one for regression, got {given!r}."
+        with pytest.raises(ValueError, match=re.escape(message)):
+            regressor(5, loss=given).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", TARGET_LOSSES)
+def test_the_classifier_takes_losses_of_numbers_on_signs(loss):
+    X, y, _ = labelled(60, n_classes=2)
+    model = classifier(20, KERNEL, loss=loss, fit_intercept=False, **MILD).fit(X, y)
+    signs = regressor(20, KERNEL, loss=loss, fit_intercept=False, **MILD).fit(X, 2 * y - 1)
+    assert difference(model.decision_function(X), signs.predict(X)) <= 1e-9
+
+
+def weighted_and_repeated(X, y, loss):
+    """Return a fit with weights 0, 1 and 2, and one of rows that are absent, once and twice."""
+    model = (classifier if y.dtype.kind == "i" else regressor)(
+        Nystroem(selector=Fixed(X[:15])), KERNEL, loss=loss, **MILD
+    )
+    counts = np.arange(len(X)) % 3
+    weighted = clone(model).fit(X, y, counts)
+    repeated = clone(model).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    return weighted, repeated
+
+
+@every_class_loss
+def test_a_weight_is_a_number_of_rows_to_a_class(loss):
+    X, y, _ = labelled(60)
+    weighted, repeated = weighted_and_repeated(X, y, loss)
+    found, expected = weighted.decision_function(X), repeated.decision_function(X)
+    assert difference(found, expected) <= 2e-5
+
+
+@every_target_loss
+def test_a_weight_is_a_number_of_rows_to_a_target(loss):
+    X, y, _ = regression(60)
+    y[::3] = 1e6
+    weighted, repeated = weighted_and_repeated(X, y, loss)
+    assert difference(weighted.predict(X), repeated.predict(X)) <= 2e-5
+
+
+@every_class_loss
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 2.0, 2: 0.5}])
+def test_class_weights_are_factors_of_sample_weights(loss, class_weight):
+    X, y, _ = labelled(60)
+    y[y == 1] = np.where(np.arange(np.sum(y == 1)) % 4, 0, 1)
+    factors = 20 / np.bincount(y) if class_weight == "balanced" else np.array([2.0, 1.0, 0.5])
+    model = classifier(15, KERNEL, loss=loss, class_weight=class_weight, **MILD).fit(X, y)
+    by_hand = classifier(15, KERNEL, loss=loss, **MILD).fit(X, y, factors[y])
+    plain = classifier(15, KERNEL, loss=loss, **MILD).fit(X, y)
+    expected = by_hand.decision_function(X)
+    assert difference(model.decision_function(X), expected) <= 2e-5
+    assert difference(plain.decision_function(X), expected) > 1e-2
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_a_quantile_has_its_share_of_the_rows_below(share):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (400, 1))
+    y = np.sin(X[:, 0]) + (1 + X[:, 0] ** 2) * rng.exponential(size=400)
+    # the penalized intercept is part of the kernel here
+    kernel = Gaussian(0.5) + 100.0
+    model = regressor(10, kernel, loss=Quantile(share), alpha=1e-5, tol=1e-5).fit(X, y)
+    new = rng.uniform(-2, 2, (4000, 1))
+    later = np.sin(new[:, 0]) + (1 + new[:, 0] ** 2) * rng.exponential(size=4000)
+    # four standard deviations of a share of 400 rows and of one of 4,000
+    bound = 4 * np.sqrt(share * (1 - share) * (1 / 400 + 1 / 4000))
+    assert np.mean(later <= model.predict(new)) == pytest.approx(share, abs=bound)
+
+
+def test_robust_losses_ignore_outliers():
+    X, y, _ = regression(100)
+    spoilt = y.copy()
+    spoilt[::10] += 1000
+    errors = {}
+    for loss in ("squared", "huber", "epsilon_insensitive", "quantile"):
+        model = regressor(20, KERNEL, loss=loss, alpha=1e-3, n_jobs=1).fit(X, spoilt)
+        errors[loss] = np.median(np.abs(model.predict(X) - y))
+    squared = errors.pop("squared")
+    assert max(errors.values()) < squared / 50
+
+
+@every_estimator
+def test_the_message_names_the_solver_that_was_chosen(estimator):
+    X, y, _ = labelled(40)
+    for loss, solver in CHOSEN.items():
+        if estimator.__name__ == "KernelRegressor" and loss in LABEL_LOSSES:
+            continue
+        model = estimator(approximation=10, loss=loss, alpha=0.03, random_state=0, n_jobs=1)
+        message = model.fit(X, y).solution_.message
+        assert message.startswith(f"auto chose {solver}, since the loss ")
+        assert model.n_iter_ == model.solution_.n_iter >= 1
+        model.set_params(solver=solver).fit(X, y)
+        assert model.solution_.message.startswith(f"{solver}: ")
+
+
+SOLVERS = {
+    "squared": ["direct", "pcg", "newton", "dual_cd"],
+    "squared_hinge": ["newton", "dual_cd"],
+    "log": ["newton", "dual_cd"],
+    "huber": ["newton", "dual_cd"],
+    "squared_epsilon_insensitive": ["newton", "dual_cd"],
+}
+
+
+@pytest.mark.parametrize("loss", SOLVERS)
+@pytest.mark.parametrize("approximation", [None, 20, RandomFourier(n_components=20)])
+def test_solvers_agree(loss, approximation):
+    X, y, weight = labelled(80)
+    make = classifier if loss in LABEL_LOSSES else regressor
+    model = make(approximation, KERNEL, loss=loss, fit_intercept=False, **MILD)
+    expected = model.fit(X, y, weight)._outputs(X)
+    for solver in SOLVERS[loss]:
+        other = clone(model).set_params(solver=solver, tol=None if solver == "direct" else 1e-12)
+        assert difference(other.fit(X, y, weight)._outputs(X), expected) <= 1e-4
+
+
+@pytest.mark.parametrize(
+    ("solver", "loss", "message"),
+    [
+        ("newton", "hinge", "Newton: loss must be a smooth one"),
+        ("pcg", "log", "PCG: loss must be 'squared'"),
+        ("direct", "log", "loss must be"),
+        ("dual_cd", "softmax", "DualCD: loss must be"),
+    ],
+)
+def test_solvers_that_do_not_know_a_loss_refuse_it(solver, loss, message):
+    X, y, _ = labelled(30)
+    with pytest.raises(ValueError, match=message):
+        classifier(10, loss=loss, solver=solver, tol=None).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", ["log", "hinge"])
+def test_too_few_iterations_are_reported(loss):
+    X, y, _ = labelled(60)
+    model = classifier(20, loss=loss, max_iter=1, tol=1e-9).fit(X, y)
+    assert not model.solution_.converged
+    assert model.n_iter_ == 1
+    more = classifier(20, loss=loss, alpha=0.03, tol=1e-3).fit(X, y)
+    assert more.solution_.converged
+    assert more.n_iter_ > 1
+
+
+def test_tolerance_and_iterations_may_be_those_of_the_solver():
+    X, y, _ = labelled(60)
+    outside = classifier(20, loss="log", solver="newton", tol=1e-3, max_iter=5).fit(X, y)
+    inside = classifier(20, loss="log", solver=Newton(tol=1e-3, max_iter=5), tol=None).fit(X, y)
+    auto = classifier(20, loss="log", solver=Auto(tol=1e-3, max_iter=5), tol=None).fit(X, y)
+    assert np.array_equal(outside.coef_, inside.coef_)
+    assert np.array_equal(outside.coef_, auto.coef_)
+    given = Newton(tol=1e-3)
+    classifier(20, loss="log", solver=given, tol=1e-9).fit(X, y)
+    assert given.tol == 1e-3
+
+
+def test_grid_search_over_losses_and_solvers():
+    X, y, _ = regression(90)
+    model = regressor(15, KERNEL, loss=EpsilonInsensitive(), solver=DualCD(), n_jobs=1)
+    inside = {"loss__epsilon": [0.1, 5.0], "solver__tol": [1e-2, 1e-3], "alpha": [1e-3, 1.0]}
+    search = GridSearchCV(model, inside, cv=3, error_score="raise").fit(X, y)
+    assert search.best_params_["loss__epsilon"] == 0.1
+    assert search.best_params_["alpha"] == 1e-3
+    assert search.best_estimator_.solver.tol == search.best_params_["solver__tol"]
+    assert model.loss == EpsilonInsensitive()
+    whole = {"loss": ["squared", Huber(0.01), Quantile(0.99)], "solver": ["auto"]}
+    search = GridSearchCV(model, whole, cv=3, error_score="raise").fit(X, y)
+    assert search.best_params_["loss"] in ("squared", Huber(0.01))
+
+
+@pytest.mark.parametrize("name", ["loss__epsilon", "solver__tol"])
+def test_parameters_of_names_ask_for_an_object(name):
+    with pytest.raises(ValueError, match=rf"{name.partition('__')[0]} must be .*object"):
+        regressor().set_params(**{name: 1})
+
+
+@pytest.mark.parametrize(
+    ("loss", "message"),
+    [
+        (EpsilonInsensitive(-1), "EpsilonInsensitive: epsilon must be"),
+        (Huber(0), "Huber: delta must be a number > 0, got 0."),
+        (Quantile(1.0), "Quantile: quantile must be"),
+    ],
+)
+def test_parameters_of_losses_are_checked(loss, message):
+    X, y, _ = regression(20)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        regressor(5, loss=loss).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("solver", "message"),
+    [
+        (DualCD(tol=0), "DualCD: tol must be a number > 0, got 0."),
+        (Newton(max_iter=0), "Newton: max_iter must be an integer >= 1, got 0."),
+        (DualCD(random_state=-1), "DualCD: random_state must be"),
+    ],
+)
+def test_parameters_of_solvers_are_checked(solver, message):
+    X, y, _ = regression(20)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        regressor(5, loss="huber", solver=solver).fit(X, y)
+
+
+@every_estimator
+def test_clones_and_reprs_have_losses_and_solvers(estimator):
+    model = estimator(loss=Huber(0.5), solver=DualCD(tol=1e-2), max_iter=7)
+    copy = clone(model)
+    assert copy.loss == model.loss
+    assert copy.solver is not model.solver
+    assert repr(copy) == repr(model)
+    for part in ("loss=Huber(delta=0.5)", "solver=DualCD(tol=0.01)", "max_iter=7"):
+        assert part in repr(model)
+    copy.set_params(loss__delta=2.0, solver__random_state=3)
+    assert (copy.loss.delta, copy.solver.random_state) == (2.0, 3)
+    assert model.loss.delta == 0.5
+
+
+@every_class_loss
+@pytest.mark.parametrize("approximation", [None, 5])
+def test_missing_values_and_single_classes_are_refused(loss, approximation):
+    X, y, _ = labelled(20)
+    model = classifier(approximation, loss=loss)
+    with pytest.raises(ValueError, match="found one class: 3"):
+        model.fit(X, np.full(20, 3))
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(X, y)
+    assert not hasattr(model, "coef_")
