@@ -6,28 +6,64 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 Array = NDArray[Any]
 
-_OPENML = {"mnist": "mnist_784"}
+_OPENML = {
+    "mnist": ("mnist_784", 60_000),
+    "a9a": ("a9a", 32_561),
+    "ijcnn1": ("ijcnn", 49_990),
+    "covtype": ("covertype", None),
+}
+"""Names on OpenML, and rows of the official training part, which come first."""
 
 
-def train_test(name: str) -> tuple[Array, Array, Array, Array]:
-    """Return X_train, y_train, X_test, y_test with the official split, as stored.
+def train_test(name: str) -> tuple[Any, Array, Any, Array]:
+    """Return X_train, y_train, X_test, y_test with the official split, dense or CSR, as stored.
 
     Raises a `SystemExit` that says what to do where the data cannot be had.
     """
+    z = _stored(name)
+    if z is not None:
+        return _matrix(z, "X_train"), z["y_train"], _matrix(z, "X_test"), z["y_test"]
+    X, y = _fetched(name)
+    n = _OPENML[name][1]
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+def whole(name: str) -> tuple[Any, Array]:
+    """Return X and y of a set without an official split."""
+    z = _stored(name)
+    return _fetched(name) if z is None else (z["X"], z["y"])
+
+
+def _stored(name: str) -> dict[str, Array] | None:
+    """Return the arrays of a file in ``SKIMP_DATA``, None where that is not set."""
     folder = os.environ.get("SKIMP_DATA")
-    if folder is not None:
-        file = Path(folder) / f"{name}.npz"
-        if not file.exists():
-            raise SystemExit(f"SKIMP_DATA has no {file.name}: {folder}")
-        with np.load(file, allow_pickle=False) as z:
-            return z["X_train"], z["y_train"], z["X_test"], z["y_test"]
+    if folder is None:
+        return None
+    file = Path(folder) / f"{name}.npz"
+    if not file.exists():
+        raise SystemExit(f"SKIMP_DATA has no {file.name}: {folder}")
+    with np.load(file, allow_pickle=False) as z:
+        return dict(z)
+
+
+def _matrix(z: dict[str, Array], name: str) -> Any:
+    """Return an array, or the CSR matrix that is stored in parts."""
+    if name in z:
+        return z[name]
+    parts = z[f"{name}_data"], z[f"{name}_indices"], z[f"{name}_indptr"]
+    return sparse.csr_matrix(parts, shape=tuple(z[f"{name}_shape"]))
+
+
+def _fetched(name: str) -> tuple[Any, Array]:
     from sklearn.datasets import fetch_openml
 
     try:
-        X, y = fetch_openml(_OPENML[name], version=1, as_frame=False, return_X_y=True)
+        X, y = fetch_openml(_OPENML[name][0], version=1, as_frame=False, return_X_y=True)
     except OSError as error:
         raise SystemExit(f"cannot fetch {name} ({error}): point SKIMP_DATA at a folder") from None
-    return X[:60000], y[:60000], X[60000:], y[60000:]
+    # the largest class of covertype against the rest; the others have numbers for labels
+    return X, np.where(y == "2", 1, -1) if name == "covtype" else y
