@@ -45,4 +45,6 @@ html_theme_options = {
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"index": [], "install": [], "guide": []}
+html_sidebars = {
+    page: [] for page in ("index", "install", "guide", "kernels", "losses_and_solvers")
+}

@@ -63,8 +63,8 @@ fig.suptitle(f"Gaussian kernel on {len(X_train):,} training rows")
 plt.show()
 
 # %%
-# With the squared loss, a fit is one pass over the rows and one factorization of a matrix of the
-# budget's size.
+# The squared hinge loss takes a few passes over the rows. With ``loss="squared"``, a fit is one
+# pass and one factorization of a matrix of the budget's size.
 
 for m, score in zip(budgets, scores, strict=True):
     print(f"{m:4d} landmarks: accuracy {score:.3f}")

@@ -35,8 +35,18 @@ from skimp.losses import (
     Squared,
     SquaredEpsilonInsensitive,
     SquaredHinge,
+    epsilon_insensitive,
+    hinge,
+    huber,
+    log,
+    multiclass_hinge,
+    quantile,
+    softmax,
+    squared,
+    squared_epsilon_insensitive,
+    squared_hinge,
 )
-from skimp.solvers import direct
+from skimp.solvers import PCG, Auto, DualCD, Newton, direct
 from tests.reference import naive
 
 
@@ -165,7 +175,27 @@ LOSSES = [
     _row(Softmax()),
 ]
 
-SOLVERS = [_row(direct)]
+_PARABOLIC = (squared, squared_hinge, huber, squared_epsilon_insensitive)
+
+
+def _solver_row(solver, loss, *, tol):
+    return pytest.param(solver, {"loss": loss, "tol": tol}, id=f"{solver!r} {loss!r}")
+
+
+# a duality gap bounds the square of the gradient
+SOLVERS = [
+    _solver_row(direct, squared, tol=1e-8),
+    *(_solver_row(Newton(tol=1e-14), loss, tol=1e-6) for loss in (*_PARABOLIC, log, softmax)),
+    _solver_row(PCG(tol=1e-14), squared, tol=1e-6),
+    *(_solver_row(DualCD(tol=1e-8), loss, tol=1e-3) for loss in (*_PARABOLIC, log)),
+    *(
+        _solver_row(DualCD(tol=1e-7, max_iter=3000), loss, tol=1e-6)
+        for loss in (hinge, epsilon_insensitive, quantile, multiclass_hinge)
+    ),
+    _solver_row(Auto(tol=1e-14), squared, tol=1e-6),
+    _solver_row(Auto(tol=1e-7), hinge, tol=1e-6),
+    _solver_row(Auto(tol=1e-14), log, tol=1e-6),
+]
 
 ESTIMATORS = [
     _row(KernelClassifier()),
@@ -186,6 +216,19 @@ ESTIMATORS = [
     _row(KernelClassifier(Matern().on([0]) * Cosine(), approximation=40, alpha=1e-4)),
     _row(KernelRegressor(AdditiveChi2() + Cauchy("median"), approximation=None)),
     _row(KernelRegressor(2.0 * Matern(nu=0.5), approximation=RandomFourier(n_components=40))),
+    _row(KernelClassifier(approximation=30, loss="hinge", alpha=0.1, tol=1e-9)),
+    _row(KernelClassifier(approximation=30, loss="log", alpha=1e-3, tol=1e-12)),
+    _row(KernelClassifier(approximation=30, loss="softmax", alpha=1e-3, tol=1e-12)),
+    _row(KernelClassifier(approximation=30, loss="multiclass_hinge", alpha=0.1, tol=1e-9)),
+    _row(KernelClassifier(approximation=30, loss="squared")),
+    _row(KernelClassifier(approximation=30, alpha=1e-3, early_stopping=True)),
+    _row(KernelClassifier(approximation=30, alpha=1e-3, tol=1e-12, warm_start=True)),
+    _row(KernelClassifier(approximation=30, loss="log", solver="dual_cd", alpha=0.1, tol=1e-9)),
+    _row(KernelRegressor(approximation=30, loss="huber", alpha=1e-3, tol=1e-12)),
+    _row(KernelRegressor(approximation=30, loss="epsilon_insensitive", alpha=0.1, tol=1e-9)),
+    _row(KernelRegressor(approximation=30, loss="quantile", alpha=0.1, tol=1e-9)),
+    _row(KernelRegressor(approximation=30, solver="pcg", alpha=1e-3, tol=1e-12)),
+    _row(KernelRegressor(approximation=None, loss="huber", alpha=1e-3, tol=1e-12)),
 ]
 
 

@@ -10,12 +10,12 @@ from sklearn.base import clone
 from skimp._core._pairs import InnerProducts, ManhattanDistances
 from skimp._core._squared_distances import SquaredDistances
 from skimp.budgets import Selector, Uniform
-from skimp.data import open_rows
+from skimp.data import Codes, open_rows
 from skimp.features import FeatureMap, RandomFourier
 from skimp.kernels import Gaussian, Kernel
 from skimp.kernels._pair_kernel import PairKernel
-from skimp.losses import squared
-from skimp.solvers import Solver, direct
+from skimp.losses import hinge, multiclass_hinge, quantile, squared
+from skimp.solvers import DualCD, Solver, direct
 from skimp.testing import (
     check_feature_map,
     check_kernel,
@@ -284,19 +284,40 @@ class Sloppy(Solver):
 
     def solve(self, problem):
         rows = problem.rows
+        if self.fault == "refusal" and problem.loss != squared:
+            raise ValueError("no.")
         if self.fault == "weights":
             rows = rows.with_targets(lambda y, weight: (y, None))
         if self.fault == "penalty":
             problem = replace(problem, penalty=None)
         solution = direct.solve(replace(problem, rows=rows))
+        scale = {"monitor": 2}.get(self.fault, 1)
+        for _ in range({"monitor": 1, "deaf": 2}.get(self.fault, 0)):
+            if problem.monitor is not None:
+                problem.monitor(scale * solution.coef, solution.intercept)
         wrong = {
             "stops early": {"coef": 0.99 * solution.coef},
             "intercept": {"intercept": solution.intercept + 1},
             "history": {"history": solution.history + 1},
             "silent": {"message": ""},
             "single": {"coef": solution.coef.astype(np.float32)},
+            "fails": {"converged": False},
+            "deaf": {"history": solution.history.repeat(2)},
+            "sparse": {"coef": solution.coef * (0.9 if is_sparse(rows) else 1)},
+            "threads": {"coef": solution.coef + 1e-12 * (rows.n_jobs == 2)},
+            "start": {"n_iter": 1 + (problem.start is not None)},
+            "memory": {"coef": solution.coef * (1 if problem.memory_limit is None else 0.9)},
+            "codes": {"coef": solution.coef * (0.9 if is_coded(rows) else 1)},
         }
         return replace(solution, **wrong.get(self.fault, {}))
+
+
+def is_sparse(rows):
+    return sparse.issparse(next(rows.blocks()).X)
+
+
+def is_coded(rows):
+    return isinstance(next(rows.blocks()).X, Codes)
 
 
 @pytest.mark.parametrize(
@@ -305,15 +326,46 @@ class Sloppy(Solver):
         ("weights", "gradient"),
         ("penalty", "gradient"),
         ("stops early", "gradient"),
-        ("intercept", "gradient|b is optimal"),
+        ("intercept", "the gradient in [bc] is zero"),
         ("history", "history"),
         ("silent", "says"),
+        ("fails", "says"),
         ("single", "gradient|float64"),
+        ("sparse", "sparse rows: same solution"),
+        ("threads", "bits do not depend on the number of threads"),
+        ("start", "a start at the solution takes no more iterations"),
+        ("monitor", "a monitor sees the coefficients"),
+        ("deaf", "a monitor stops the solver"),
+        ("codes", "codes: same solution"),
+        ("memory", "a memory limit of 16000 bytes: same solution"),
+        ("refusal", r"a refusal names the loss Hinge\(\)"),
     ],
 )
 def test_broken_solver(fault, promise):
     with pytest.raises(AssertionError, match=promise):
         check_solver(Sloppy(fault))
+
+
+class Kinked(Solver):
+    """Dual coordinate descent, up to a fault."""
+
+    penalizes_intercept = True
+
+    def __init__(self, factor=1.0, shift=0.0):
+        self.factor = factor
+        self.shift = shift
+
+    def solve(self, problem):
+        solution = DualCD(tol=1e-9).solve(problem)
+        coef, intercept = self.factor * solution.coef, solution.intercept + self.shift
+        return replace(solution, coef=coef, intercept=intercept)
+
+
+@pytest.mark.parametrize("loss", [hinge, quantile, multiclass_hinge], ids=repr)
+@pytest.mark.parametrize("solver", [Kinked(0.8), Kinked(0.9999), Kinked(shift=1e-3)], ids=repr)
+def test_broken_solver_of_a_loss_with_kinks(solver, loss):
+    with pytest.raises(AssertionError, match=r"no point near by is lower|the dual problem; rel"):
+        check_solver(solver, loss)
 
 
 def test_parts_are_left_as_they_were():

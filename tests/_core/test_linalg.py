@@ -10,10 +10,12 @@ from skimp._core._linalg import (
     independent_rows,
     inverse_root,
     is_well_conditioned,
+    mirror_upper,
     product,
     reciprocal_condition,
     solve_positive,
     squared_norms,
+    triangular_solve,
 )
 from tests.reference import naive
 
@@ -217,3 +219,26 @@ def test_inverse_root_cuts_off_relative_to_eps():
 def test_inverse_root_of_zeros_is_finite_in_single_precision():
     W, _ = inverse_root(np.zeros((4, 4)), rank=None, eps=float(np.finfo(np.float32).eps))
     assert np.isfinite(W.astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("m", [1, 5, 256, 600])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_mirror_upper(m, order):
+    A = np.random.default_rng(0).normal(size=(m, m))
+    mirrored = np.array(A, order=order)
+    mirror_upper(mirrored)
+    assert np.array_equal(mirrored, np.triu(A) + np.triu(A, 1).T)
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_triangular_solve_looks_at_one_triangle(lower, transposed, dtype):
+    rng = np.random.default_rng(0)
+    one_side = np.tril if lower else np.triu
+    A, B = one_side(rng.normal(size=(7, 7))) + 4 * np.eye(7), rng.normal(size=(7, 3))
+    other = np.where(one_side(np.ones((7, 7))), A, np.nan)
+    X = triangular_solve(np.asfortranarray(other, dtype), B, lower=lower, transposed=transposed)
+    assert X.dtype == dtype
+    expected = np.linalg.solve(A.T if transposed else A, B)
+    np.testing.assert_allclose(X, expected, atol=100 * np.finfo(dtype).eps)

@@ -6,6 +6,7 @@ import pytest
 
 from skimp._core._rules import (
     BOOLEAN,
+    FRACTION,
     N_JOBS,
     NONE,
     RANDOM_STATE,
@@ -40,6 +41,7 @@ NAN, INF = float("nan"), float("inf")
         (number(at_least=0), [0, 0.0, 2], [-1e-300, NAN, INF]),
         (one_of("a", "b"), ["a", "b"], ["c", "", None, 1, ["a"]]),
         (instance(dict, "a dict"), [{}], [dict, [], None]),
+        (FRACTION, [0.5, 1e-300, np.float32(0.1)], [0, 1, 0.0, 1.0, -0.5, NAN, INF, "0.5", None]),
         (NONE, [None], [0, "", False]),
         (BOOLEAN, [True, False, np.True_], [0, 1, None, "True"]),
         (N_JOBS, [None, 1, -1, np.int64(2)], [0, 1.0, "2", True]),
@@ -66,6 +68,7 @@ def test_what_a_rule_allows(rule, allowed, refused):
         (number(above=0), "a number > 0"),
         (number(at_least=0.5), "a number >= 0.5"),
         (one_of("a", "b"), "'a' or 'b'"),
+        (FRACTION, "a number between 0 and 1"),
         (NONE | integer(0) | one_of("auto"), "None or an integer >= 0 or 'auto'"),
     ],
 )

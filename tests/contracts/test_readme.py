@@ -1,8 +1,11 @@
 import re
 
-from tests.repository import ROOT
+import pytest
+
+from tests.repository import ROOT, run_python
 
 README = (ROOT / "README.md").read_text()
+PAGES = ["index", "guide", "kernels", "losses_and_solvers"]
 
 
 def test_code_runs_from_top_to_bottom(capsys):
@@ -21,3 +24,12 @@ def test_code_comes_early():
 def test_names_the_commands():
     for command in ("pip install skimp", "make demo", "make test"):
         assert command in README
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_code_of_pages_runs_from_top_to_bottom(page, tmp_path):
+    text = (ROOT / "docs" / f"{page}.md").read_text()
+    # a script, since classes that a page defines are pickled
+    script = tmp_path / "page.py"
+    script.write_text("\n".join(re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)))
+    run_python("-W", "error", str(script), cwd=tmp_path)

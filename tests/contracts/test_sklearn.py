@@ -1,10 +1,26 @@
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skimp import estimators
+from skimp.losses import as_loss
 from tests.catalog import ESTIMATORS, MAPS, parts
 
+WEIGHTS = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
 
-@parametrize_with_checks(parts(ESTIMATORS) + parts(MAPS))
+
+def expected_failures(part):
+    """Return the checks that ask for more than a part promises, with the reason."""
+    if getattr(part, "early_stopping", False):
+        return dict.fromkeys(WEIGHTS, "which rows are held out depends on their number")
+    if hasattr(part, "solver") and _by_dual_descent(part):
+        return dict.fromkeys(WEIGHTS, "rows in another order: equal within tol, not within 1e-7")
+    return {}
+
+
+def _by_dual_descent(part):
+    return part.solver == "dual_cd" or not as_loss(part.loss, owner="").smooth
+
+
+@parametrize_with_checks(parts(ESTIMATORS) + parts(MAPS), expected_failed_checks=expected_failures)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 

@@ -50,6 +50,14 @@ def test_every_row_is_drawn_equally_often():
     assert np.abs(counts / draws - 5 / 20).max() <= np.sqrt(np.log(2 * 20 / 1e-6) / (2 * draws))
 
 
+@pytest.mark.parametrize("shape", [(500,), (500, 2)])
+def test_targets_are_those_of_the_sampled_rows(shape):
+    X, y = regression(500)[0], np.arange(np.prod(shape)).reshape(shape)
+    sample = ChunkedRows(X, y).sample(20, 3)
+    assert np.array_equal(sample.y, y[sample.indices])
+    assert open_rows(X).sample(20, 3).y is None
+
+
 def test_no_row_of_positive_weight():
     with pytest.raises(ValueError, match="at least one row of positive weight"):
         ChunkedRows(np.ones((5, 2)), weight=np.zeros(5)).sample(3, 0)

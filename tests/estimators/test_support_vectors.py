@@ -52,8 +52,8 @@ def test_logistic_regression(kernel, approximation, loss, n_classes):
         y = np.minimum(y, 1)
     ours = classifier(approximation, kernel, loss=loss, **OURS).fit(X, y, weight)
     Z = features(ours, X)
-    # scikit-learn has one function for two classes, we have f and -f with half its values: the
-    # penalty of one is twice that of both
+    # scikit-learn has one function for two classes; our f and -f with half its values have half
+    # its penalty
     half = loss == "softmax" and n_classes == 2
     theirs = LogisticRegression(**EXACT).set_params(C=2 * C if half else C).fit(Z, y, weight)
     assert difference(ours.decision_function(X), theirs.decision_function(Z)) <= 1e-6
@@ -118,7 +118,7 @@ def test_a_penalized_intercept_is_a_constant_feature():
 
 def test_two_classes_of_crammer_and_singer_are_a_hinge():
     X, y, _ = labelled(N, n_classes=2)
-    # f_1 - f_0 of two functions with half the values each: twice the penalty for the same margin
+    # f and -f with half the values of one function have half its penalty
     joint = classifier(None, Gaussian(0.5), loss="multiclass_hinge", **OURS).fit(X, y)
     single = classifier(None, Gaussian(0.5), loss="hinge", **OURS)
     single.set_params(alpha=PENALTY / 2).fit(X, y)

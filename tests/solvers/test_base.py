@@ -4,12 +4,14 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
-from skimp.solvers import Direct, Solution, as_solver
+from skimp.solvers import PCG, Auto, Direct, DualCD, Newton, Solution, as_solver
+
+NAMES = {"auto": Auto, "direct": Direct, "newton": Newton, "pcg": PCG, "dual_cd": DualCD}
 
 
-@pytest.mark.parametrize("name", ["auto", "direct"])
+@pytest.mark.parametrize("name", NAMES)
 def test_names(name):
-    assert isinstance(as_solver(name, owner="Model"), Direct)
+    assert isinstance(as_solver(name, owner="Model"), NAMES[name])
 
 
 def test_an_object_passes_through():
@@ -19,7 +21,8 @@ def test_an_object_passes_through():
 
 @pytest.mark.parametrize("solver", ["sgd", None, Direct, 1])
 def test_what_is_no_solver(solver):
-    message = f"Model: solver must be a solver object or one of 'auto', 'direct', got {solver!r}."
+    names = ", ".join(map(repr, NAMES))
+    message = f"Model: solver must be a solver object or one of {names}, got {solver!r}."
     with pytest.raises(ValueError, match=re.escape(message)):
         as_solver(solver, owner="Model")
 

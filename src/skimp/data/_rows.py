@@ -167,6 +167,13 @@ class MappedRows(Rows):
         """Return the number of rows of the source."""
         return self._source.n_rows
 
+    def sample(self, size: int, seed: int) -> Sample:
+        """Draw rows of the source, and map these alone."""
+        drawn = self._source.sample(size, seed)
+        block = self._mapped(Block(drawn.X, drawn.y, drawn.weight, 0), Scratch())
+        weight = drawn.weight if block.weight is None else block.weight
+        return replace(drawn, X=block.X, y=block.y, weight=weight)
+
     def map_reduce(
         self, fn: Callable[[Block, Scratch], P], combine: Callable[[T, P], T], initial: T
     ) -> T:

@@ -277,7 +277,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             # where every class is all but impossible, the log odds are what is left to compare
             P = np.where(P.sum(axis=1, keepdims=True) > 0, P, softmax(F, axis=1))
             P /= P.sum(axis=1, keepdims=True)
-        return P
+        probabilities: Array = P
+        return probabilities
 
     @available_if(_is_probabilistic)
     def predict_log_proba(self, X: Any) -> Array:

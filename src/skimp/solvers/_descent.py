@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from skimp._core._memory import parse_bytes, require_memory
-from skimp._core._threads import single_threaded_blas, thread_count
+from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array
 from skimp.data import ArrayRows, Rows
 from skimp.data._kept import keep_rows, kept_bytes
@@ -16,8 +16,8 @@ from skimp.solvers._conjugate_gradients import conjugate_gradients
 from skimp.solvers._objective import Objective, Point
 from skimp.solvers._preconditioner import Preconditioner
 
-_SAMPLE = 5
-"""Sampled rows for each feature: condition numbers stay below ten."""
+_SAMPLE, _LANDMARK_SAMPLE = 16, 5
+"""Sampled rows for each feature; landmarks need them to start from only."""
 _COARSE = 0.2
 """Relative tolerance on the sample, whose minimum is another one than that of all rows."""
 _HALVINGS = 30
@@ -49,7 +49,7 @@ def descend(
     """
     with single_threaded_blas():
         rows, how = _kept_if_it_fits(problem)
-        sample = rows.sample(_SAMPLE * rows.n_features, seed=0)
+        sample = rows.sample(_sample_size(problem), seed=0)
         part = ArrayRows(sample.X, sample.y, sample.weight).copy_with(n_jobs=rows.n_jobs)
         descent = _Descent(problem, Preconditioner(problem, part), forcing)
         start = problem.start
@@ -140,8 +140,7 @@ class _Descent:
         size = point.coef.size * len(point.coef) * objective.rows.dtype.itemsize
         fits = 4 * size <= parse_bytes(self.problem.memory_limit)
         if fits and X is not None and taken > max(_FEW, X.shape[1] / _FACTORIZATION):
-            threads = thread_count(objective.rows.n_jobs)
-            self.preconditioner.update_each(X, point.curvature, threads)
+            self.preconditioner.update_each(X, point.curvature)
         elif taken == 0 or not self.preconditioner.by_output:
             height = float(point.curvature.sum(axis=0, dtype=np.float64).mean())
             self.preconditioner.update(height, point.curvature[indices])
@@ -168,6 +167,15 @@ def _kept_if_it_fits(problem: Problem) -> tuple[Rows, str]:
     if own + kept_bytes(rows) <= parse_bytes(problem.memory_limit):
         return keep_rows(rows), "features kept in memory"
     return rows, "features computed in each pass"
+
+
+def _sample_size(problem: Problem) -> int:
+    """Return how many rows to sample: no more than a third of the memory has room for."""
+    if problem.penalty is not None:
+        return _LANDMARK_SAMPLE * problem.rows.n_features
+    room = parse_bytes(problem.memory_limit) // (3 * problem.rows.dtype.itemsize)
+    width = problem.rows.n_features
+    return max(1, min(_SAMPLE * width, room // width))
 
 
 def _search(objective: Objective, point: Point, step: Array, slope: Array) -> Point:

@@ -5,8 +5,9 @@ from typing import final
 import numpy as np
 from scipy import linalg
 
-from skimp._core._blocks import fold
+from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import cholesky, mirror_upper, triangular_solve
+from skimp._core._threads import thread_count
 from skimp._core._types import Array
 from skimp.data import Rows
 from skimp.solvers._base import Problem
@@ -42,6 +43,7 @@ class Preconditioner:
     def __init__(self, problem: Problem, sample: Rows):
         self._alpha = problem.alpha
         self._fit_intercept = problem.fit_intercept
+        self._n_threads = thread_count(sample.n_jobs)
         self._height = 0.0
         self._shared: BorderedFactor | None = None
         self._outputs: list[BorderedFactor] = []
@@ -79,14 +81,15 @@ class Preconditioner:
 
         def sampled() -> Array:
             D = curvature.mean(axis=1, dtype=np.float64)
-            self._buffer[...], border = _weighted_gram(self._rows, D * (height / D.sum()))
+            D *= height / D.sum()
+            self._buffer[...], border = _weighted_gram(self._rows, D, self._n_threads)
             return border
 
         self._outputs = []
         fill = landmarks if self._landmarks else sampled
         self._shared = BorderedFactor(self._buffer, fill, corner, self._alpha)
 
-    def update_each(self, X: Array, curvature: Array, n_threads: int) -> None:
+    def update_each(self, X: Array, curvature: Array) -> None:
         """Factorize the curvature of each output, from all rows where it is not zero."""
 
         def factorize(output: int, _: object) -> BorderedFactor:
@@ -94,7 +97,7 @@ class Preconditioner:
             buffer = np.zeros(self._buffer.shape, self._buffer.dtype, order="F")
 
             def fill() -> Array:
-                S, border = _weighted_gram(X, D)
+                S, border = _weighted_gram(X, D, 1)
                 if self._landmarks:
                     half = self._changed(S.astype(buffer.dtype), transposed=True)
                     S = self._changed(half.T, transposed=True)
@@ -112,7 +115,8 @@ class Preconditioner:
 
         initial: list[BorderedFactor] = []
         self._set_diagonal()
-        self._outputs = fold(range(curvature.shape[1]), factorize, append, initial, n_threads)
+        outputs = range(curvature.shape[1])
+        self._outputs = fold(outputs, factorize, append, initial, self._n_threads)
 
     def solve(self, R: Array) -> Array:
         """Return the inverse of the approximate curvature times R."""
@@ -148,17 +152,24 @@ class Preconditioner:
             np.einsum("ii->i", self._buffer)[:] = self._diagonal
 
 
-def _weighted_gram(X: Array, D: Array) -> tuple[Array, Array]:
+def _weighted_gram(X: Array, D: Array, n_threads: int) -> tuple[Array, Array]:
     """Return ``sum_i D_i x_i x_i^T`` and ``sum_i D_i x_i`` over rows where D is not zero."""
     chosen = np.flatnonzero(D)
-    S, border = np.zeros((X.shape[1], X.shape[1])), np.zeros(X.shape[1])
-    for start in range(0, len(chosen), _CHUNK):
+
+    def of_chunk(start: int, _: Scratch) -> tuple[Array, Array]:
         rows = chosen[start : start + _CHUNK]
         root = np.sqrt(D[rows]).astype(X.dtype)
         Z = X[rows] * root[:, None]
-        S += Z.T @ Z
-        border += root @ Z
-    return S, border
+        return Z.T @ Z, root @ Z
+
+    def add(total: tuple[Array, Array], part: tuple[Array, Array]) -> tuple[Array, Array]:
+        for sums, more in zip(total, part, strict=True):
+            np.add(sums, more, out=sums)
+        return total
+
+    width = X.shape[1]
+    zeros = np.zeros((width, width)), np.zeros(width)
+    return fold(range(0, len(chosen), _CHUNK), of_chunk, add, zeros, n_threads)
 
 
 def _upper_factor(P: Array) -> Array:

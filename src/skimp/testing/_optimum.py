@@ -9,8 +9,8 @@ from skimp._core._types import Array
 from skimp.losses import Loss
 from skimp.testing._promises import close, require
 
-_REACH = (0.0, 1e-6, 1e-4, 1e-2, 1.0, 100.0)
-"""How far from a prediction slopes of a loss with kinks are looked for."""
+_REACH = (1e-4, -1e-4, 1e-2, -1e-2)
+"""How far from a prediction other slopes of a loss with kinks are looked for."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,7 @@ class Naive:
         columns = [np.arange(k)] if self.loss.joint else list(np.arange(k)[:, None])
         slopes = np.empty(F.shape)
         for part in columns:
-            steps = [sign * reach * e for reach in _REACH for sign in (1, -1) for e in np.eye(k)]
-            steps = [step for step in steps if not np.delete(step, part).any()]
+            steps = [np.zeros(k), *(reach * e for reach in _REACH for e in np.eye(k)[part])]
             found = np.stack([self.loss.gradient(self.Y, F + step)[:, part] for step in steps])
             slopes[:, part] = self._balanced(found, F, part, coef[:, part], b[part])
         return slopes

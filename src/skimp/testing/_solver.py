@@ -15,6 +15,9 @@ from skimp.solvers import Problem, Solution, Solver
 from skimp.testing._optimum import Naive
 from skimp.testing._promises import close, params_of, read_only, require
 
+_N = 40
+"""Rows of the problems here."""
+
 
 def check_solver(solver: Solver, loss: Loss = squared, *, tol: float = 1e-8) -> None:
     """Check that solutions are minima, and that equal problems have equal ones.
@@ -38,14 +41,13 @@ def check_solver(solver: Solver, loss: Loss = squared, *, tol: float = 1e-8) -> 
     >>> check_solver(direct)
     """
     params, trial = params_of(solver), _trial(solver, loss, tol)
-    R = np.random.default_rng(1).normal(size=(6, 6))
-    weights = (None, np.arange(90) % 3.0)
-    for w, P, b in product(weights, (None, R.T @ R), (True, False)):
-        replace(trial, weight=w, penalty=P, fit_intercept=b).check()
-    for some in (trial, replace(trial, weight=weights[1], penalty=R.T @ R)):
-        _check_forms(some)
-        _check_start(some)
-        _check_monitor(some)
+    weight, R = np.arange(_N) % 3.0, np.random.default_rng(1).normal(size=(6, 30))
+    P = R @ R.T / 30
+    for w, penalty, b in product((None, weight), (None, P), (True, False)):
+        replace(trial, weight=w, penalty=penalty, fit_intercept=b).check()
+    full = replace(trial, weight=weight, penalty=P)
+    for check in (_check_forms, _check_start, _check_monitor):
+        check(full)
     _check_coded(trial)
     _check_degenerate(trial)
     _check_memory(trial)
@@ -63,19 +65,21 @@ class _Trial:
     Z: Array
     Y: Array
     weight: Array | None = None
-    alpha: float = 1e-2
+    alpha: float = 0.1
     penalty: Array | None = None
     fit_intercept: bool = True
 
     def solve(self, rows: Rows | None = None, **options: Any) -> Solution:
         """Solve the problem, with its rows in another form."""
         if rows is None:
-            rows = open_rows(self.Z, target=self.Y, weight=self.weight)
+            rows = open_rows(self.Z, target=self.Y, weight=self.weight).copy_with(n_jobs=1)
         problem = Problem(rows, self.loss, self.alpha, self.penalty, self.fit_intercept)
         return self.solver.solve(replace(problem, **options))
 
-    def naive(self) -> Naive:
-        """Return the objective."""
+    def naive(self, found: Solution) -> Naive:
+        """Return the objective that a solution should minimise."""
+        # a solver that leaves the work to another one says in the message what that one does
+        penalized = self.solver.penalizes_intercept or "intercept is penalized" in found.message
         return Naive(
             self.Z,
             self.Y,
@@ -84,15 +88,16 @@ class _Trial:
             self.alpha,
             np.eye(self.Z.shape[1]) if self.penalty is None else self.penalty,
             self.fit_intercept,
-            flat=not self.solver.penalizes_intercept,
+            flat=not penalized,
         )
 
     def check(self) -> Solution:
         """Raise unless the solver finds the minimum, and says so."""
-        found, naive = self.solve(), self.naive()
+        found = self.solve()
         said = isinstance(found.message, str) and found.message and found.n_iter >= 1
         require(found.converged is True and said, "the solver says that it converged, and how")
         require(found.coef.dtype == found.intercept.dtype == float, "a solution is float64")
+        naive = self.naive(found)
         naive.check(found.coef, found.intercept, self.tol)
         value = naive.value(found.coef, found.intercept)
         bound = self.tol * max(1.0, value)
@@ -101,10 +106,9 @@ class _Trial:
 
     def check_same(self, other: Solution, what: str, tol: float = 0.0) -> None:
         """Raise unless another solution is a minimum as well."""
-        naive, tol = self.naive(), max(tol, self.tol)
         require(other.coef.dtype == other.intercept.dtype == float, "a solution is float64")
         try:
-            naive.check(other.coef, other.intercept, tol)
+            self.naive(other).check(other.coef, other.intercept, max(tol, self.tol))
         except AssertionError as error:
             raise AssertionError(f"promise broken: {what}: same solution ({error})") from error
 
@@ -112,8 +116,8 @@ class _Trial:
 def _trial(solver: Solver, loss: Loss, tol: float) -> _Trial:
     """Return rows with equal columns and one of zeros, and targets 1 and -1."""
     rng = np.random.default_rng(0)
-    Z = rng.normal(1.0, 1.0, (90, 4))[:, [0, 1, 2, 3, 3, 3]] * [1, 1, 1, 1, 1, 0]
-    return _Trial(solver, tol, loss, read_only(Z), _targets(Z + rng.normal(size=(90, 6)), loss))
+    Z = rng.normal(0.3, 1.0, (_N, 4))[:, [0, 1, 2, 3, 3, 3]] * [1, 1, 1, 1, 1, 0]
+    return _Trial(solver, tol, loss, read_only(Z), _targets(Z + rng.normal(size=(_N, 6)), loss))
 
 
 def _targets(F: Array, loss: Loss) -> Array:
@@ -132,7 +136,7 @@ def _check_forms(trial: _Trial) -> None:
 
     trial.check_same(trial.solve(rows(Z)), "blocks of 7 rows")
     trial.check_same(trial.solve(rows(sparse.csr_matrix(Z))), "sparse rows")
-    single = rows(Z.astype(np.float32), 90)
+    single = rows(Z.astype(np.float32), _N)
     trial.check_same(trial.solve(single), "float32 rows", tol=1e-4)
     if w is not None:
         count = w.astype(int)
@@ -151,20 +155,24 @@ def _check_start(trial: _Trial) -> None:
     cold = trial.solve()
     warm = trial.solve(start=(cold.coef, cold.intercept))
     trial.check_same(warm, "a start at the solution")
-    require(warm.n_iter <= cold.n_iter, "a start at the solution takes no more iterations")
+    # what the slopes are at kinks cannot be told from coefficients
+    saved = warm.n_iter <= cold.n_iter or not trial.loss.smooth
+    require(saved, "a start at the solution takes no more iterations")
     far = np.full(cold.coef.shape, 10.0), np.full(cold.intercept.shape, -10.0)
     trial.check_same(trial.solve(start=far), "a start far away")
 
 
 def _check_monitor(trial: _Trial) -> None:
     """Check that a monitor sees each iteration's coefficients, and stops the solver."""
-    naive, seen = trial.naive(), []
+    free = trial.solve()
+    seen: list[float] = []
+    naive = trial.naive(free)
 
     def look(coef: Array, intercept: Array) -> bool:
         seen.append(naive.value(coef, intercept))
         return False
 
-    free, watched = trial.solve(), trial.solve(monitor=look)
+    watched = trial.solve(monitor=look)
     require(np.array_equal(free.coef, watched.coef), "a monitor that only looks changes nothing")
     if not seen:
         return
@@ -183,18 +191,17 @@ def _check_monitor(trial: _Trial) -> None:
 
 def _check_coded(trial: _Trial) -> None:
     """Check rows of one nonzero feature in each group."""
-    codes = np.random.default_rng(0).integers(0, 3, (90, 2)).astype(np.uint8)
+    codes = np.random.default_rng(0).integers(0, 3, (_N, 2)).astype(np.uint8)
     coded = Codes(codes, np.array([0, 3]), np.float64(0.5), 6)
     trial = replace(trial, Z=coded.tocsr().toarray())
-    for block_rows in (90, 7):
-        rows = ArrayRows(coded, trial.Y, block_rows=block_rows)
+    for block_rows in (_N, 7):
+        rows = ArrayRows(coded, trial.Y, block_rows=block_rows).copy_with(n_jobs=1)
         trial.check_same(trial.solve(rows), "codes")
 
 
 def _check_degenerate(trial: _Trial) -> None:
     """Check problems at the edge of what is possible."""
     Z, Y = trial.Z, trial.Y
-    some = trial.check()
     for what, other in (
         ("fewer rows than features", replace(trial, Z=Z[:3], Y=Y[:3])),
         ("one row", replace(trial, Z=Z[:1], Y=Y[:1])),
@@ -203,14 +210,11 @@ def _check_degenerate(trial: _Trial) -> None:
         ("features that are zero", replace(trial, Z=0 * Z)),
         ("a huge penalty", replace(trial, alpha=1e8)),
     ):
-        found = other.solve()
-        scaled = max(1.0, other.alpha) * trial.tol
-        other.check_same(found, what, tol=scaled)
+        other.check_same(other.solve(), what, tol=max(1.0, other.alpha) * trial.tol)
     # two equal landmarks for each feature: only the sum of their coefficients is determined
     P = np.tile(np.eye(6), (2, 2))
     pairs = replace(trial, Z=np.hstack([Z, Z]), penalty=P).solve()
     summed = replace(pairs, coef=pairs.coef[:6] + pairs.coef[6:])
-    require(np.isfinite(pairs.coef).all() and some.coef.shape == summed.coef.shape, "it is finite")
     trial.check_same(summed, "a singular penalty", tol=1e-5)
 
 
@@ -228,10 +232,11 @@ class _Copy:
 def _check_memory(trial: _Trial) -> None:
     """Check every memory limit from ample to one that the solver refuses."""
     rng = np.random.default_rng(0)
-    Z = rng.normal(size=(200, 6))
+    Z = rng.normal(size=(100, 6))
     trial = replace(trial, Z=Z, Y=_targets(Z + rng.normal(size=Z.shape), trial.loss), alpha=1.0)
-    rows = open_rows(Z, target=trial.Y, block_rows=64).mapped(_Copy(6, Z.dtype))
-    limit, fits = 1e5, True
+    rows = open_rows(Z, target=trial.Y, block_rows=64)
+    rows = rows.copy_with(n_jobs=1).mapped(_Copy(6, Z.dtype))
+    limit, fits = 16e3, True
     while fits and limit >= 1:
         try:
             found = trial.solve(rows, memory_limit=int(limit))

@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+
+from skimp.data import open_rows
+from skimp.data._kept import keep_rows, kept_bytes
+from tests.problems import regression
+from tests.sources import ChunkedRows
+
+
+class Doubled:
+    """A feature map that counts the blocks it computes."""
+
+    width, dtype = 3, np.dtype(np.float32)
+
+    def __init__(self):
+        self.n_blocks = 0
+
+    def map_block(self, X, out):
+        out[...] = 2 * X
+        self.n_blocks += 1
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_same_blocks(weighted, n_jobs):
+    X, y, weight = regression(50)
+    doubled = Doubled()
+    rows = ChunkedRows(X, y, weight if weighted else None).copy_with(n_jobs=n_jobs).mapped(doubled)
+    kept = keep_rows(rows)
+    assert (kept.n_rows, kept.n_features, kept.dtype) == (50, 3, np.float32)
+    assert (kept.block_rows, kept.n_jobs) == (rows.block_rows, n_jobs)
+    assert doubled.n_blocks == 4
+    for mine, original in zip(kept.blocks(), rows.blocks(), strict=True):
+        assert mine.start == original.start
+        assert np.array_equal(mine.X, original.X)
+        assert np.array_equal(mine.y, original.y)
+        assert (mine.weight is None) == (not weighted)
+        assert not weighted or np.array_equal(mine.weight, original.weight)
+    n_blocks = doubled.n_blocks
+    assert kept.map_reduce(lambda block, _: block.size, lambda a, b: a + b, 0) == 50
+    assert doubled.n_blocks == n_blocks
+
+
+def test_rows_without_targets():
+    X = regression(50)[0]
+    assert keep_rows(ChunkedRows(X)).collect().y is None
+
+
+def test_rows_in_memory_are_themselves():
+    rows = open_rows(regression(50)[0])
+    assert keep_rows(rows) is rows
+    assert kept_bytes(rows) == 0
+
+
+def test_bytes():
+    rows = ChunkedRows(regression(50)[0]).mapped(Doubled())
+    assert kept_bytes(rows) == keep_rows(rows).collect().X.nbytes == 50 * 3 * 4

@@ -1,0 +1,124 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skimp.data import open_rows
+from skimp.losses import huber, log, softmax, squared, squared_hinge
+from skimp.solvers import Problem
+from skimp.solvers._objective import Objective
+from tests.problems import labelled
+from tests.sources import ChunkedRows
+
+LOSSES = [squared, squared_hinge, log, huber, softmax]
+ALPHA = 0.3
+
+
+def case(loss, *, n=60, weighted=True, penalized=True, fit_intercept=True, dtype=np.float64):
+    """Return an objective, a point, and the same objective from its formula."""
+    X, y, weight = labelled(n, 4)
+    Y = np.where(y[:, None] == np.arange(3), 1.0, -1.0)
+    X, w = X.astype(dtype), weight if weighted else np.ones(n)
+    A = np.random.default_rng(1).normal(size=(4, 8))
+    P = A @ A.T if penalized else None
+    rows = ChunkedRows(X, Y, weight if weighted else None)
+    problem = Problem(rows, loss, ALPHA, P, fit_intercept=fit_intercept)
+    rng = np.random.default_rng(2)
+    point = rng.normal(size=(4, 3)), rng.normal(size=3) * fit_intercept
+
+    def value(coef, b):
+        costs = w @ loss.value(Y, X.astype(np.float64) @ coef + b) / w.sum()
+        return costs.sum() + ALPHA * np.trace(coef.T @ (np.eye(4) if P is None else P) @ coef)
+
+    return Objective(problem, rows), point, value
+
+
+def slopes(fn, coef, b, h=1e-6):
+    """Return central differences of a function in the coefficients, then in the intercept."""
+    whole = np.vstack([coef, b])
+    out = np.empty((whole.size, *np.shape(fn(coef, b))))
+    for i in range(whole.size):
+        step = np.zeros(whole.size)
+        step[i] = h
+        up, down = (whole + sign * step.reshape(whole.shape) for sign in (1, -1))
+        out[i] = (fn(up[:-1], up[-1]) - fn(down[:-1], down[-1])) / (2 * h)
+    return out
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("penalized", [False, True])
+def test_value_and_gradient(loss, weighted, penalized):
+    objective, (coef, b), value = case(loss, weighted=weighted, penalized=penalized)
+    point = objective.at(coef, b)
+    assert point.value == pytest.approx(value(coef, b), rel=1e-12)
+    assert point.values.shape == ((1,) if loss.joint else (3,))
+    expected = slopes(value, coef, b).reshape(5, 3)
+    np.testing.assert_allclose(point.gradient, expected, atol=1e-7)
+
+
+def test_the_values_are_those_of_each_output():
+    objective, (coef, b), value = case(squared)
+    for c, found in enumerate(objective.at(coef, b).values):
+        others = np.arange(3) != c
+        without = np.where(others, 0, coef), np.where(others, 0, b)
+        zeros = np.zeros((4, 3)), np.zeros(3)
+        alone = objective.at(*without).values[c]
+        assert found == alone
+        difference = value(*without) - value(*zeros)
+        assert found - objective.at(*zeros).values[c] == pytest.approx(difference)
+
+
+def test_no_slope_in_an_intercept_that_is_not_there():
+    objective, (coef, b), _ = case(log, fit_intercept=False)
+    assert not objective.at(coef, b).gradient[-1].any()
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_products_with_the_curvature(loss, weighted):
+    objective, (coef, b), _ = case(loss, weighted=weighted, penalized=False)
+    V = np.random.default_rng(3).normal(size=(5, 3))
+    # away from the penalty, which the descent adds in its own coordinates
+    found = objective.curved(objective.at(coef, b), V)
+
+    def slope(coef, b):
+        gradient = objective.at(coef, b).gradient.copy()
+        gradient[:-1] -= 2 * ALPHA * coef
+        return gradient.ravel()
+
+    H = slopes(slope, coef, b)
+    # curvatures below a thousandth of their mean are left out of products
+    np.testing.assert_allclose(found.ravel(), H.T @ V.ravel(), atol=3e-3 * np.abs(H).max())
+
+
+@pytest.mark.parametrize("loss", [squared_hinge, huber, softmax], ids=repr)
+def test_few_curved_rows_in_any_form(loss):
+    X, y, _ = labelled(400, 4)
+    Y = np.where(y[:, None] == np.arange(3), 1.0, -1.0)
+    rng = np.random.default_rng(2)
+    coef, b, V = 3 * rng.normal(size=(4, 3)), np.zeros(3), rng.normal(size=(5, 3))
+    products = []
+    for Z in (X, np.asfortranarray(X), sparse.csr_matrix(X)):
+        rows = open_rows(Z, target=Y, block_rows=150)
+        objective = Objective(Problem(rows, loss, ALPHA), rows)
+        products.append(objective.curved(objective.at(coef, b), V))
+    np.testing.assert_allclose(products[1], products[0], atol=1e-12)
+    np.testing.assert_allclose(products[2], products[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_single_precision(loss):
+    objective, (coef, b), value = case(loss, penalized=False, dtype=np.float32)
+    point = objective.at(coef, b)
+    assert point.value == pytest.approx(value(coef, b), rel=1e-5)
+    np.testing.assert_allclose(point.gradient, slopes(value, coef, b).reshape(5, 3), atol=1e-4)
+    assert objective.curved(point, np.ones((5, 3))).dtype == np.float32
+
+
+def test_what_overflows_is_refused():
+    objective, (coef, b), _ = case(squared)
+    with (
+        pytest.raises(ValueError, match="infinity or NaN: rescale"),
+        np.errstate(over="ignore", invalid="ignore"),
+    ):
+        objective.at(1e200 * coef, b)

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+from skimp.data import open_rows
+from skimp.features import Nystroem
+from skimp.kernels import Gaussian
+from skimp.losses import log, squared
+from skimp.solvers import PCG, Problem, direct, pcg
+from tests.problems import regression
+
+
+def problem(X, y, **options):
+    rows = open_rows(X, target=y.reshape(len(X), -1)).copy_with(n_jobs=1)
+    return Problem(rows, **{"loss": squared, "alpha": 1e-3, **options})
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equals_the_direct_solver(fit_intercept, dtype):
+    X, y, _ = regression(300, 6, dtype=dtype)
+    given = problem(X, np.column_stack([y, X[:, 0] ** 2]), fit_intercept=fit_intercept)
+    found, expected = PCG(tol=1e-12).solve(given), direct.solve(given)
+    tol = 1e-4 if dtype == np.float32 else 1e-6
+    np.testing.assert_allclose(found.coef, expected.coef, atol=tol)
+    np.testing.assert_allclose(found.intercept, expected.intercept, atol=tol)
+    assert pcg.solve(given).history[-1] == pytest.approx(expected.history[-1], rel=1e-5)
+
+
+@pytest.mark.parametrize("alpha", [1e-8, 1e-4])
+def test_landmarks(alpha):
+    X, y, _ = regression(300, 3)
+    basis = Nystroem(Gaussian(0.5), budget=40, random_state=0).fit(X).basis()
+    rows = open_rows(X, target=y[:, None]).copy_with(n_jobs=1).mapped(basis)
+    given = Problem(rows, squared, alpha, basis.penalty)
+    found, expected = pcg.solve(given), direct.solve(given)
+    assert found.converged
+    assert found.history[-1] <= expected.history[-1] * (1 + 1e-4)
+
+
+def test_a_single_step_does_where_the_sample_is_everything():
+    X, y, _ = regression(20, 4)
+    found = pcg.solve(problem(X, y))
+    assert found.converged
+    assert found.n_iter <= 2
+    assert found.message.startswith(f"pcg: converged after {found.n_iter} steps with ")
+
+
+def test_it_says_where_steps_ran_out():
+    X, y, _ = regression(300, 6)
+    found = PCG(tol=1e-30, max_iter=1).solve(problem(X, y))
+    assert not found.converged
+    assert found.n_iter == 1
+
+
+def test_other_losses_are_refused():
+    X, y, _ = regression(20, 4)
+    with pytest.raises(ValueError, match=r"PCG: loss must be 'squared', got Log\(\)"):
+        pcg.solve(problem(X, y, loss=log))
+
+
+@pytest.mark.parametrize(("name", "value"), [("tol", 0.0), ("max_iter", 0)])
+def test_bad_parameters(name, value):
+    X, y, _ = regression(20, 4)
+    with pytest.raises(ValueError, match=f"PCG: {name} must be"):
+        PCG(**{name: value}).solve(problem(X, y))
