@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import chain, islice
 from math import prod
 from typing import Any, TypeVar
 
@@ -50,7 +51,11 @@ def fold(
     in the order of the blocks, so that sums do not depend on the number of threads. What ``fn``
     returns may live in its scratch buffers: they are not reused before it has been combined.
     """
-    if n_threads > 1:
+    remaining = iter(blocks)
+    first = list(islice(remaining, 2))
+    blocks = chain(first, remaining)
+    # a single block needs no threads, which take longer to start than small data to handle
+    if n_threads > 1 and len(first) > 1:
         with single_threaded_blas():
             return _threaded_fold(blocks, fn, combine, initial, n_threads)
     with single_threaded_blas(), _QUIET():

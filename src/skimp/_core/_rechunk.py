@@ -41,7 +41,9 @@ def rechunk(chunks: Iterator[C], size: int, join: Callable[[list[C]], C]) -> Ite
 
 
 def concatenate_rows(parts: list[Matrix]) -> Matrix:
-    """Stack rows, sparse if any of the parts is."""
+    """Stack rows, sparse if any of the parts is; what is neither knows how to ``stack`` itself."""
+    if hasattr(parts[0], "stack"):
+        return parts[0].stack(parts)
     if any(sparse.issparse(part) for part in parts):
         return sparse.vstack([sparse.csr_matrix(part) for part in parts], format="csr")
     return np.concatenate(parts)

@@ -81,6 +81,12 @@ class Codes:
         vars(rows).update(vars(self), codes=np.ascontiguousarray(self.codes[part]))
         return rows
 
+    def stack(self, parts: list["Codes"]) -> "Codes":
+        """Return the rows of several parts of one matrix, this one's, as one."""
+        rows = object.__new__(Codes)
+        vars(rows).update(vars(self), codes=np.concatenate([part.codes for part in parts]))
+        return rows
+
     def tocsr(self) -> sparse.csr_matrix:
         """Return the same features as a CSR matrix."""
         n, g = self.codes.shape

@@ -169,10 +169,11 @@ class MappedRows(Rows):
 
     def sample(self, size: int, seed: int) -> Sample:
         """Draw rows of the source, and map these alone."""
+        if self._targets is not None:
+            return super().sample(size, seed)
         drawn = self._source.sample(size, seed)
         block = self._mapped(Block(drawn.X, drawn.y, drawn.weight, 0), Scratch())
-        weight = drawn.weight if block.weight is None else block.weight
-        return replace(drawn, X=block.X, y=block.y, weight=weight)
+        return replace(drawn, X=block.X)
 
     def map_reduce(
         self, fn: Callable[[Block, Scratch], P], combine: Callable[[T, P], T], initial: T

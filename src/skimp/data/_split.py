@@ -23,6 +23,11 @@ def split_rows(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
     return _Part(rows, fraction, seed, held_out=False), _Part(rows, fraction, seed, held_out=True)
 
 
+def has_weight(rows: Rows) -> bool:
+    """Tell whether there is a row of positive weight."""
+    return any(b.size > 0 and (b.weight is None or b.weight.max() > 0) for b in rows.blocks())
+
+
 @final
 class _Part(Rows):
     """Some rows of another source, numbered anew."""

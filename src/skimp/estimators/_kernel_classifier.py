@@ -24,9 +24,10 @@ _FACTOR = number(above=0)
 
 def _is_probabilistic(model: "KernelClassifier") -> bool:
     """Tell whether the loss of a model has probabilities."""
-    loss = as_loss(model.loss, owner=type(model).__name__)
+    # a fitted model goes on with its own loss, whatever has been set since
+    loss = getattr(model, "_loss", None) or as_loss(model.loss, owner=type(model).__name__)
     if not loss.probabilistic:
-        raise AttributeError(f"loss={model.loss!r} has no probabilities: 'log' and 'softmax' do.")
+        raise AttributeError(f"{loss!r} has no probabilities: 'log' and 'softmax' do.")
     return True
 
 
@@ -270,7 +271,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         F = self._outputs(X)
         if F.shape[1] == 1:
             P = expit(np.hstack([-F, F]))
-        elif as_loss(self.loss, owner=type(self).__name__).joint:
+        elif self._loss.joint:
             P = softmax(F, axis=1)
         else:
             P = expit(F)

@@ -4,6 +4,7 @@ from abc import ABC
 from numbers import Integral
 from typing import Any, ClassVar
 
+import joblib
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -28,7 +29,7 @@ from skimp._core._rules import (
 )
 from skimp._core._types import Array, RandomState
 from skimp.data import Rows, as_rows
-from skimp.data._split import split_rows
+from skimp.data._split import has_weight, split_rows
 from skimp.features import FeatureMap, Landmarks, Nystroem
 from skimp.kernels import Kernel, as_kernel
 from skimp.kernels._checks import check_gram, require
@@ -99,12 +100,17 @@ class KernelMachine(Parametrized, ABC):
         owner = type(self).__name__
         rng = as_generator(self.random_state)
         kernel = as_kernel(self.kernel, owner=owner)
-        loss = as_loss(self.loss, owner=owner)
+        loss = self._loss = as_loss(self.loss, owner=owner)
         check_params(loss)
         solver = self._configured_solver()
         held_out = None
         if self.early_stopping:
             rows, held_out = split_rows(rows, self.validation_fraction, draw_seed(rng))
+            if not (has_weight(rows) and has_weight(held_out)):
+                raise ValueError(
+                    f"{owner}: validation_fraction={self.validation_fraction} must leave rows of "
+                    "positive weight on both sides: choose another one, or give more rows."
+                )
         start = self._previous_start(rows, shift)
         if self.approximation is None:
             require(kernel, "positive_definite", owner=owner, advice="the exact model needs it")
@@ -166,14 +172,12 @@ class KernelMachine(Parametrized, ABC):
 
     def _previous_start(self, rows: Rows, shift: Array | float) -> tuple[Array, Array] | None:
         """Return the coefficients of the last fit where a warm start can use them."""
-        recipe = (
-            *(repr(getattr(self, name)) for name in ("kernel", "approximation", "random_state")),
-            rows.n_features,
-            rows.dtype,
-            self._n_outputs,
-        )
+        if not self.warm_start or self.approximation is None:
+            return None
+        parts = (self.kernel, self.approximation, self.random_state)
+        recipe = joblib.hash((parts, rows.n_features, rows.dtype.str, self._n_outputs))
         before, self._recipe = getattr(self, "_recipe", None), recipe
-        if not self.warm_start or before != recipe:
+        if before != recipe:
             return None
         return self.solution_.coef, self.solution_.intercept - shift
 

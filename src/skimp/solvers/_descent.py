@@ -20,9 +20,10 @@ _SAMPLE, _LANDMARK_SAMPLE = 16, 5
 """Sampled rows for each feature; landmarks need them to start from only."""
 _COARSE = 0.2
 """Relative tolerance on the sample, whose minimum is another one than that of all rows."""
-_HALVINGS = 30
+_QUARTERINGS, _BISECTIONS = 40, 8
 _SUFFICIENT = 1e-4
 """Share of the promised decrease that a step must reach."""
+_NOTHING = 1e-10
 _INNER = 60
 """Most products for one step."""
 _FEW, _FACTORIZATION = 8, 40
@@ -65,9 +66,11 @@ def descend(
             Objective(problem, rows), sample.indices, start, tol, max_iter, problem.monitor
         )
     steps, products = len(end.history), end.products
+    intercept = end.point.intercept
     return Solution(
         coef=end.point.coef,
-        intercept=end.point.intercept,
+        # a joint loss does not see what all of its outputs have in common
+        intercept=intercept - intercept.mean() if problem.loss.joint else intercept,
         n_iter=steps,
         converged=end.converged,
         message=f"{name}: {end.reason} after {steps} steps with {products} products, {how}",
@@ -110,6 +113,8 @@ class _Descent:
         point = objective.at(*start)
         history: list[float] = []
         products, taken, promised = 0, 0, np.inf
+        # where the minimum is zero, what is next to nothing at the start is so at the end
+        least = _NOTHING * point.value
         while len(history) < max_iter:
             self._precondition(objective, point, indices, taken)
             gradient = preconditioner.from_rows(point.gradient).astype(objective.rows.dtype)
@@ -123,7 +128,7 @@ class _Descent:
             )
             step = preconditioner.to_rows(direction).astype(np.float64)
             slope = -np.asarray(np.sum(point.gradient * step, axis=None if joint else 0))
-            promised = float(np.sum(slope)) / 2 / (abs(point.value) or 1.0)
+            promised = float(np.sum(slope)) / 2 / (max(point.value, least) or 1.0)
             products += taken
             point = _search(objective, point, step, slope)
             history.append(point.value)
@@ -157,7 +162,9 @@ class _Descent:
 
 def _kept_if_it_fits(problem: Problem) -> tuple[Rows, str]:
     rows, width = problem.rows, problem.rows.n_features
-    own = (16 + rows.dtype.itemsize) * width**2 + 24 * rows.n_rows
+    n_outputs = np.shape(next(rows.copy_with(block_rows=1).blocks()).y)[1]
+    # T and its copies; targets, and predictions and curvature of two points
+    own = (16 + rows.dtype.itemsize) * width**2 + 40 * rows.n_rows * n_outputs
     require_memory(
         own,
         problem.memory_limit,
@@ -179,13 +186,27 @@ def _sample_size(problem: Problem) -> int:
 
 
 def _search(objective: Objective, point: Point, step: Array, slope: Array) -> Point:
-    """Halve the step of each output until its objective falls; stay where none does."""
-    rounding = np.finfo(objective.rows.dtype).eps * np.abs(point.values)
-    t = np.ones_like(slope)
-    for _ in range(_HALVINGS):
-        trial = objective.at(point.coef + t * step[:-1], point.intercept + t * step[-1])
-        enough = trial.values <= point.values - _SUFFICIENT * t * slope + rounding
-        if enough.all():
-            return trial
-        t = np.where(enough, t, t / 2)
-    return point
+    """Take a step, the whole of it if the objective falls enough, to its minimum if not."""
+    trial = objective.at(point.coef + step[:-1], point.intercept + step[-1])
+    enough = trial.values <= point.values - _SUFFICIENT * slope + objective.rounding(point)
+    if enough.all():
+        return trial
+    t = np.where(enough, 1.0, _minimum_between(objective.slope_between(point, trial), enough))
+    nearer = objective.at(point.coef + t * step[:-1], point.intercept + t * step[-1])
+    return nearer if nearer.value <= point.value + objective.rounding(point).sum() else point
+
+
+def _minimum_between(slope: Callable[[Array], Array], skipped: Array) -> Array:
+    """Return where the slope of each output is zero, or a little before, between 0 and 1."""
+    high = np.ones(skipped.shape)
+    low = high / 4
+    for _ in range(_QUARTERINGS):
+        rising = (slope(low) > 0) & ~skipped
+        if not rising.any():
+            break
+        high, low = np.where(rising, low, high), np.where(rising, low / 4, low)
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        rising = slope(middle) > 0
+        low, high = np.where(rising, low, middle), np.where(rising, middle, high)
+    return low

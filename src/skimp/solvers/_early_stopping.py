@@ -30,6 +30,22 @@ class EarlyStopping:
     ----------
     history : list of float
         The mean loss of the held-out rows after each iteration.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.data import open_rows
+    >>> from skimp.losses import log
+    >>> from skimp.solvers import EarlyStopping, Newton, Problem
+    >>> rng = np.random.default_rng(0)
+    >>> Z = rng.normal(size=(200, 20))
+    >>> y = np.where(Z[:, :1] + rng.normal(size=(200, 1)) > 0, 1.0, -1.0)
+    >>> stopping = EarlyStopping(open_rows(Z[100:], target=y[100:]), log)
+    >>> rows = open_rows(Z[:100], target=y[:100])
+    >>> solution = Newton().solve(Problem(rows, log, alpha=1e-6, monitor=stopping))
+    >>> best = stopping.best(solution)
+    >>> min(stopping.history) == stopping.history[0]
+    True
     """
 
     def __init__(self, rows: Rows, loss: Loss):
@@ -51,6 +67,5 @@ class EarlyStopping:
         if self._best is None:
             return solution
         coef, intercept = self._best
-        at = int(np.argmin(self.history)) + 1
-        message = f"{solution.message}, coefficients of iteration {at}, best on held-out rows"
+        message = f"{solution.message}, with the coefficients that were best on held-out rows"
         return replace(solution, coef=coef, intercept=intercept, message=message)

@@ -1,6 +1,6 @@
 """A problem's objective, its gradient and its curvature, by passes over the rows."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +9,7 @@ from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_representable
 from skimp._core._types import Array, DType, Matrix
 from skimp.data import ArrayRows, Block, Rows
+from skimp.data._sample import no_rows
 from skimp.losses import Loss
 from skimp.solvers._base import Problem
 from skimp.solvers._features import features, targets
@@ -19,6 +20,9 @@ _FEW = 0.3
 """Share of curved predictions below which they are visited one by one."""
 _NEGLIGIBLE = 1e-3
 """Curvatures below this share of their mean are left out of products, never of gradients."""
+
+_ROUNDINGS = {4: 4, 8: 100}
+"""Rounding errors in a sum, by the bytes of its terms."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,6 @@ class Point:
         Predictions.
     curvature : array of shape (n, k)
         Second derivatives of the loss, times weights over their sum; negligible ones are zero.
-    weight : float
-        The sum of the weights.
     """
 
     coef: Array
@@ -47,7 +49,6 @@ class Point:
     gradient: Array
     outputs: Array
     curvature: Array
-    weight: float
 
     @property
     def value(self) -> float:
@@ -81,6 +82,8 @@ class Objective:
         self._alpha = problem.alpha
         self._penalty = problem.penalty
         self._fit_intercept = problem.fit_intercept
+        self._targets: Array | None = None
+        self._weight = np.empty((self.n_rows, 1))
         self._dtype: DType = rows.dtype if problem.penalty is None else np.dtype(np.float64)
 
     @property
@@ -97,9 +100,14 @@ class Objective:
         C, b = coef.astype(dtype), intercept.astype(dtype)
         outputs = np.empty((self.n_rows, len(b)), dtype)
         curvature = np.empty(outputs.shape, self.rows.dtype)
+        if self._targets is None:
+            self._targets = np.empty(outputs.shape, dtype)
+        every_target, every_weight = self._targets, self._weight
 
         def of_block(block: Block, _: Scratch) -> _Sums:
             Y, weight = targets(block, dtype)
+            rows = slice(block.start, block.start + block.size)
+            every_target[rows], every_weight[rows] = Y, weight
             F = np.empty(Y.shape, dtype)
             gradient = np.zeros((len(C) + 1, len(b)), dtype)
             for part in _strips(np.arange(block.size), block.size):
@@ -133,7 +141,33 @@ class Objective:
         values += penalties.sum() if loss.joint else penalties
         curvature /= sums.weight
         curvature[curvature < _NEGLIGIBLE * curvature.mean(axis=0)] = 0
-        return Point(coef, intercept, values, gradient, outputs, curvature, sums.weight)
+        self._weight /= sums.weight
+        return Point(coef, intercept, values, gradient, outputs, curvature)
+
+    def rounding(self, point: Point) -> Array:
+        """Return how much of the values at a point may be rounding."""
+        many = _ROUNDINGS[self._dtype.itemsize]
+        return many * np.finfo(self._dtype).eps * np.abs(point.values)
+
+    def slope_between(self, point: Point, other: Point) -> Callable[[Array], Array]:
+        """Return the derivative of each output's objective on the way from one point to another.
+
+        Predictions are linear on it: no pass over the rows is needed.
+        """
+        loss, Y, weight = self._loss, self._targets, self._weight
+        assert Y is not None, "it was evaluated"
+        V = other.outputs - point.outputs
+        step = other.coef - point.coef
+        Ps = step if self._penalty is None else self._penalty @ step
+        axis = None if loss.joint else 0
+        at_start, growth = np.sum(point.coef * Ps, axis=axis), np.sum(step * Ps, axis=axis)
+
+        def slope(t: Array) -> Array:
+            F = point.outputs + t.astype(V.dtype) * V
+            rises = np.sum(weight * loss.gradient(Y, F) * V, axis=axis, dtype=np.float64)
+            return np.asarray(rises + 2 * self._alpha * (at_start + t * growth))
+
+        return slope
 
     def curved(self, point: Point, V: Array) -> Array:
         """Return the second derivative of the mean loss at a point, times V of a gradient's shape.
@@ -145,19 +179,19 @@ class Objective:
         transposed = np.ascontiguousarray(V.T)
 
         def of_block(block: Block, _: Scratch) -> Array:
-            D = point.curvature[block.start : block.start + block.size]
+            rows = slice(block.start, block.start + block.size)
+            D = point.curvature[rows]
             few = not loss.joint and np.count_nonzero(D) <= _FEW * D.size
             if few and _is_plain(block.X, dtype):
                 return _few_curved(block.X, transposed, D)
             sums = np.zeros(V.shape, dtype)
-            Y, weight = targets(block, dtype)
-            F = point.outputs[block.start : block.start + block.size]
+            Y, _ = targets(block, dtype)
+            F, weight = point.outputs[rows], self._weight[rows].astype(dtype)
             for part in _strips(np.flatnonzero(D.any(axis=1)), block.size):
                 Z = features(block.X[part], dtype)
                 U = Z @ V[:-1] + V[-1]
                 if loss.joint:
                     U = weight[part] * loss.curved(Y[part], F[part].astype(dtype), U)
-                    U /= point.weight
                 else:
                     U *= D[part]
                 sums[:-1] += Z.T @ U
@@ -205,4 +239,6 @@ def mean_loss(rows: Rows, loss: Loss, coef: Array, intercept: Array) -> float:
         return total[0] + part[0], total[1] + part[1]
 
     total, weight = rows.map_reduce(of_block, add, (0.0, 0.0))
-    return total / weight if weight else 0.0
+    if weight == 0:
+        raise no_rows()
+    return total / weight

@@ -57,7 +57,8 @@ class Preconditioner:
             self._buffer = T.astype(sample.dtype, order="F")
             self._gram = self._buffer / sample.dtype.type(len(T))
         else:
-            self._rows = dense_features(sample.collect().X, sample.dtype)
+            whole = next(sample.copy_with(block_rows=sample.n_rows).blocks())
+            self._rows = dense_features(whole.X, sample.dtype)
             self._buffer = np.zeros((sample.n_features,) * 2, sample.dtype, order="F")
 
     @property
@@ -81,7 +82,7 @@ class Preconditioner:
 
         def sampled() -> Array:
             D = curvature.mean(axis=1, dtype=np.float64)
-            D *= height / D.sum()
+            D *= height / (D.sum() or 1.0)
             self._buffer[...], border = _weighted_gram(self._rows, D, self._n_threads)
             return border
 
