@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
+import numpy as np
+
 from skimp._core._names import as_object
 from skimp._core._parametrized import Parametrized
 from skimp._core._rules import Rule
@@ -43,6 +45,13 @@ class Loss(Parametrized, ABC):
         """Return the product of the second derivative in f and v."""
         product: Array = self.curvature(y, f) * v
         return product
+
+    def majorant(self, y: Array, f: Array) -> Array:
+        """Return the curvature of a parabola that touches the loss at f and lies above it.
+
+        Solvers fall back on it where the loss is hardly curved. Infinite where there is none.
+        """
+        return np.full_like(f, np.inf)
 
     @abstractmethod
     def conjugate(self, y: Array, u: Array) -> Array:

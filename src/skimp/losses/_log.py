@@ -8,6 +8,9 @@ from scipy.special import expit, xlogy
 from skimp._core._types import Array
 from skimp.losses._base import Loss
 
+_SMALL = 1e-3
+"""Below, the hyperbolic tangent is its argument to within rounding of float32."""
+
 
 @final
 class Log(Loss):
@@ -40,6 +43,12 @@ class Log(Loss):
         """Return p (1 - p) with p the probability of y = 1."""
         variance: Array = expit(f) * expit(-f)
         return variance
+
+    def majorant(self, y: Array, f: Array) -> Array:
+        """Return tanh(f / 2) / (2 f), a quarter at 0."""
+        quarter = np.full_like(f, 0.25)
+        above: Array = np.divide(np.tanh(f / 2), 2 * f, out=quarter, where=np.abs(f) > _SMALL)
+        return above
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return the negative entropy of -u y, infinite where that is no probability."""

@@ -69,6 +69,14 @@ class PiecewiseLoss(Loss):
         bend: Array = np.where(inside, f.dtype.type(2), f.dtype.type(0))
         return bend
 
+    def majorant(self, y: Array, f: Array) -> Array:
+        """Return 2, or less far out on a line that limits a parabola."""
+        if not self.curve:
+            return super().majorant(y, f)
+        beta, excess = self._slope(y, f), self._excess(y, f)
+        above = np.full_like(f, 2)
+        return np.divide(beta, excess, out=above, where=beta != 0)
+
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return the conjugate, infinite where -u is no slope of the loss."""
         low, high = self.limits(y)

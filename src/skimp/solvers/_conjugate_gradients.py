@@ -6,6 +6,9 @@ import numpy as np
 
 from skimp._core._types import Array
 
+_FLAT = 1e-20
+"""Curvature for a unit of descent below which a direction has none: no step along it is safe."""
+
 
 def conjugate_gradients(
     product: Callable[[Array], Array],
@@ -45,7 +48,8 @@ def conjugate_gradients(
     for n_products in range(1, max_iter + 1):
         HP = product(direction)
         curvature = inner(direction, HP)
-        step = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0)
+        curved = curvature > _FLAT * size
+        step = np.divide(size, curvature, out=np.zeros_like(size), where=curved)
         step = step.astype(right.dtype)
         X += step * direction
         R -= step * HP

@@ -23,7 +23,10 @@ _COARSE = 0.2
 _QUARTERINGS, _BISECTIONS = 40, 8
 _SUFFICIENT = 1e-4
 """Share of the promised decrease that a step must reach."""
+_LITTLE = 0.05
+"""Share of a step that tells that curvature was no guide to it."""
 _NOTHING = 1e-10
+"""Share of the objective at the start that is none: where the minimum is zero, that is the end."""
 _INNER = 60
 """Most products for one step."""
 _FEW, _FACTORIZATION = 8, 40
@@ -112,10 +115,11 @@ class _Descent:
         joint = problem.loss.joint
         point = objective.at(*start)
         history: list[float] = []
-        products, taken, promised = 0, 0, np.inf
-        # where the minimum is zero, what is next to nothing at the start is so at the end
+        products, taken, promised, shortened = 0, 0, np.inf, False
         least = _NOTHING * point.value
         while len(history) < max_iter:
+            if shortened or not point.curvature.any(axis=0).all():
+                point = objective.cautious(point)
             self._precondition(objective, point, indices, taken)
             gradient = preconditioner.from_rows(point.gradient).astype(objective.rows.dtype)
             direction, taken = conjugate_gradients(
@@ -130,7 +134,11 @@ class _Descent:
             slope = -np.asarray(np.sum(point.gradient * step, axis=None if joint else 0))
             promised = float(np.sum(slope)) / 2 / (max(point.value, least) or 1.0)
             products += taken
-            point = _search(objective, point, step, slope)
+            # no descent although there is a gradient: the curvature is too flat to be a guide
+            shortened = not point.cautious and bool(np.any(slope <= 0) and point.gradient.any())
+            if shortened:
+                continue
+            point, shortened = _search(objective, point, step, slope)
             history.append(point.value)
             if monitor is not None and monitor(point.coef, point.intercept):
                 return _End(point, history, products, True, "stopped by the monitor")
@@ -162,7 +170,7 @@ class _Descent:
 
 def _kept_if_it_fits(problem: Problem) -> tuple[Rows, str]:
     rows, width = problem.rows, problem.rows.n_features
-    n_outputs = np.shape(next(rows.copy_with(block_rows=1).blocks()).y)[1]
+    n_outputs = np.asarray(next(rows.copy_with(block_rows=1).blocks()).y).shape[1]
     # T and its copies; targets, and predictions and curvature of two points
     own = (16 + rows.dtype.itemsize) * width**2 + 40 * rows.n_rows * n_outputs
     require_memory(
@@ -185,15 +193,19 @@ def _sample_size(problem: Problem) -> int:
     return max(1, min(_SAMPLE * width, room // width))
 
 
-def _search(objective: Objective, point: Point, step: Array, slope: Array) -> Point:
-    """Take a step, the whole of it if the objective falls enough, to its minimum if not."""
+def _search(objective: Objective, point: Point, step: Array, slope: Array) -> tuple[Point, bool]:
+    """Take a step, the whole of it if the objective falls enough, to its minimum if not.
+
+    Also tell whether little of it was taken.
+    """
     trial = objective.at(point.coef + step[:-1], point.intercept + step[-1])
     enough = trial.values <= point.values - _SUFFICIENT * slope + objective.rounding(point)
     if enough.all():
-        return trial
+        return trial, False
     t = np.where(enough, 1.0, _minimum_between(objective.slope_between(point, trial), enough))
     nearer = objective.at(point.coef + t * step[:-1], point.intercept + t * step[-1])
-    return nearer if nearer.value <= point.value + objective.rounding(point).sum() else point
+    falls = nearer.value <= point.value + objective.rounding(point).sum()
+    return nearer if falls else point, bool(t.min() < _LITTLE)
 
 
 def _minimum_between(slope: Callable[[Array], Array], skipped: Array) -> Array:

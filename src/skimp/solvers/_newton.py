@@ -76,12 +76,11 @@ class Newton(Solver):
             name="newton",
             tol=self.tol,
             max_iter=self.max_iter,
-            forcing=lambda decrease: min(
-                0.2, max(decrease**0.5, 0.5 * (self.tol / decrease) ** 0.5)
-            ),
+            forcing=self._forcing,
         )
 
     def _forcing(self, promised: float) -> float:
         """Solve the last steps no better than the tolerance needs, and the first ones roughly."""
+        promised = max(promised, self.tol)
         fine = max(np.sqrt(promised), np.sqrt(self.tol / promised) / 2)
         return min(_ROUGH, float(fine))

@@ -1,7 +1,7 @@
 """A problem's objective, its gradient and its curvature, by passes over the rows."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -41,6 +41,8 @@ class Point:
         Predictions.
     curvature : array of shape (n, k)
         Second derivatives of the loss, times weights over their sum; negligible ones are zero.
+    cautious : bool
+        Whether they are those of parabolas above the loss instead.
     """
 
     coef: Array
@@ -49,6 +51,7 @@ class Point:
     gradient: Array
     outputs: Array
     curvature: Array
+    cautious: bool = False
 
     @property
     def value(self) -> float:
@@ -144,10 +147,17 @@ class Objective:
         self._weight /= sums.weight
         return Point(coef, intercept, values, gradient, outputs, curvature)
 
+    def cautious(self, point: Point) -> Point:
+        """Return a point with the curvature of parabolas that lie above the loss."""
+        assert self._targets is not None, "it was evaluated"
+        above = self._weight * self._loss.majorant(self._targets, point.outputs)
+        return replace(point, curvature=above.astype(self.rows.dtype), cautious=True)
+
     def rounding(self, point: Point) -> Array:
         """Return how much of the values at a point may be rounding."""
-        many = _ROUNDINGS[self._dtype.itemsize]
-        return many * np.finfo(self._dtype).eps * np.abs(point.values)
+        share = _ROUNDINGS[self._dtype.itemsize] * float(np.finfo(self._dtype).eps)
+        rounding: Array = share * np.abs(point.values)
+        return rounding
 
     def slope_between(self, point: Point, other: Point) -> Callable[[Array], Array]:
         """Return the derivative of each output's objective on the way from one point to another.
@@ -177,20 +187,21 @@ class Objective:
         loss, dtype = self._loss, self.rows.dtype
         V = V.astype(dtype, copy=False)
         transposed = np.ascontiguousarray(V.T)
+        exact = loss.joint and not point.cautious
 
         def of_block(block: Block, _: Scratch) -> Array:
             rows = slice(block.start, block.start + block.size)
             D = point.curvature[rows]
-            few = not loss.joint and np.count_nonzero(D) <= _FEW * D.size
+            few = not exact and np.count_nonzero(D) <= _FEW * D.size
             if few and _is_plain(block.X, dtype):
                 return _few_curved(block.X, transposed, D)
             sums = np.zeros(V.shape, dtype)
-            Y, _ = targets(block, dtype)
+            Y = targets(block, dtype)[0]
             F, weight = point.outputs[rows], self._weight[rows].astype(dtype)
             for part in _strips(np.flatnonzero(D.any(axis=1)), block.size):
                 Z = features(block.X[part], dtype)
                 U = Z @ V[:-1] + V[-1]
-                if loss.joint:
+                if exact:
                     U = weight[part] * loss.curved(Y[part], F[part].astype(dtype), U)
                 else:
                     U *= D[part]
