@@ -7,6 +7,7 @@ from skimp._core._linalg import as_compute_dtype
 from skimp._core._types import Array, Matrix
 from skimp.data._block import Block
 from skimp.data._rows import Rows, block_rows_for
+from skimp.data._sample import Sample, sample_rows
 
 
 @final
@@ -44,6 +45,10 @@ class ArrayRows(Rows):
     def n_rows(self) -> int:
         """Return the number of rows."""
         return self._whole.size
+
+    def sample(self, size: int, seed: int) -> Sample:
+        """Draw rows from all of them at once, without joining samples of blocks."""
+        return sample_rows(self.copy_with(block_rows=max(1, self.n_rows)), size, seed)
 
     def chunks(self) -> Iterator[Block]:
         """Slice the arrays at the block boundaries."""

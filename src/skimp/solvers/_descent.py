@@ -29,8 +29,8 @@ _NOTHING = 1e-10
 """Share of the objective at the start that is none: where the minimum is zero, that is the end."""
 _INNER = 60
 """Most products for one step."""
-_FEW, _FACTORIZATION = 8, 40
-"""Factorizing D features for each output costs about as much as D / 40 products with few rows."""
+_FEW, _FACTORIZATION = 8, 25
+"""Factorizing D features for each output costs about as much as D / 25 products with few rows."""
 
 
 def descend(

@@ -8,7 +8,7 @@ from skimp._core._rules import Rule, broken, check_params, integer, number
 from skimp.solvers._base import Problem, Solution, Solver
 from skimp.solvers._descent import descend
 
-_ROUGH = 0.2
+_ROUGH = 0.4
 """Relative residual of the steps far from the minimum."""
 
 
@@ -32,7 +32,7 @@ class Newton(Solver):
 
     Parameters
     ----------
-    tol : float, default=1e-5
+    tol : float, default=1e-3
         Relative tolerance of the objective.
     max_iter : int, default=100
         Most steps.
@@ -62,7 +62,7 @@ class Newton(Solver):
         "max_iter": integer(at_least=1),
     }
 
-    def __init__(self, tol: float = 1e-5, max_iter: int = 100):
+    def __init__(self, tol: float = 1e-3, max_iter: int = 100):
         self.tol = tol
         self.max_iter = max_iter
 
