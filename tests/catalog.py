@@ -226,7 +226,7 @@ ESTIMATORS = [
     _row(KernelClassifier(approximation=30, loss="log", solver="dual_cd", alpha=0.1)),
     _row(KernelRegressor(approximation=30, loss="huber", alpha=1e-3, tol=1e-12)),
     _row(KernelRegressor(approximation=30, loss="epsilon_insensitive", alpha=0.1)),
-    _row(KernelRegressor(approximation=30, loss="quantile", alpha=0.1)),
+    _row(KernelRegressor(Linear(), approximation=30, loss="quantile", alpha=1e-3)),
     _row(KernelRegressor(approximation=30, solver="pcg", alpha=1e-3, tol=1e-12)),
     _row(KernelRegressor(approximation=None, loss="huber", alpha=1e-3, tol=1e-12)),
 ]

@@ -29,7 +29,7 @@ def tight(estimator):
     estimator = clone(estimator).set_params(random_state=0)
     newton = is_classifier(estimator) and estimator.loss == "squared_hinge"
     newton = newton and not estimator.early_stopping
-    return estimator.set_params(tol=1e-12) if newton else estimator
+    return estimator.set_params(tol=1e-12, alpha=1e-3) if newton else estimator
 
 
 @pytest.mark.parametrize("sizes", SIZES, ids=str)

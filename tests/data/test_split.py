@@ -70,3 +70,10 @@ def test_parts_are_rows_like_their_source():
         assert (part.n_features, part.dtype) == (3, np.float32)
         assert (part.block_rows, part.n_jobs) == (16, 1)
         assert part.sample(5, 0).X.shape == (5, 3)
+
+
+@pytest.mark.parametrize("fraction", [1e-9, 1 - 1e-9])
+def test_both_parts_have_a_row(fraction):
+    for seed in range(20):
+        kept, held_out = split_rows(open_rows(np.zeros((2, 1))), fraction, seed)
+        assert (kept.n_rows, held_out.n_rows) == (1, 1)

@@ -26,12 +26,12 @@ def noisy(n=300):
 
 def stopped(loss="log", **params):
     params = {"alpha": 1e-9, "tol": 1e-9, "early_stopping": True, "n_jobs": 1, **params}
-    return classifier(FEATURES, loss=loss, validation_fraction=0.2, **params)
+    return classifier(FEATURES, loss=loss, **{"validation_fraction": 0.2, **params})
 
 
 def best_iteration(model):
     """Return the number of the iteration that was best, by the message."""
-    found = re.search(r"coefficients of iteration (\d+), best on held-out", model.solution_.message)
+    found = re.search(r"coefficients of check (\d+) of \d+, best", model.solution_.message)
     return int(found[1])
 
 
@@ -137,18 +137,13 @@ def test_early_and_warm():
     assert np.isfinite(model.decision_function(X)).all()
 
 
-@pytest.mark.xfail(strict=True, reason="no held-out row counts as a loss of zero at the first step")
-@pytest.mark.parametrize("absent", [False, True])
-def test_no_row_to_be_held_out(absent):
-    X, y, _ = noisy(3 if not absent else 40)
-    y[:2] = 0, 1
-    weight = None
-    if absent:
-        weight = 1.0 - ignored(stopped(max_iter=1, tol=None), X, y)
-    expected = stopped(early_stopping=False).fit(X, y, weight)
-    try:
-        model = stopped().set_params(validation_fraction=0.2 if absent else 1e-9).fit(X, y, weight)
-    except ValueError as error:
-        assert "validation_fraction" in str(error)  # noqa: PT017
-    else:
-        assert np.allclose(model.decision_function(X), expected.decision_function(X))
+def test_held_out_rows_of_weight_zero():
+    X, y, _ = noisy(40)
+    weight = 1.0 - ignored(stopped(max_iter=1, tol=None), X, y)
+    with pytest.raises(ValueError, match=r"validation_fraction=0\.2 must leave rows of positive"):
+        stopped().fit(X, y, weight)
+
+
+def test_two_rows():
+    model = stopped(validation_fraction=0.01).fit([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]], [0, 1])
+    assert "of 4, best on held-out rows" in model.solution_.message

@@ -138,7 +138,6 @@ def test_another_loss_may_go_on(approximation):
         assert difference(model.predict(X), cold) <= 1e-2
 
 
-@pytest.mark.xfail(strict=True, reason="recipes are compared by reprs, which cut long arrays")
 def test_long_arrays_that_differ_in_the_middle_start_anew():
     X, y, _ = regression(50)
     first = np.random.default_rng(0).normal(size=(600, 3))
@@ -149,7 +148,6 @@ def test_long_arrays_that_differ_in_the_middle_start_anew():
     assert np.array_equal(model.approximation_.budget_.points, second)
 
 
-@pytest.mark.xfail(strict=True, reason="the landmarks of other rows are kept")
 def test_an_exact_model_of_other_rows_is_exact():
     X, y, _ = regression(60)
     model = regressor(None, loss="huber", warm_start=True, alpha=1e-6).fit(X[:30], y[:30])

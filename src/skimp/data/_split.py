@@ -18,9 +18,18 @@ _STRIDE = 2**20
 def split_rows(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
     """Return the rows without a random fraction of them, and that fraction.
 
-    A row is held out if a hash of the seed and of its number is small.
+    A row is held out if a hash of the seed and of its number is small: below the fraction, and
+    for at least one row, but not for all.
     """
-    return _Part(rows, fraction, seed, held_out=False), _Part(rows, fraction, seed, held_out=True)
+    ends = [(k.min(), k.max()) for k in (row_keys(seed, *r) for r in _ranges(rows.n_rows))]
+    least, most = min(low for low, _ in ends), max(high for _, high in ends)
+    limit = np.uint64(min(max(int(fraction * _KEYS), int(least) + 1), int(most)))
+    return _Part(rows, limit, seed, held_out=False), _Part(rows, limit, seed, held_out=True)
+
+
+def _ranges(n: int) -> Iterator[tuple[int, int]]:
+    for start in range(0, n, _STRIDE):
+        yield start, min(n, start + _STRIDE)
 
 
 def has_weight(rows: Rows) -> bool:
@@ -32,9 +41,9 @@ def has_weight(rows: Rows) -> bool:
 class _Part(Rows):
     """Some rows of another source, numbered anew."""
 
-    def __init__(self, source: Rows, fraction: float, seed: int, *, held_out: bool):
+    def __init__(self, source: Rows, limit: np.uint64, seed: int, *, held_out: bool):
         self._source = source
-        self._fraction = fraction
+        self._limit = limit
         self._seed = seed
         self._held_out = held_out
         self.n_features = source.n_features
@@ -45,7 +54,7 @@ class _Part(Rows):
         self.report = source.report
 
     def _chosen(self, start: int, stop: int) -> Array:
-        chosen: Array = row_keys(self._seed, start, stop) < self._fraction * _KEYS
+        chosen: Array = row_keys(self._seed, start, stop) < self._limit
         return chosen if self._held_out else ~chosen
 
     def chunks(self) -> Iterator[Block]:
@@ -59,6 +68,4 @@ class _Part(Rows):
     @property
     def n_rows(self) -> int:
         """Return the number of rows in this part."""
-        n = self._source.n_rows
-        starts = range(0, n, _STRIDE)
-        return sum(int(self._chosen(at, min(n, at + _STRIDE)).sum()) for at in starts)
+        return sum(int(self._chosen(*ends).sum()) for ends in _ranges(self._source.n_rows))

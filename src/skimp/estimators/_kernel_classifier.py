@@ -27,7 +27,7 @@ def _is_probabilistic(model: "KernelClassifier") -> bool:
     # a fitted model goes on with its own loss, whatever has been set since
     loss = getattr(model, "_loss", None) or as_loss(model.loss, owner=type(model).__name__)
     if not loss.probabilistic:
-        raise AttributeError(f"{loss!r} has no probabilities: 'log' and 'softmax' do.")
+        raise AttributeError(f"loss={model.loss!r} has no probabilities: 'log' and 'softmax' do.")
     return True
 
 

@@ -67,5 +67,7 @@ class EarlyStopping:
         if self._best is None:
             return solution
         coef, intercept = self._best
-        message = f"{solution.message}, with the coefficients that were best on held-out rows"
+        at = int(np.argmin(self.history)) + 1
+        message = f"{solution.message}, coefficients of check {at} of {len(self.history)}"
+        message += ", best on held-out rows"
         return replace(solution, coef=coef, intercept=intercept, message=message)
