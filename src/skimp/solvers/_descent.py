@@ -17,7 +17,7 @@ from skimp.solvers._objective import Objective, Point
 from skimp.solvers._preconditioner import Preconditioner
 
 _SAMPLE, _LANDMARK_SAMPLE = 16, 5
-"""Sampled rows for each feature; landmarks need them to start from only."""
+"""Sampled rows for each feature; landmarks need them to start from only, a quarter at most."""
 _COARSE = 0.2
 """Relative tolerance on the sample, whose minimum is another one than that of all rows."""
 _QUARTERINGS, _BISECTIONS = 40, 8
@@ -53,7 +53,7 @@ def descend(
     """
     with single_threaded_blas():
         rows, how = _kept_if_it_fits(problem)
-        sample = rows.sample(_sample_size(problem), seed=0)
+        sample = rows.sample(_sample_size(problem, rows.n_rows), seed=0)
         part = ArrayRows(sample.X, sample.y, sample.weight).copy_with(n_jobs=rows.n_jobs)
         descent = _Descent(problem, Preconditioner(problem, part), forcing)
         start = problem.start
@@ -184,10 +184,10 @@ def _kept_if_it_fits(problem: Problem) -> tuple[Rows, str]:
     return rows, "features computed in each pass"
 
 
-def _sample_size(problem: Problem) -> int:
+def _sample_size(problem: Problem, n_rows: int) -> int:
     """Return how many rows to sample: no more than a third of the memory has room for."""
     if problem.penalty is not None:
-        return _LANDMARK_SAMPLE * problem.rows.n_features
+        return max(1, min(_LANDMARK_SAMPLE * problem.rows.n_features, n_rows // 4))
     room = parse_bytes(problem.memory_limit) // (3 * problem.rows.dtype.itemsize)
     width = problem.rows.n_features
     return max(1, min(_SAMPLE * width, room // width))
