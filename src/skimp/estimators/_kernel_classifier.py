@@ -42,8 +42,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     with y = 1 for a class and -1 for the others, one function for each class (one for two classes,
     unless the loss takes all classes together).
-    In time O(n m (d + m)) and memory O(m^2) for n rows and a budget of m, without ever forming
-    an n x m matrix.
+    In time O(n m (d + m)) and memory O(m^2) for n rows and a budget of m; solvers that iterate keep
+    n x m numbers, too, where these fit ``memory_limit``.
 
     Parameters
     ----------

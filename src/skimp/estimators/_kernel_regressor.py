@@ -27,8 +27,8 @@ class KernelRegressor(RegressorMixin, KernelMachine):
     .. math::
         \frac{1}{\sum_i w_i} \sum_i w_i \, \ell(y_i, f(x_i) + b) + \alpha \, \|f\|^2
 
-    In time O(n m (d + m)) and memory O(m^2) for n rows and a budget of m, without ever forming
-    an n x m matrix.
+    In time O(n m (d + m)) and memory O(m^2) for n rows and a budget of m; solvers that iterate keep
+    n x m numbers, too, where these fit ``memory_limit``.
 
     Parameters
     ----------

@@ -3,8 +3,6 @@
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
-import numpy as np
-
 from skimp._core._names import as_object
 from skimp._core._parametrized import Parametrized
 from skimp._core._rules import Rule
@@ -49,9 +47,10 @@ class Loss(Parametrized, ABC):
     def majorant(self, y: Array, f: Array) -> Array:
         """Return the curvature of a parabola that touches the loss at f and lies above it.
 
-        Solvers fall back on it where the loss is hardly curved. Infinite where there is none.
+        Solvers fall back on it where the loss is hardly curved. A loss that does not know one
+        returns its own curvature.
         """
-        return np.full_like(f, np.inf)
+        return self.curvature(y, f)
 
     @abstractmethod
     def conjugate(self, y: Array, u: Array) -> Array:

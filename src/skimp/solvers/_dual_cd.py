@@ -1,23 +1,23 @@
 """Dual coordinate descent: exact steps in the dual variable of one row after the other."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
-from scipy import sparse
 
-from skimp._core._blocks import Scratch, fold
-from skimp._core._linalg import check_representable, dense, inverse_root, product
-from skimp._core._memory import parse_bytes, require_memory
+from skimp._core._linalg import inverse_root, product
+from skimp._core._memory import require_memory
 from skimp._core._rules import Rule, broken, check_params, integer, number
-from skimp._core._threads import single_threaded_blas, thread_count
+from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, DType, Matrix
-from skimp.data import ArrayRows, Block, Codes, Rows
-from skimp.data._kept import keep_rows, kept_bytes
-from skimp.losses import Log, Loss, MulticlassHinge, PiecewiseLoss
+from skimp.data import Rows
+from skimp.losses import Log, MulticlassHinge, PiecewiseLoss
 from skimp.solvers._base import Problem, Solution, Solver
+from skimp.solvers._dual import Dual, DualPoint, kept_in_memory
+from skimp.solvers._features import features
+
+_DOUBLE = np.dtype(np.float64)
+_EPS = float(np.finfo(np.float64).eps)
 
 
 @final
@@ -96,8 +96,8 @@ class DualCD(Solver):
         if not problem.alpha > 0:
             raise broken(type(self).__name__, "alpha", "a number > 0", problem.alpha)
         coordinates = _Coordinates.of(problem)
-        rows, sample, note = _kept(coordinates.rows(problem), problem)
-        dual = _Dual(rows, problem, sample, seed=self.random_state)
+        rows, sample, note = kept_in_memory(coordinates.rows(problem), problem)
+        dual = Dual(rows, problem, sample, seed=self.random_state)
         best, gap = dual.start(coordinates.forth(problem.start))
         history = [] if problem.start is None else [best.objective]
         sweeps, stopped = 0, False
@@ -123,19 +123,6 @@ class DualCD(Solver):
         )
 
 
-@dataclass(frozen=True)
-class _Point:
-    """Coefficients of shape (k, width), intercepts, and their objective."""
-
-    objective: float
-    V: Array
-    b: Array
-
-
-_DOUBLE = np.dtype(np.float64)
-_TINY, _EPS = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).eps)
-
-
 class _Whitening:
     """A map of features z to ``z W``, in float64 inside."""
 
@@ -143,9 +130,8 @@ class _Whitening:
         self.W, self.dtype, self.width = W, dtype, W.shape[1]
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        X = X.tocsr() if isinstance(X, Codes) else X
         x = np.empty(out.shape)
-        product(X, self.W, x)
+        product(features(X, self.W.dtype), self.W, x)
         out[...] = x
 
 
@@ -195,282 +181,8 @@ class _Coordinates:
                 V = V @ self.penalty @ self.W
         return np.ascontiguousarray(V), np.array(start[1], _DOUBLE)
 
-    def back(self, point: _Point) -> tuple[Array, Array]:
+    def back(self, point: DualPoint) -> tuple[Array, Array]:
         """Return coefficients, of shape (width, k), and the intercept."""
         with single_threaded_blas():
             coef = point.V.T if self.W is None else self.W @ point.V.T
         return np.ascontiguousarray(coef), point.b.copy()
-
-
-def _kept(rows: Rows, problem: Problem) -> tuple[Rows, "_Sample | None", str]:
-    """Return the rows with features in memory; a sample of them, with a note, where none fit."""
-    first = _first(rows)
-    n, k, width = rows.n_rows, first.y.shape[1], rows.n_features
-    # targets, slopes and flags; weights, norms and two orders; three times the coefficients
-    needed = 17 * n * k + 32 * n + 24 * k * width
-    require_memory(
-        needed,
-        problem.memory_limit,
-        f"dual coordinate descent on {n} rows with {k} outputs",
-        "choose another solver",
-    )
-    if isinstance(first.X, np.ndarray) and _layout(first.X, rows.dtype) is not first.X:
-        # converted once where that fits, and not in every sweep; files are read in order, too
-        rows = rows.with_targets(_same_targets)
-    free = parse_bytes(problem.memory_limit) - needed
-    if kept_bytes(rows) <= free:
-        return keep_rows(rows), None, ""
-    # a row's features; its number, place in the order, weight, norm, targets, slopes and flags
-    capacity = free // (width * rows.dtype.itemsize + 40 + 17 * k)
-    sample = _Sample(np.empty((capacity, width), rows.dtype), np.empty(capacity, np.int64))
-    return rows, sample, ", features computed in every sweep to save memory"
-
-
-def _same_targets(y: Any, weight: Array | None) -> tuple[Array, Array | None]:
-    return y, weight
-
-
-def _first(rows: Rows) -> Any:
-    """Return two rows, which show how all of them lie in memory."""
-    return next(rows.copy_with(block_rows=2).blocks())
-
-
-_NATIVE = {np.dtype(kind) for kind in ("f4", "f8", "u1", "i1", "u2", "i2")}
-
-
-def _layout(X: Matrix, dtype: DType) -> Any:
-    """Return rows as compiled loops know them, converted where a dtype is too rare to compile."""
-    if isinstance(X, Codes):
-        return X.codes, X.offsets, X.value
-    dtype = X.dtype if X.dtype in _NATIVE else dtype
-    if sparse.issparse(X):
-        return X.data.astype(dtype, copy=False), X.indices, X.indptr
-    return dense(X, dtype)
-
-
-def _loops(loss: Loss) -> tuple[Callable[..., int], Callable[..., None], tuple[Any, ...]]:
-    """Return the sweep of a loss, what makes slopes active again, and their parameters."""
-    from skimp._core import _dual_loops as loops
-
-    if isinstance(loss, PiecewiseLoss):
-        sides = np.array([-1.0, 1.0])
-        lows, highs = (np.broadcast_to(limit, 2).astype(float) for limit in loss.limits(sides))
-        parameters = (lows, highs, float(loss.epsilon), float(loss.curve))
-        return loops.piecewise_sweep, loops.piecewise_wake, parameters
-    if isinstance(loss, Log):
-        return loops.log_sweep, loops.log_wake, ()
-    return loops.multiclass_sweep, loops.multiclass_wake, ()
-
-
-@dataclass
-class _Sample:
-    """Rows that are active, drawn at random while all are read, as many as memory has room for.
-
-    Blocks of rows that are alike, as in sorted data, pull the coefficients to and fro. Further
-    steps on rows of all blocks, between two checks, make up for it.
-    """
-
-    X: Array
-    numbers: Array
-    size: int = 0
-    share: float = 1.0
-
-    def add(self, block: Block, active: Array, rng: np.random.Generator) -> None:
-        """Draw some of the active rows of a block."""
-        if not isinstance(block.X, np.ndarray):
-            return
-        drawn = np.flatnonzero(active.any(axis=1) & (rng.random(block.size) < self.share))
-        drawn = drawn[: len(self.X) - self.size]
-        part = slice(self.size, self.size + len(drawn))
-        self.X[part], self.numbers[part] = block.X[drawn], block.start + drawn
-        self.size += len(drawn)
-
-
-class _Dual:
-    """Slopes, their coefficients, and what sweeps need to know of each row."""
-
-    def __init__(self, rows: Rows, problem: Problem, sample: _Sample | None, *, seed: int):
-        n, k, width = rows.n_rows, _first(rows).y.shape[1], rows.n_features
-        self.rows, self.loss, self.alpha = rows, problem.loss, problem.alpha
-        self.sample, self.seed = sample, seed
-        # rows in memory can change places as a whole, which matters where they are sorted
-        self.sweep_rows = rows
-        if isinstance(rows, ArrayRows):
-            self.sweep_rows = rows.copy_with(block_rows=n, n_jobs=1)
-        self.constant = float(problem.fit_intercept)
-        self.Y, self.slopes = np.empty((n, k)), np.zeros((n, k))
-        self.C, self.Q = np.ones(n), np.empty(n)
-        self.V, self.b = np.zeros((k, width)), np.zeros(k)
-        self._read()
-        self.active = np.repeat(self.C[:, None] > 0, k, axis=1)
-        self.n_entries = int(np.count_nonzero(self.active))
-        self.run_sweep, self.wake, self.parameters = _loops(problem.loss)
-        self.worst, self.largest = np.full(k, np.inf), np.zeros(k)
-        threads = 1 if problem.loss.joint else min(k, thread_count(rows.n_jobs))
-        ends = [k * share // threads for share in range(threads + 1)]
-        self.shares = list(pairwise(ends))
-        self.reference, self.steps = np.inf, 0
-
-    def _read(self) -> None:
-        from skimp._core._dual_loops import squared_norms
-
-        def read(block: Block, _: Scratch) -> None:
-            part = _part(block)
-            self.Y[part] = block.y
-            if block.weight is not None:
-                self.C[part] = block.weight
-            squared_norms(_layout(block.X, self.rows.dtype), self.Q[part])
-
-        self.rows.map_reduce(read, lambda total, _: total, None)
-        check_representable(self.Q)
-        self.C /= 2 * self.alpha * self.C.sum()
-        self.Q += self.constant
-
-    def start(self, point: tuple[Array, Array] | None) -> tuple[_Point, float]:
-        """Set slopes to those at a point, or to zeros where these are better; see `check`."""
-        best = _Point(np.inf, self.V.copy(), self.b.copy())
-        if point is not None:
-            V, b = point[0], self.constant * point[1]
-            best = _Point(self._set_slopes(self._slopes_at, V, b), V, b)
-            best, gap, objective = self._compare(best)
-            if objective > 0:
-                return best, gap
-            self.slopes[:], self.V[:], self.b[:] = 0, 0, 0
-        if isinstance(self.loss, Log):
-            # min(1e-3, 1e-8 / C) as in LIBLINEAR: at zero the entropy has no derivative
-            self._set_slopes(lambda Y, F, C: Y * (1e-8 / np.maximum(C, 1e-5)), self.V, self.b)
-        return best, np.inf
-
-    def _slopes_at(self, Y: Array, F: Array, C: Array) -> Array:
-        slopes = -self.loss.gradient(Y, F)
-        return Y * np.clip(Y * slopes, _TINY, 1 - _EPS) if isinstance(self.loss, Log) else slopes
-
-    def _set_slopes(self, slopes_of: Callable[..., Array], V: Array, b: Array) -> float:
-        """Set slopes by what is predicted at a point, and return its objective."""
-        from skimp._core._dual_loops import add_rows
-
-        V, b = V.copy(), b.copy()
-
-        def slope(block: Block, scratch: Scratch) -> tuple[Block, float]:
-            F, Y, C = self._at(block, scratch, V, b)
-            self.slopes[_part(block)] = slopes_of(Y, F, C)
-            return block, float(np.sum(C * self.loss.value(Y, F)))
-
-        def add(total: float, result: tuple[Block, float]) -> float:
-            part = _part(result[0])
-            T = self.C[part, None] * self.slopes[part]
-            add_rows(_layout(result[0].X, self.rows.dtype), T, self.constant, self.V, self.b)
-            return total + result[1]
-
-        return self._in_units(self.rows.map_reduce(slope, add, 0.0), V, b)
-
-    def _at(self, block: Block, scratch: Scratch, V: Array, b: Array) -> tuple[Array, ...]:
-        """Return predictions at a point, targets, and C as a column."""
-        from skimp._core._dual_loops import predictions
-
-        part = _part(block)
-        F = scratch.array("F", self.Y[part].shape, _DOUBLE)
-        predictions(_layout(block.X, self.rows.dtype), V, b, F)
-        return F, self.Y[part], self.C[part, None]
-
-    def _in_units(self, cost: float, V: Array, b: Array, sign: float = 1.0) -> float:
-        """Return the problem's objective, or with a sign of -1 that of the dual."""
-        return float(2 * self.alpha * (cost + sign * (np.sum(V * V) + np.sum(b * b)) / 2))
-
-    def sweep(self, number: int) -> None:
-        """Take a step for each active slope, and leave out those that need no further ones."""
-        self.largest[:] = 0
-        if self.sample is not None:
-            n_active = int(np.count_nonzero(self.active.any(axis=1)))
-            self.sample.share = len(self.sample.X) / max(1, n_active)
-            self.sample.size = 0
-
-        def step(_: None, block: Block) -> None:
-            rng = np.random.default_rng([self.seed, number, block.start])
-            self._steps(block.X, _part(block), rng)
-            if self.sample is not None:
-                self.sample.add(block, self.active[_part(block)], rng)
-
-        self.sweep_rows.map_reduce(lambda block, _: block, step, None)
-        self._end_sweep()
-        if self.sample is not None and self.sample.size:
-            rng = np.random.default_rng([self.seed, number])
-            while not self.is_due:
-                self.largest[:] = 0
-                part = self.sample.numbers[: self.sample.size]
-                self._steps(self.sample.X[: self.sample.size], part, rng)
-                self._end_sweep()
-
-    def _steps(self, X: Matrix, part: slice | Array, rng: np.random.Generator) -> None:
-        """Take a step for each active slope of some rows."""
-        slopes, active = self.slopes[part], self.active[part]
-        X = _layout(X, self.rows.dtype)
-        order = rng.permutation(np.flatnonzero(active.any(axis=1)))
-        Q, C, Y = self.Q[part], self.C[part], self.Y[part]
-
-        def step(outputs: tuple[int, int], _: Scratch) -> int:
-            return self.run_sweep(
-                X,
-                order,
-                outputs,
-                Q,
-                C,
-                Y,
-                slopes,
-                active,
-                self.constant,
-                self.V,
-                self.b,
-                self.worst,
-                self.largest,
-                *self.parameters,
-            )
-
-        self.steps += fold(self.shares, step, lambda a, b: a + b, 0, len(self.shares))
-        if not isinstance(part, slice):
-            self.slopes[part], self.active[part] = slopes, active
-
-    def _end_sweep(self) -> None:
-        self.worst = np.where(self.largest > 0, self.largest, np.inf)
-        if self.reference == np.inf:
-            self.reference = self.largest.max()
-
-    @property
-    def is_due(self) -> bool:
-        """Whether a check is cheap next to the sweeps since the last one, or is needed.
-
-        It is needed where active slopes violate their optimality ten times less than they did.
-        """
-        return self.steps >= self.n_entries or self.largest.max() <= 0.1 * self.reference
-
-    def check(self, best: _Point) -> tuple[_Point, float]:
-        """Return the better of two points, and its duality gap relative to its objective.
-
-        Slopes that should move become active again.
-        """
-        best, gap, _ = self._compare(best)
-        self.reference, self.steps = np.inf, 0
-        return best, gap
-
-    def _compare(self, best: _Point) -> tuple[_Point, float, float]:
-        """Do what `check` does, and return the dual objective as well."""
-
-        def costs(block: Block, scratch: Scratch) -> Array:
-            part = _part(block)
-            F, Y, C = self._at(block, scratch, self.V, self.b)
-            self.wake(F, Y, self.slopes[part], self.active[part], *self.parameters)
-            self.active[part] &= C > 0
-            primal, dual = self.loss.value(Y, F), self.loss.conjugate(Y, -self.slopes[part])
-            return np.array([np.sum(C * primal), -np.sum(C * dual)])
-
-        sums = self.rows.map_reduce(costs, lambda a, b: a + b, np.zeros(2))
-        primal = self._in_units(sums[0], self.V, self.b)
-        dual = self._in_units(sums[1], self.V, self.b, sign=-1.0)
-        check_representable(np.array([primal, dual]))
-        if primal < best.objective:
-            best = _Point(primal, self.V.copy(), self.b.copy())
-        return best, max(0.0, best.objective - dual) / max(best.objective, _TINY), dual
-
-
-def _part(block: Block) -> slice:
-    return slice(block.start, block.start + block.size)

@@ -53,6 +53,12 @@ def check_loss(loss: Loss, y: Any = None) -> None:
     for a, b in product((f, kinks), (g, kinks[::-1])):
         line = loss.value(y, a) + _inner(loss, loss.gradient(y, a), b - a)
         require(np.all(loss.value(y, b) >= line - tol), "the gradient is a subgradient")
+    if loss.smooth and type(loss).majorant is not Loss.majorant:
+        for a, b in product((f, kinks), (g, kinks[::-1])):
+            bend = _inner(loss, loss.majorant(y, a) * (b - a), b - a) / 2
+            above = loss.value(y, a) + _inner(loss, loss.gradient(y, a), b - a) + bend
+            scale = max(1.0, np.abs(above).max())
+            require(np.all(loss.value(y, b) <= above + tol * scale), "the majorant lies above")
     _check_loss_conjugate(loss, y, (f, g, kinks), t, tol)
     for direction in (*directions, np.ones(1)):
         _check_loss_range(loss, y, f, direction)
