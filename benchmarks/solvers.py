@@ -130,7 +130,8 @@ def mnist_squared_hinge() -> list[Bar]:
     models: dict[str, Any] = {}
     contestants = {
         "skimp": skimp,
-        "sgd": lambda: pipeline(SGDClassifier(random_state=0)),
+        # the same penalty, 2 alpha; with its default of 1e-4 it stops after 14 s at 95.2 %
+        "sgd": lambda: pipeline(SGDClassifier(alpha=2e-6, random_state=0)),
         "linear_svc": lambda: pipeline(LinearSVC(C=C, dual=False)),
     }
     seconds = _kept_times(contestants, models, {"skimp": 5, "sgd": 3, "linear_svc": 1})
@@ -251,7 +252,8 @@ if MODEL == "skimp":
     model = make()
 else:
     features = RBFSampler(gamma=2.0, n_components=2000, random_state=0)
-    model = make_pipeline(features, SGDClassifier(random_state=0))
+    # the same penalty; with its default of 1e-4 it stops after 27 s at 79.3 %
+    model = make_pipeline(features, SGDClassifier(alpha=2 * ALPHA, random_state=0))
 start = time.perf_counter()
 model.fit(X, y)
 seconds = time.perf_counter() - start

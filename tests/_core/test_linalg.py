@@ -9,13 +9,13 @@ from skimp._core._linalg import (
     eigenpairs,
     independent_rows,
     inverse_root,
-    is_well_conditioned,
     mirror_upper,
     product,
     reciprocal_condition,
     solve_positive,
     squared_norms,
     triangular_solve,
+    well_conditioned_factor,
 )
 from tests.reference import naive
 
@@ -170,8 +170,11 @@ def test_independent_rows_are_all_of_a_regular_matrix():
         (positive(9, rank=4), False),
     ],
 )
-def test_is_well_conditioned(A, well):
-    assert is_well_conditioned(A) == well
+def test_well_conditioned_factor(A, well):
+    R = well_conditioned_factor(A)
+    assert (R is not None) == well
+    if well:
+        np.testing.assert_allclose(R.T @ R, A, atol=1e-12 * np.abs(A).max())
 
 
 def test_independent_rows_leave_out_what_the_others_determine():

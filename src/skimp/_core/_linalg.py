@@ -130,12 +130,11 @@ def triangular_solve(A: Array, B: Array, *, lower: bool, transposed: bool = Fals
     return X
 
 
-def is_well_conditioned(A: Array) -> bool:
-    """Tell whether a positive semidefinite matrix and its square are regular in float64."""
-    return _well_conditioned_factor(A) is not None
+def well_conditioned_factor(A: Array) -> Array | None:
+    """Return the upper Cholesky factor of a matrix that is regular in float64, as its square is.
 
-
-def _well_conditioned_factor(A: Array) -> Array | None:
+    None for any other one.
+    """
     R = cholesky(A)
     return None if R is None or reciprocal_condition(R, A) < _WELL_CONDITIONED else R
 
@@ -159,7 +158,7 @@ def inverse_root(A: Array, *, rank: int | None, eps: float) -> tuple[Array, Arra
     Otherwise the columns of W are eigenvectors over the roots of their eigenvalues, from the
     largest down, without those below ``eps`` times the largest.
     """
-    R = _well_conditioned_factor(A) if rank is None else None
+    R = well_conditioned_factor(A) if rank is None else None
     if R is not None:
         with single_threaded_blas():
             W, _ = linalg.lapack.dtrtri(R, lower=0)

@@ -129,6 +129,7 @@ class KernelMachine(Parametrized, ABC):
             loss=loss,
             alpha=self.alpha,
             penalty=basis.penalty,
+            factor=basis.factor,
             fit_intercept=self.fit_intercept,
             memory_limit=self.memory_limit,
             start=start,

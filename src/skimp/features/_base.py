@@ -26,6 +26,10 @@ class Basis(BlockMap, Protocol):
     def penalty(self) -> Array | None:
         """The matrix P in float64."""
 
+    @property
+    def factor(self) -> Array | None:
+        """The upper factor R of P = R^T R, where it is known."""
+
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized, ABC):
     """A feature map.
@@ -114,6 +118,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     @property
     def penalty(self) -> None:
         """None: the features are orthonormal coordinates."""
+
+    @property
+    def factor(self) -> None:
+        """None, as the penalty is."""
 
     @abstractmethod
     def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None: ...

@@ -5,7 +5,13 @@ from typing import Any, final
 
 import numpy as np
 
-from skimp._core._linalg import as_compute_dtype, check_representable, check_shape, inverse_root
+from skimp._core._linalg import (
+    as_compute_dtype,
+    check_representable,
+    check_shape,
+    inverse_root,
+    well_conditioned_factor,
+)
 from skimp._core._objects import as_real
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels import Kernel
@@ -69,6 +75,11 @@ class Landmarks:
         check_representable(K)
         check_gram(K, self.kernel)
         return K
+
+    @cached_property
+    def factor(self) -> Array | None:
+        """The upper factor R, :math:`R^T R = K_{mm}`, None unless K_mm is well conditioned."""
+        return well_conditioned_factor(self.penalty)
 
     @cached_property
     def whitening(self) -> Array:

@@ -5,7 +5,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._linalg import independent_rows, inverse_root, is_well_conditioned
+from skimp._core._linalg import independent_rows, inverse_root
 from skimp._core._random import draw_seed
 from skimp._core._rules import NONE, RANDOM_STATE, Rule, integer
 from skimp._core._types import Array, Matrix, RandomState
@@ -119,7 +119,7 @@ class Nystroem(FeatureMap):
     def _make_independent(self) -> bool:
         """Leave out points that others determine, and tell if K_mm is well conditioned then."""
         landmarks = self.landmarks_
-        if is_well_conditioned(landmarks.penalty):
+        if landmarks.factor is not None:
             return True
         kept = independent_rows(landmarks.penalty)
         if len(kept) == landmarks.width:
@@ -127,7 +127,7 @@ class Nystroem(FeatureMap):
         self.landmarks_ = Landmarks(
             self.kernel_, landmarks.points[kept], landmarks.dtype, n_jobs=landmarks.n_jobs
         )
-        return is_well_conditioned(self.landmarks_.penalty)
+        return self.landmarks_.factor is not None
 
     @property
     def normalization_(self) -> Array:

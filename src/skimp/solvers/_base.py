@@ -41,6 +41,8 @@ class Problem:
         Coefficients and intercept to start from; None for zeros.
     monitor : callable or None
         Called with coefficients and intercept after each iteration; true stops the solver.
+    factor : array of shape (width, width), or None
+        The upper factor R of P = R^T R in float64, where it is known already.
     """
 
     rows: Rows
@@ -51,6 +53,7 @@ class Problem:
     memory_limit: int | str | None = None
     start: tuple[Array, Array] | None = None
     monitor: Callable[[Array, Array], bool] | None = None
+    factor: Array | None = None
 
 
 @dataclass(frozen=True)

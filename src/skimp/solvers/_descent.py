@@ -94,6 +94,8 @@ class _End:
 
 @dataclass(frozen=True)
 class _Descent:
+    """Newton steps for a problem, over some rows or over all of them."""
+
     problem: Problem
     preconditioner: Preconditioner
     forcing: Callable[[float], float]
@@ -138,12 +140,15 @@ class _Descent:
             shortened = not point.cautious and bool(np.any(slope <= 0) and point.gradient.any())
             if shortened:
                 continue
+            before = point
             point, shortened = _search(objective, point, step, slope)
             history.append(point.value)
             if monitor is not None and monitor(point.coef, point.intercept):
                 return _End(point, history, products, True, "stopped by the monitor")
             if promised <= tol:
                 return _End(point, history, products, True, "converged")
+            if point is before and point.cautious:
+                return _End(point, history, products, False, "rounding allows no further descent")
         reason = f"the last step promised {promised:.1e} of the objective, more than tol,"
         return _End(point, history, products, False, reason)
 
@@ -171,8 +176,10 @@ class _Descent:
 def _kept_if_it_fits(problem: Problem) -> tuple[Rows, str]:
     rows, width = problem.rows, problem.rows.n_features
     n_outputs = np.asarray(next(rows.copy_with(block_rows=1).blocks()).y).shape[1]
-    # T and its copies; targets, and predictions and curvature of two points
-    own = (16 + rows.dtype.itemsize) * width**2 + 40 * rows.n_rows * n_outputs
+    n_rows = rows.n_rows
+    # T and its copies; targets, and predictions and curvature of two points; the sample
+    own = (16 + rows.dtype.itemsize) * width**2 + 40 * n_rows * n_outputs
+    own += min(n_rows, _sample_size(problem, n_rows)) * width * rows.dtype.itemsize
     require_memory(
         own,
         problem.memory_limit,

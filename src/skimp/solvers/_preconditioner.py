@@ -49,7 +49,11 @@ class Preconditioner:
         self._outputs: list[BorderedFactor] = []
         self._landmarks = problem.penalty is not None
         if problem.penalty is not None:
-            T = _upper_factor(problem.penalty)
+            T = (
+                _upper_factor(problem.penalty)
+                if problem.factor is None
+                else problem.factor.copy("F")
+            )
             self._diagonal = T.diagonal().astype(sample.dtype)
             self._mean = np.array([T[i, i:].sum() for i in range(len(T))]) / len(T)
             mirror_upper(T)
