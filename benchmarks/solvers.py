@@ -301,7 +301,7 @@ def calibration() -> list[Bar]:
     for name in ("mnist", "a9a"):
         X, y, X_test, y_test = _digits() if name == "mnist" else train_test(name)
         for loss in ("softmax", "log"):
-            kernel, alpha = (Gaussian(0.02), 1e-6) if name == "mnist" else (Gaussian(0.02), 1e-5)
+            kernel, alpha = Gaussian(0.02), 3e-8 if name == "mnist" else 1e-5
             model = KernelClassifier(
                 kernel, approximation=1000, loss=loss, alpha=alpha, random_state=0
             )
