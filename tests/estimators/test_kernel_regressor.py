@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
+from sklearn.metrics import r2_score
 
 from skimp.budgets import Fixed
 from skimp.features import Nystroem, RandomFourier
@@ -165,3 +166,14 @@ def test_duplicate_rows_as_landmarks():
     model = regressor(1000, Gaussian(0.5)).fit(repeated, np.repeat(y, 4))
     single = regressor(1000, Gaussian(0.5)).fit(X, y)
     assert difference(model.predict(X), single.predict(X)) <= 1e-6
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_outliers_do_not_keep_a_robust_fit_from_converging(weighted):
+    X, y, weight = regression(300)
+    weight = weight if weighted else None
+    spoilt = np.where(np.arange(300) % 10 == 0, 1e6, y)
+    expected, model = (regressor(loss="huber", tol=tol) for tol in (1e-12, None))
+    predictions = (fitted.fit(X, spoilt, weight).predict(X) for fitted in (expected, model))
+    assert r2_score(*predictions) > 0.8
+    assert abs(model.intercept_ - np.median(y)) < 3

@@ -14,7 +14,7 @@ from skimp.data._sample import no_rows
 from skimp.estimators._kernel_machine import KernelMachine
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel
-from skimp.losses import Loss, as_loss
+from skimp.losses import Loss, Squared, as_loss
 from skimp.solvers import Solver
 
 
@@ -159,17 +159,18 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         loss = as_loss(self.loss, owner=type(self).__name__)
         if loss.labels:
             raise broken(type(self).__name__, "loss", "one for regression", self.loss)
-        self._single_output, mean = _target_mean(rows)
-        self._n_outputs = len(mean)
+        centre = _target_mean if isinstance(loss, Squared) else _target_median
+        self._single_output, middle = centre(rows)
+        self._n_outputs = len(middle)
         if not self.fit_intercept:
-            mean = np.zeros_like(mean)
+            middle = np.zeros_like(middle)
 
         def centred(y: Array | None, weight: Array | None) -> tuple[Array, Array | None]:
             assert y is not None
-            return y.reshape(len(y), -1) - mean, weight
+            return y.reshape(len(y), -1) - middle, weight
 
-        self._fit_rows(rows, centred, mean)
-        self.solution_ = replace(self.solution_, intercept=self.solution_.intercept + mean)
+        self._fit_rows(rows, centred, middle)
+        self.solution_ = replace(self.solution_, intercept=self.solution_.intercept + middle)
         self.intercept_ = self.solution_.intercept.astype(self.coef_.dtype)
 
     def predict(self, X: Any) -> Array:
@@ -195,14 +196,19 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         return tags
 
 
+def _targets(block: Any) -> tuple[Array, Array]:
+    """Return targets in float64, of any dimension, and weights of a block."""
+    if block.y is None:
+        raise ValueError("KernelRegressor requires y to be passed, but the rows have none.")
+    weight = np.ones(block.size) if block.weight is None else block.weight
+    return np.asarray(block.y, np.float64), weight
+
+
 def _target_mean(rows: Rows) -> tuple[bool, Array]:
     """Return whether y is one-dimensional, and its weighted mean: float32 then keeps its digits."""
 
     def sums(block: Any, _: object) -> tuple[bool, float, Array]:
-        if block.y is None:
-            raise ValueError("KernelRegressor requires y to be passed, but the rows have none.")
-        weight = np.ones(block.size) if block.weight is None else block.weight
-        Y = np.asarray(block.y, np.float64)
+        Y, weight = _targets(block)
         return Y.ndim == 1, float(weight.sum()), weight @ Y.reshape(len(Y), -1)
 
     def add(a: tuple[bool, float, Array] | None, b: tuple[bool, float, Array]) -> Any:
@@ -214,3 +220,27 @@ def _target_mean(rows: Rows) -> tuple[bool, Array]:
         raise no_rows()
     single, weight, total = summed
     return single, total / weight
+
+
+def _target_median(rows: Rows) -> tuple[bool, Array]:
+    """Return whether y is one-dimensional, and its weighted median, which outliers do not move."""
+
+    def append(parts: list[Any], part: Any) -> list[Any]:
+        parts.append(part)
+        return parts
+
+    initial: list[Any] = []
+    parts = rows.map_reduce(lambda block, _: _targets(block), append, initial)
+    if not any(weight.any() for _, weight in parts):
+        raise no_rows()
+    Y = np.concatenate([part for part, _ in parts])
+    weight = np.concatenate([part for _, part in parts])
+    columns = Y.reshape(len(Y), -1).T
+    medians = []
+    for column in columns:
+        order = np.argsort(column, kind="stable")
+        share = np.cumsum(weight[order])
+        # the two in the middle, of which there is one unless a half ends with a row
+        ends = [np.searchsorted(share, share[-1] / 2, side) for side in ("left", "right")]
+        medians.append(column[order[ends]].mean())
+    return Y.ndim == 1, np.array(medians)
