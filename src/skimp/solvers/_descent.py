@@ -56,9 +56,7 @@ def descend(
         sample = rows.sample(_sample_size(problem, rows.n_rows), seed=0)
         part = ArrayRows(sample.X, sample.y, sample.weight).copy_with(n_jobs=rows.n_jobs)
         descent = _Descent(problem, Preconditioner(problem, part), forcing)
-        # a start near the minimum hardly lets the objective fall: that is no measure of its own
         start = problem.start
-        begin = None if start is None else np.inf
         if start is None:
             assert sample.y is not None, "problems have targets"
             n_outputs = sample.y.shape[1]
@@ -66,9 +64,9 @@ def descend(
             if rows.n_rows > 2 * part.n_rows:
                 everything = np.arange(part.n_rows)
                 coarse = descent.run(Objective(problem, part), everything, start, _COARSE, max_iter)
-                start, begin = (coarse.point.coef, coarse.point.intercept), coarse.begin
+                start = coarse.point.coef, coarse.point.intercept
         end = descent.run(
-            Objective(problem, rows), sample.indices, start, tol, max_iter, problem.monitor, begin
+            Objective(problem, rows), sample.indices, start, tol, max_iter, problem.monitor
         )
     steps, products = len(end.history), end.products
     intercept = end.point.intercept
@@ -87,7 +85,6 @@ def descend(
 class _End:
     """Where a descent ended, and why."""
 
-    begin: float
     point: Point
     history: list[float]
     products: int
@@ -111,21 +108,18 @@ class _Descent:
         tol: float,
         max_iter: int,
         monitor: Callable[[Array, Array], bool] | None = None,
-        begin: float | None = None,
     ) -> _End:
         """Take Newton steps until the next one promises little.
 
-        ``indices`` are the sampled rows' numbers among the objective's, ``begin`` is the
-        objective before all steps, where this is not their beginning.
+        ``indices`` are the sampled rows' numbers among the objective's.
         """
         problem, preconditioner = self.problem, self.preconditioner
         joint = problem.loss.joint
         point = objective.at(*start)
         history: list[float] = []
         products, taken, promised, shortened = 0, 0, np.inf, False
-        begin = point.value if begin is None else begin
+        zero = objective.at_zero()
         least = _NOTHING * point.value
-        end = partial(_End, begin)
         while len(history) < max_iter:
             if shortened or not point.curvature.any(axis=0).all():
                 point = objective.cautious(point)
@@ -149,17 +143,17 @@ class _Descent:
             before = point
             point, shortened = _search(objective, point, step, slope)
             rounding = float(objective.rounding(point).sum())
-            scale = max(least, _scale(begin, point.value, rounding)) or 1.0
+            scale = max(least, _scale(zero, point.value, rounding)) or 1.0
             promised = float(np.sum(slope)) / 2 / scale
             history.append(point.value)
             if monitor is not None and monitor(point.coef, point.intercept):
-                return end(point, history, products, True, "stopped by the monitor")
+                return _End(point, history, products, True, "stopped by the monitor")
             if promised <= tol:
-                return end(point, history, products, True, "converged")
+                return _End(point, history, products, True, "converged")
             if point is before and point.cautious:
-                return end(point, history, products, False, "rounding allows no further descent")
+                return _End(point, history, products, False, "rounding allows no further descent")
         reason = f"the last step promised {promised:.1e} of the objective, more than tol,"
-        return end(point, history, products, False, reason)
+        return _End(point, history, products, False, reason)
 
     def _precondition(self, objective: Objective, point: Point, indices: Array, taken: int) -> None:
         """Adapt the preconditioner: to each output where that costs less than products did."""
@@ -182,12 +176,12 @@ class _Descent:
         return product
 
 
-def _scale(begin: float, value: float, rounding: float) -> float:
+def _scale(zero: float, value: float, rounding: float) -> float:
     """Return what a decrease is compared with: the objective, or what it has fallen by if less.
 
     Next to outliers, which no model gets rid of, the objective is large and says little.
     """
-    fallen = begin - value
+    fallen = zero - value
     return fallen if 10 * rounding < fallen < value else value
 
 

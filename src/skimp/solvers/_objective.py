@@ -147,6 +147,12 @@ class Objective:
         self._weight /= sums.weight
         return Point(coef, intercept, values, gradient, outputs, curvature)
 
+    def at_zero(self) -> float:
+        """Return the objective where all coefficients are zero, which needs no pass."""
+        assert self._targets is not None, "it was evaluated"
+        zeros = np.zeros_like(self._targets)
+        return float(np.sum(self._weight * self._loss.value(self._targets, zeros)))
+
     def cautious(self, point: Point) -> Point:
         """Return a point with the curvature of parabolas that lie above the loss."""
         assert self._targets is not None, "it was evaluated"
