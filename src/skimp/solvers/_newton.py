@@ -25,7 +25,8 @@ class Newton(Solver):
     steps get shorter, and goes as far along d as the objective falls. It stops where a step
     promises to lower the objective by less than ``tol`` times its value, or times what it is below
     that of the zero function if that is less: :math:`g^T H^{-1} g / 2`, the gradient's square in
-    the norm of the inverse curvature. Where the loss is hardly curved, parabolas above it take its place.
+    the norm of the inverse curvature. Where the loss is hardly curved, parabolas above it take its
+    place.
 
     A pass over the rows costs 4 n D k operations for D features and k outputs, less where few
     rows are curved, and n D numbers where features fit the memory limit; they are computed
