@@ -18,6 +18,8 @@ from skimp.solvers._preconditioner import Preconditioner
 
 _SAMPLE, _LANDMARK_SAMPLE = 16, 5
 """Sampled rows for each feature; landmarks need them to start from only, a quarter at most."""
+_SMALL = 5000
+"""Rows up to which a sample saves nothing."""
 _COARSE = 0.2
 """Relative tolerance on the sample, whose minimum is another one than that of all rows."""
 _QUARTERINGS, _BISECTIONS = 40, 8
@@ -61,7 +63,7 @@ def descend(
             assert sample.y is not None, "problems have targets"
             n_outputs = sample.y.shape[1]
             start = np.zeros((rows.n_features, n_outputs)), np.zeros(n_outputs)
-            if rows.n_rows > 2 * part.n_rows:
+            if rows.n_rows > max(_SMALL, 2 * part.n_rows):
                 everything = np.arange(part.n_rows)
                 coarse = descent.run(Objective(problem, part), everything, start, _COARSE, max_iter)
                 start = coarse.point.coef, coarse.point.intercept
