@@ -245,7 +245,7 @@ X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, random_state=0)
 def make(budget=2000):
     return KernelClassifier(
         Gaussian(2.0), approximation=RandomFourier(n_components=budget), alpha=ALPHA,
-        memory_limit="600MB", random_state=0
+        tol=0.01, memory_limit="600MB", random_state=0
     )
 if MODEL == "skimp":
     make(20).fit(X[:1000], y[:1000])
