@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from skimp.budgets import Fixed
 from skimp.features import Nystroem, RandomFourier
-from skimp.kernels import Gaussian
+from skimp.kernels import FunctionKernel, Gaussian
 from tests.models import classifier, every_estimator, regressor
 from tests.problems import difference, labelled, regression
 
@@ -80,6 +80,43 @@ def test_changes_of_the_features_start_anew(estimator, change):
     changed = clone(model).set_params(**change).fit(X, y)
     model.fit(X, y).set_params(**change).fit(X, y)
     assert np.array_equal(model.coef_, changed.coef_)
+
+
+@every_estimator
+@pytest.mark.parametrize(
+    "between",
+    [
+        {"kernel": Gaussian(0.3), "warm_start": False},
+        {"random_state": 1, "warm_start": False},
+        {"approximation": RandomFourier(n_components=20), "warm_start": False},
+        {"approximation": None},
+    ],
+    ids=str,
+)
+def test_other_fits_in_between_are_no_start(estimator, between):
+    X, y, _ = labelled(100)
+    params = {"kernel": Gaussian(0.5), "approximation": 20, "random_state": 0, "warm_start": True}
+    model = estimator(loss="squared_epsilon_insensitive", n_jobs=1, **params)
+    fresh = clone(model).fit(X, y)
+    model.fit(X, y).set_params(**between).fit(X, y)
+    assert not np.array_equal(model.coef_, fresh.coef_)
+    model.set_params(**params).fit(X, y)
+    assert np.array_equal(model.coef_, fresh.coef_)
+    assert np.array_equal(model.predict(X), fresh.predict(X))
+
+
+@every_estimator
+def test_other_functions_of_the_same_name_start_anew(estimator):
+    X, y, _ = labelled(60)
+    options = {"approximation": 20, "loss": "squared_epsilon_insensitive", "random_state": 0}
+    model = estimator(warm_start=True, n_jobs=1, **options)
+    for power in (2, 2, 3):
+        kernel = FunctionKernel(lambda x, b, power=power: (1 + x @ b) ** power)
+        cold = estimator(kernel, n_jobs=1, **options).fit(X, y)
+        model.set_params(kernel=kernel).fit(X, y)
+        assert np.array_equal(model.coef_, cold.coef_)
+    solution = model.solution_
+    assert model.fit(X, y).solution_.n_iter <= solution.n_iter
 
 
 def test_changes_of_the_rows_start_anew_where_they_do_not_fit():

@@ -56,3 +56,10 @@ def test_what_rounding_left_indefinite_is_shifted():
     R = np.ones((3, 1))
     assert np.isfinite(given.solve(R)).all()
     assert np.sum(R * given.solve(R)) > 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_a_diagonal_that_overflowed_is_refused(dtype, value):
+    with pytest.raises(ValueError, match="found infinity or NaN"):
+        factor(np.diag([1.0, value, 1.0]), np.zeros(3), 1.0, dtype)

@@ -2,97 +2,18 @@ import re
 
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC, LinearSVR
 
-from skimp.data import ArrayRows, Codes, open_rows
-from skimp.losses import (
-    EpsilonInsensitive,
-    Huber,
-    Quantile,
-    SquaredEpsilonInsensitive,
-    epsilon_insensitive,
-    hinge,
-    log,
-    multiclass_hinge,
-    softmax,
-    squared,
-    squared_hinge,
-)
+from skimp.data import ArrayRows, Codes
+from skimp.losses import Huber, Quantile, hinge, log, softmax, squared, squared_hinge
 from skimp.solvers import DualCD, Problem, direct, dual_cd
-from tests.problems import labelled, regression
-from tests.sources import ChunkedRows
-
-LABELS = [hinge, squared_hinge, log]
-NUMBERS = [
-    squared,
-    Huber(0.5),
-    Quantile(0.8),
-    EpsilonInsensitive(0.2),
-    SquaredEpsilonInsensitive(0.2),
-]
-LOSSES = [*LABELS, *NUMBERS, multiclass_hinge]
+from tests.duals import LOSSES, data, objective, solved, tight
+from tests.problems import regression
 
 OTHERS = (Huber, Quantile)
 """Scikit-learn has no peer with the same penalty."""
-
-tight = DualCD(tol=1e-10, max_iter=20_000)
-
-
-class Identity:
-    """A feature map that leaves the rows as they are."""
-
-    def __init__(self, width, dtype=np.float64):
-        self.width, self.dtype = width, np.dtype(dtype)
-
-    def map_block(self, X, out):
-        out[...] = X
-
-
-def data(loss, n=80, d=4, *, seed=0):
-    """Return rows, targets that suit the loss, of shape (n, k), and weights."""
-    if not loss.labels:
-        X, y, weight = regression(n, d, seed=seed)
-        return X, np.column_stack([y, X[:, 0] ** 2]), weight
-    X, y, weight = labelled(n, d, seed=seed)
-    return X, np.where(y[:, None] == np.arange(3), 1.0, -1.0), weight
-
-
-def objective(loss, X, Y, coef, intercept=0.0, *, alpha, weight=None, P=None):
-    """Return the objective, of which the intercept is penalized."""
-    weight = np.ones(len(X)) if weight is None else weight
-    costs = loss.value(Y, X @ coef + intercept).sum(axis=1)
-    P = np.eye(len(coef)) if P is None else P
-    penalty = np.trace(coef.T @ P @ coef) + np.sum(np.square(intercept))
-    return weight @ costs / weight.sum() + alpha * penalty
-
-
-def solved(loss, X, Y, *, weight=None, alpha=0.05, solver=tight, fit_intercept=False, **options):
-    rows = ArrayRows(X, Y, weight, block_rows=32).copy_with(n_jobs=1)
-    return solver.solve(Problem(rows, loss, alpha, fit_intercept=fit_intercept, **options))
-
-
-def memory(n, k, width):
-    """Return bytes that leave no room for features."""
-    return 17 * n * k + 32 * n + 24 * k * width
-
-
-def naive_sweeps(loss, X, y, alpha, n_sweeps):
-    """Return the coefficients after plain sweeps in order, without shrinking, for one output."""
-    C = 1 / (2 * alpha * len(X))
-    slopes, v = np.zeros(len(X)), np.zeros(X.shape[1])
-    q, epsilon = float(loss.curve), loss.epsilon
-    for _ in range(n_sweeps):
-        for i, x in enumerate(X):
-            low, high = loss.limits(y[i])
-            H = C * (x @ x) + q / 2
-            t = slopes[i] - (x @ v - y[i] + q * slopes[i] / 2) / H
-            new = np.clip(np.sign(t) * max(abs(t) - epsilon / H, 0), low, high)
-            v += C * (new - slopes[i]) * x
-            slopes[i] = new
-    return v
 
 
 def peer(loss, alpha, n):
@@ -180,16 +101,6 @@ def test_quantile_loss_equals_a_quadratic_program(tau):
     np.testing.assert_allclose(solution.history[-1], program.fun, rtol=1e-6)
 
 
-@pytest.mark.parametrize("loss", [hinge, *NUMBERS], ids=repr)
-def test_shrinking_reaches_the_optimum_of_plain_sweeps(loss):
-    X, Y, _ = data(loss, n=60)
-    expected = naive_sweeps(loss, X, Y[:, 0], 0.05, 400)
-    solution = solved(loss, X, Y[:, :1])
-    np.testing.assert_allclose(solution.coef[:, 0], expected, atol=1e-4)
-    plain = objective(loss, X, Y[:, :1], expected[:, None], alpha=0.05)
-    assert solution.history[-1] <= plain * (1 + 1e-9)
-
-
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("alpha", [0.02, 0.5])
 def test_history_ends_at_the_objective_and_the_gap_bounds_it(loss, alpha):
@@ -217,41 +128,6 @@ def test_an_intercept_is_the_coefficient_of_a_column_of_ones(loss):
     assert np.array_equal(explicit.intercept, np.zeros(Y.shape[1]))
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
-def test_weights_are_repetitions(loss):
-    X, Y, weight = data(loss)
-    found = solved(loss, X, Y, weight=weight)
-    count = weight.astype(int)
-    twin = solved(loss, np.repeat(X, count, axis=0), np.repeat(Y, count, axis=0))
-    np.testing.assert_allclose(found.history[-1], twin.history[-1], rtol=1e-9)
-    np.testing.assert_allclose(found.coef, twin.coef, atol=1e-4)
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
-def test_rows_without_weight_do_not_count(loss):
-    X, Y, weight = data(loss)
-    found = solved(loss, X, Y, weight=weight)
-    X[weight == 0], Y[weight == 0] = 1e6, -Y[weight == 0]
-    if loss.joint:
-        Y[weight == 0] = [1.0, -1.0, -1.0]
-    other = solved(loss, X, Y, weight=weight)
-    assert np.array_equal(found.coef, other.coef)
-    assert found.n_iter == other.n_iter
-
-
-@pytest.mark.parametrize("loss", [hinge, log, multiclass_hinge], ids=repr)
-def test_dense_csr_and_codes_are_the_same_rows(loss):
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 5, (90, 6)).astype(np.uint8)
-    coded = Codes(codes, 5 * np.arange(6), np.float64(0.4), 30)
-    csr = coded.tocsr()
-    Y = np.where(rng.integers(0, 3, 90)[:, None] == np.arange(3), 1.0, -1.0)
-    solutions = [solved(loss, X, Y, fit_intercept=True) for X in (csr.toarray(), csr, coded)]
-    for other in solutions[1:]:
-        np.testing.assert_allclose(other.coef, solutions[0].coef, atol=1e-5)
-        np.testing.assert_allclose(other.history[-1], solutions[0].history[-1], rtol=1e-9)
-
-
 def test_codes_with_a_penalty_matrix():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 3, (50, 2)).astype(np.uint8)
@@ -261,46 +137,6 @@ def test_codes_with_a_penalty_matrix():
     given = Problem(ArrayRows(coded.tocsr().toarray(), Y), squared, 0.05, P, fit_intercept=False)
     found = solved(squared, coded, Y, penalty=P)
     np.testing.assert_allclose(found.coef, direct.solve(given).coef, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    "convert",
-    [
-        lambda X: X.astype(np.float32),
-        lambda X: X.astype(np.int8),
-        lambda X: X.astype(np.int64),
-        lambda X: X.astype(np.float16),
-        np.asfortranarray,
-        lambda X: np.repeat(X, 2, axis=0)[::2],
-        lambda X: sparse.csr_matrix(X.astype(np.int64)),
-    ],
-)
-def test_any_array_of_numbers(convert):
-    X, Y, _ = data(hinge)
-    X = np.round(3 * X)
-    expected = solved(hinge, X, Y)
-    found = solved(hinge, convert(X), Y)
-    np.testing.assert_allclose(found.history[-1], expected.history[-1], rtol=1e-9)
-    assert found.coef.dtype == np.float64
-
-
-@pytest.mark.parametrize("limit", [None, memory(80, 3, 4)])
-def test_a_file_is_kept_in_memory_or_read_in_order(tmp_path, limit):
-    X, Y, _ = data(hinge)
-    np.save(tmp_path / "X.npy", X)
-    file = np.load(tmp_path / "X.npy", mmap_mode="r")
-    found = solved(hinge, file, Y, memory_limit=limit)
-    np.testing.assert_allclose(found.history[-1], solved(hinge, X, Y).history[-1], rtol=1e-9)
-    assert found.message.endswith("sweeps" if limit is None else "to save memory")
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
-def test_float32_rows(loss):
-    X, Y, weight = data(loss)
-    X = X.astype(np.float32)
-    found = solved(loss, X, Y, weight=weight)
-    expected = solved(loss, X.astype(np.float64), Y, weight=weight)
-    np.testing.assert_allclose(found.history[-1], expected.history[-1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -316,76 +152,10 @@ def test_a_singular_penalty(dtype):
     assert "without 4 directions that the penalty hardly sees" in found.message
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
-@pytest.mark.parametrize("room", [0, 4000])
-def test_features_that_do_not_fit_are_computed_again(loss, room):
-    X, Y, weight = data(loss, n=200)
-    rows = ChunkedRows(X, Y, weight).mapped(Identity(4))
-    limit = memory(200, Y.shape[1], 4)
-    solver = DualCD(tol=1e-8)
-    streamed = solver.solve(Problem(rows, loss, 0.05, memory_limit=limit + room))
-    kept = solver.solve(Problem(rows, loss, 0.05))
-    note = "features computed in every sweep to save memory"
-    assert note in streamed.message
-    assert note not in kept.message
-    np.testing.assert_allclose(streamed.history[-1], kept.history[-1], rtol=2e-8)
-    np.testing.assert_allclose(streamed.coef, kept.coef, atol=1e-3)
-    with pytest.raises(MemoryError, match=r"200 rows with .* choose another solver"):
-        solver.solve(Problem(rows, loss, 0.05, memory_limit=limit - 1))
-
-
 def test_a_penalty_that_does_not_fit():
     X, Y, _ = data(squared)
     with pytest.raises(MemoryError, match="the penalty of 4 features"):
         solved(squared, X, Y, penalty=np.eye(4), memory_limit=500)
-
-
-@pytest.mark.parametrize("loss", [hinge, log, multiclass_hinge], ids=repr)
-@pytest.mark.parametrize("limit", [None, memory(300, 3, 4), memory(300, 3, 4) + 4000])
-def test_bits_do_not_depend_on_threads(loss, limit):
-    X, Y, weight = data(loss, n=300)
-    rows = open_rows(X, target=Y, weight=weight, block_rows=32)
-    one, two = (
-        dual_cd.solve(
-            Problem(
-                rows.copy_with(n_jobs=n_jobs).mapped(Identity(4)), loss, 0.01, memory_limit=limit
-            )
-        )
-        for n_jobs in (1, 2)
-    )
-    assert np.array_equal(one.coef, two.coef)
-    assert np.array_equal(one.history, two.history)
-    assert one.message == two.message
-
-
-def test_the_seed_decides_the_order_of_rows():
-    X, Y, _ = data(hinge)
-    first, again, other = (
-        solved(hinge, X, Y, solver=DualCD(max_iter=3, random_state=seed)) for seed in (0, 0, 1)
-    )
-    assert np.array_equal(first.coef, again.coef)
-    assert not np.array_equal(first.coef, other.coef)
-
-
-def test_a_sample_saves_sweeps_on_rows_that_do_not_fit():
-    X, y, _ = regression(600, 4)
-    X = X[np.argsort(y)]
-    rows = ChunkedRows(X, np.where(np.arange(600) < 300, 1.0, -1.0)[:, None]).mapped(Identity(4))
-    alone, sampled = (
-        dual_cd.solve(Problem(rows, hinge, 1e-3, memory_limit=memory(600, 1, 4) + room))
-        for room in (0, 10_000)
-    )
-    assert alone.history[-1] == pytest.approx(sampled.history[-1], rel=2e-4)
-    assert 5 * sampled.n_iter < alone.n_iter
-
-
-def test_rows_in_memory_change_places_as_a_whole():
-    X, Y, _ = data(hinge)
-    few, many = (
-        DualCD(max_iter=3).solve(Problem(ArrayRows(X, Y, block_rows=size), hinge, 0.01))
-        for size in (7, 80)
-    )
-    assert np.array_equal(few.coef, many.coef)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -401,17 +171,6 @@ def test_a_start_at_the_solution_saves_sweeps(loss, penalized):
     reached = objective(loss, X, Y, warm.coef, warm.intercept, alpha=0.01, weight=weight, P=P)
     np.testing.assert_allclose(warm.history[-1], reached, rtol=1e-9)
     assert reached <= best.history[-1] * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
-def test_a_bad_start_does_no_harm(loss):
-    X, Y, _ = data(loss)
-    start = (np.full((4, Y.shape[1]), -1e3), np.full(Y.shape[1], 1e3))
-    expected = solved(loss, X, Y)
-    found = solved(loss, X, Y, start=start, solver=DualCD(tol=1e-7))
-    assert found.converged
-    assert np.array_equal(found.intercept, np.zeros(Y.shape[1]))
-    np.testing.assert_allclose(found.history[-1], expected.history[-1], rtol=2e-7)
 
 
 def test_a_monitor_sees_the_problem_s_coefficients_and_stops():
@@ -436,47 +195,6 @@ def test_it_says_where_sweeps_ran_out():
     assert not found.converged
     assert found.n_iter == 3
     assert re.fullmatch(r"dual_cd: duality gap \S+ of the objective after 3 sweeps", found.message)
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
-@pytest.mark.parametrize("case", ["zeros", "some zeros", "equal rows", "one row", "one target"])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_degenerate_rows(loss, case, fit_intercept):
-    X, Y, _ = data(loss, n=30)
-    if case == "zeros":
-        X[:] = 0
-    elif case == "some zeros":
-        X[::3] = 0
-    elif case == "equal rows":
-        X[:] = X[0]
-    elif case == "one row":
-        X, Y = X[:1], Y[:1]
-    else:
-        Y[:] = Y[0]
-    found = solved(loss, X, Y, fit_intercept=fit_intercept, alpha=0.3)
-    assert found.converged
-    reached = objective(loss, X, Y, found.coef, found.intercept, alpha=0.3)
-    np.testing.assert_allclose(found.history[-1], reached, rtol=1e-10)
-    rng = np.random.default_rng(0)
-    for scale in (1e-3, 1e-1):
-        coef = found.coef + scale * rng.normal(size=found.coef.shape)
-        assert reached <= objective(loss, X, Y, coef, found.intercept, alpha=0.3) + 1e-9
-
-
-def test_targets_without_a_loss_are_solved_by_zeros():
-    found = solved(epsilon_insensitive, np.eye(3), np.full((3, 1), 0.05), fit_intercept=True)
-    assert found.converged
-    assert not found.coef.any()
-    assert found.history[-1] == 0
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
-@pytest.mark.parametrize("loss", [hinge, squared, log, multiclass_hinge], ids=repr)
-def test_scales(loss, scale):
-    X, Y, _ = data(loss)
-    expected = solved(loss, X, Y)
-    found = solved(loss, scale * X, Y, alpha=0.05 * scale**2)
-    np.testing.assert_allclose(scale * found.coef, expected.coef, atol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,13 @@ import pytest
 
 from skimp.data import open_rows
 from skimp.losses import squared
-from skimp.solvers import Problem
+from skimp.solvers import PCG, Newton, Problem
 from skimp.solvers._preconditioner import Preconditioner
 from tests.problems import regression
 
 ALPHA = 0.05
+
+both_solvers = pytest.mark.parametrize("solver", [Newton(tol=1e-12), PCG(tol=1e-12)], ids=repr)
 
 
 def positive(m, seed=0):
@@ -107,3 +109,42 @@ def test_rows_that_are_not_curved(penalized):
     given.update(0.0, np.zeros((20, 1)))
     R = np.ones((5, 2))
     np.testing.assert_allclose(given.solve(R)[:-1], R[:-1] / (2 * ALPHA), rtol=1e-9)
+
+
+@both_solvers
+@pytest.mark.parametrize(
+    ("penalty", "message"),
+    [
+        (-np.eye(4), "positive semidefinite, found a negative direction"),
+        (np.diag([1.0, 1, 1, -1]), "positive semidefinite, found a negative direction"),
+        (np.diag([1.0, -1, 1, -1]), "positive semidefinite, found a negative direction"),
+        (np.full((4, 4), np.nan), "found infinity or NaN"),
+        (np.diag([1.0, 1, 1, np.inf]), "found infinity or NaN"),
+    ],
+    ids=["negative", "indefinite", "no trace", "nan", "infinite"],
+)
+def test_bad_penalties_are_refused(solver, penalty, message):
+    X, y, _ = regression(20, 4)
+    with pytest.raises(ValueError, match=message):
+        solver.solve(Problem(open_rows(X, target=y[:, None]), squared, ALPHA, penalty))
+
+
+@both_solvers
+def test_penalties_that_overflow_in_the_dtype_of_the_rows_are_refused(solver):
+    X, y, _ = regression(20, 4, dtype=np.float32)
+    rows = open_rows(X, target=y[:, None])
+    with pytest.raises(ValueError, match="found infinity or NaN"):
+        solver.solve(Problem(rows, squared, ALPHA, 1e60 * np.eye(4)))
+
+
+@both_solvers
+@pytest.mark.parametrize("alpha", [ALPHA, 1e6])
+def test_a_penalty_of_zeros_leaves_least_squares(solver, alpha):
+    X, y, _ = regression(40, 4)
+    found = solver.solve(Problem(open_rows(X, target=y[:, None]), squared, alpha, np.zeros((4, 4))))
+    A = np.hstack([X, np.ones((40, 1))])
+    expected, (cost,), *_ = np.linalg.lstsq(A, y, rcond=None)
+    assert found.converged
+    np.testing.assert_allclose(found.coef[:, 0], expected[:-1], atol=1e-5)
+    np.testing.assert_allclose(found.intercept, expected[-1:], atol=1e-5)
+    np.testing.assert_allclose(found.history[-1], cost / 40, rtol=1e-9)

@@ -2,6 +2,7 @@
 
 from abc import ABC
 from numbers import Integral
+from pickle import PicklingError
 from typing import Any, ClassVar
 
 import joblib
@@ -173,11 +174,17 @@ class KernelMachine(Parametrized, ABC):
 
     def _previous_start(self, rows: Rows, shift: Array | float) -> tuple[Array, Array] | None:
         """Return the coefficients of the last fit where a warm start can use them."""
+        before = self.__dict__.pop("_recipe", None)
         if not self.warm_start or self.approximation is None:
             return None
-        parts = (self.kernel, self.approximation, self.random_state)
-        recipe = joblib.hash((parts, rows.n_features, rows.dtype.str, self._n_outputs))
-        before, self._recipe = getattr(self, "_recipe", None), recipe
+        parts = (self.approximation, self.random_state)
+        try:
+            hashed = joblib.hash((parts, rows.n_features, rows.dtype.str, self._n_outputs))
+        except PicklingError:
+            # a function without a name, which may be another one each time
+            return None
+        # kernels compare their functions, of which a hash knows the names alone
+        self._recipe = recipe = (clone(self.kernel, safe=False), hashed)
         if before != recipe:
             return None
         return self.solution_.coef, self.solution_.intercept - shift

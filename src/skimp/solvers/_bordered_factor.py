@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 from scipy import linalg
 
-from skimp._core._linalg import triangular_solve
+from skimp._core._linalg import check_representable, triangular_solve
 from skimp._core._types import Array
 
 
@@ -33,6 +33,7 @@ class BorderedFactor:
         shift = 0.0
         while True:
             border = fill()
+            check_representable(diagonal)
             diagonal += 2 * alpha + shift * diagonal.max()
             _, info = potrf(buffer, lower=1, clean=0, overwrite_a=1)
             if info == 0:

@@ -103,14 +103,14 @@ class Objective:
         C, b = coef.astype(dtype), intercept.astype(dtype)
         outputs = np.empty((self.n_rows, len(b)), dtype)
         curvature = np.empty(outputs.shape, self.rows.dtype)
-        if self._targets is None:
-            self._targets = np.empty(outputs.shape, dtype)
-        every_target, every_weight = self._targets, self._weight
+        first = self._targets is None
+        every_target = np.empty(outputs.shape, dtype) if self._targets is None else self._targets
 
         def of_block(block: Block, _: Scratch) -> _Sums:
             Y, weight = targets(block, dtype)
             rows = slice(block.start, block.start + block.size)
-            every_target[rows], every_weight[rows] = Y, weight
+            if first:
+                every_target[rows], self._weight[rows] = Y, weight
             F = np.empty(Y.shape, dtype)
             gradient = np.zeros((len(C) + 1, len(b)), dtype)
             for part in _strips(np.arange(block.size), block.size):
@@ -144,7 +144,9 @@ class Objective:
         values += penalties.sum() if loss.joint else penalties
         curvature /= sums.weight
         curvature[curvature < _NEGLIGIBLE * curvature.mean(axis=0)] = 0
-        self._weight /= sums.weight
+        if first:
+            self._targets = every_target
+            self._weight /= sums.weight
         return Point(coef, intercept, values, gradient, outputs, curvature)
 
     def at_zero(self) -> float:

@@ -6,7 +6,12 @@ import numpy as np
 from scipy import linalg
 
 from skimp._core._blocks import Scratch, fold
-from skimp._core._linalg import cholesky, mirror_upper, triangular_solve
+from skimp._core._linalg import (
+    check_representable,
+    cholesky,
+    mirror_upper,
+    triangular_solve,
+)
 from skimp._core._threads import thread_count
 from skimp._core._types import Array
 from skimp.data import Rows
@@ -17,6 +22,7 @@ from skimp.solvers._features import dense_features
 _STALE = 1.5
 """Factor by which the mean curvature may change before landmarks are factorized anew."""
 _CHUNK = 4096
+_LARGEST_JITTER = 1e-3
 
 
 @final
@@ -49,16 +55,15 @@ class Preconditioner:
         self._outputs: list[BorderedFactor] = []
         self._landmarks = problem.penalty is not None
         if problem.penalty is not None:
-            T = (
-                _upper_factor(problem.penalty)
-                if problem.factor is None
-                else problem.factor.copy("F")
-            )
-            self._diagonal = T.diagonal().astype(sample.dtype)
+            known = problem.factor
+            T = _upper_factor(problem.penalty) if known is None else known.copy("F")
+            diagonal = T.diagonal().copy()
             self._mean = np.array([T[i, i:].sum() for i in range(len(T))]) / len(T)
             mirror_upper(T)
             linalg.lapack.dlauum(T, lower=1, overwrite_c=1)
-            self._buffer = T.astype(sample.dtype, order="F")
+            with np.errstate(over="ignore"):  # found where it is factorized
+                self._diagonal = diagonal.astype(sample.dtype)
+                self._buffer = T.astype(sample.dtype, order="F")
             self._gram = self._buffer / sample.dtype.type(len(T))
         else:
             whole = next(sample.copy_with(block_rows=sample.n_rows).blocks())
@@ -104,11 +109,9 @@ class Preconditioner:
             def fill() -> Array:
                 S, border = _weighted_gram(X, D, 1)
                 if self._landmarks:
-                    half = self._changed(S.astype(buffer.dtype), transposed=True)
+                    half = self._changed(S, transposed=True)
                     S = self._changed(half.T, transposed=True)
-                    border = self._changed(border[:, None].astype(buffer.dtype), transposed=True)[
-                        :, 0
-                    ]
+                    border = self._changed(border[:, None], transposed=True)[:, 0]
                 buffer[...] = S
                 return border
 
@@ -178,9 +181,14 @@ def _weighted_gram(X: Array, D: Array, n_threads: int) -> tuple[Array, Array]:
 
 
 def _upper_factor(P: Array) -> Array:
-    R = cholesky(P)
-    jitter = float(np.finfo(np.float64).eps) * len(P)
-    while R is None:
-        jitter *= 10
-        R = cholesky(P, jitter=jitter)
-    return R
+    """Return T, of a slightly shifted P where that is singular, which preconditions as well."""
+    check_representable(P)
+    eps = float(np.finfo(np.float64).eps)
+    if not P.any():
+        return np.asfortranarray(np.diag(np.full(len(P), np.sqrt(eps))))
+    smallest = eps * len(P)
+    for jitter in (0.0, *np.geomspace(10 * smallest, _LARGEST_JITTER, 10)):
+        R = cholesky(P, jitter=float(jitter))
+        if R is not None:
+            return R
+    raise ValueError("the penalty matrix must be positive semidefinite, found a negative direction")
