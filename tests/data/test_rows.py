@@ -52,6 +52,17 @@ def test_n_rows_by_counting(n, sizes, block_rows):
     assert np.array_equal(rows.collect().X, X)
 
 
+def test_rows_are_counted_once(monkeypatch):
+    reads, chunks = [], ChunkedRows.chunks
+    monkeypatch.setattr(ChunkedRows, "chunks", lambda self: reads.append(self) or chunks(self))
+    rows = ChunkedRows(np.ones((40, 1)))
+    assert rows.n_rows == rows.n_rows == 40
+    assert rows.mapped(Doubled(1, np.float64)).n_rows == 40
+    assert rows.copy_with(block_rows=3).n_rows == 40
+    assert reads == [rows]
+    assert ChunkedRows(np.ones((7, 1))).n_rows == 7
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
 def test_map_reduce_folds_in_order(n_jobs):
     rows = ChunkedRows(np.arange(90.0)[:, None]).copy_with(n_jobs=n_jobs)

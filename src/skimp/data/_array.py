@@ -50,6 +50,18 @@ class ArrayRows(Rows):
         """Draw rows from all of them at once, without joining samples of blocks."""
         return sample_rows(self.copy_with(block_rows=max(1, self.n_rows)), size, seed)
 
+    def take(self, numbers: Array) -> Block:
+        """Return rows by number, without reading others."""
+        return self._whole[numbers]
+
+    def targets(self) -> Array | None:
+        """Return y, which is in memory."""
+        return self._whole.y
+
+    def weights(self) -> Array | None:
+        """Return the weights, which are in memory."""
+        return self._whole.weight
+
     def chunks(self) -> Iterator[Block]:
         """Slice the arrays at the block boundaries."""
         for start in range(0, self.n_rows, self.block_rows):

@@ -11,7 +11,7 @@ from skimp._core._rechunk import rechunk
 from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType, Matrix, Report
 from skimp.data._block import Block, join
-from skimp.data._sample import Sample, entry_moments, no_rows, sample_rows
+from skimp.data._sample import Sample, column_of, entry_moments, no_rows, sample_rows, take_rows
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -44,6 +44,7 @@ class Rows(ABC):
     n_jobs: int | None = None
     feature_names: list[str] | None = None
     report: Report | None = None
+    _n_rows: int | None = None
     checked: ClassVar[bool] = False
     """True for a source that has checked its rows; others are checked block by block."""
 
@@ -57,8 +58,10 @@ class Rows(ABC):
 
     @property
     def n_rows(self) -> int:
-        """Return the number of rows, by reading them where the source does not know."""
-        return self.map_reduce(lambda block, _: block.size, lambda a, b: a + b, 0)
+        """Return the number of rows, by reading them once where the source does not know."""
+        if self._n_rows is None:
+            self._n_rows = self.map_reduce(lambda block, _: block.size, lambda a, b: a + b, 0)
+        return self._n_rows
 
     def map_reduce(
         self, fn: Callable[[Block, Scratch], P], combine: Callable[[T, P], T], initial: T
@@ -86,6 +89,18 @@ class Rows(ABC):
     def sample(self, size: int, seed: int) -> Sample:
         """Draw rows uniformly, without replacement, the same ones in any chunking."""
         return sample_rows(self, size, seed)
+
+    def take(self, numbers: Array) -> Block:
+        """Return rows by number, in the order of the numbers, as one block."""
+        return take_rows(self, numbers)
+
+    def targets(self) -> Array | None:
+        """Return y of all rows, None where the source has none."""
+        return column_of(self, "y")
+
+    def weights(self) -> Array | None:
+        """Return the weights of all rows, None where the source has none."""
+        return column_of(self, "weight")
 
     def variance(self, columns: Array | None = None) -> float:
         """Return the weighted variance of all entries, or of those in some columns."""

@@ -12,7 +12,7 @@ from skimp._core._objects import as_numbers
 from skimp._core._random import row_keys
 from skimp._core._rechunk import concatenate_rows
 from skimp._core._types import Array, Matrix
-from skimp.data._block import Block
+from skimp.data._block import Block, join
 
 
 class _Reducible(Protocol):
@@ -80,6 +80,36 @@ def sample_rows(rows: _Reducible, size: int, seed: int) -> Sample:
     if sample is None or len(sample.indices) == 0:
         raise no_rows()
     return sample
+
+
+def take_rows(rows: _Reducible, numbers: Array) -> Block:
+    """Return rows by number, in this order, some of them twice if asked for, in one pass."""
+    order = np.argsort(numbers, kind="stable")
+    rising = np.asarray(numbers)[order]
+
+    def of_block(block: Block, _: Scratch) -> Block:
+        first, last = np.searchsorted(rising, [block.start, block.start + block.size])
+        return block[rising[first:last] - block.start]
+
+    def append(parts: list[Block], part: Block) -> list[Block]:
+        return [*parts, part] if part.size else parts
+
+    initial: list[Block] = []
+    parts = rows.map_reduce(of_block, append, initial)
+    return join(parts)[np.argsort(order, kind="stable")]
+
+
+def column_of(rows: Any, name: str) -> Array | None:
+    """Return the ``y`` or the ``weight`` of all rows, None where the source has none."""
+    first = next(rows.blocks(), None)
+    if first is None or getattr(first, name) is None:
+        return None
+
+    def append(parts: list[Array], part: Array) -> list[Array]:
+        return [*parts, part]
+
+    initial: list[Array] = []
+    return np.concatenate(rows.map_reduce(lambda block, _: getattr(block, name), append, initial))
 
 
 def no_rows() -> ValueError:

@@ -1,6 +1,6 @@
-"""Rows held out from others, the same ones in any chunking."""
+"""Parts of rows: those held out from others, the same ones in any chunking, and those of a mask."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import final
 
@@ -24,7 +24,17 @@ def split_rows(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
     ends = [(k.min(), k.max()) for k in (row_keys(seed, *r) for r in _ranges(rows.n_rows))]
     least, most = min(low for low, _ in ends), max(high for _, high in ends)
     limit = np.uint64(min(max(int(fraction * _KEYS), int(least) + 1), int(most)))
-    return _Part(rows, limit, seed, held_out=False), _Part(rows, limit, seed, held_out=True)
+
+    def held_out(start: int, stop: int) -> Array:
+        chosen: Array = row_keys(seed, start, stop) < limit
+        return chosen
+
+    return _Part(rows, lambda start, stop: ~held_out(start, stop)), _Part(rows, held_out)
+
+
+def masked_rows(rows: Rows, mask: Array) -> Rows:
+    """Return the rows for which a mask, of one entry a row, is true."""
+    return _Part(rows, lambda start, stop: mask[start:stop])
 
 
 def _ranges(n: int) -> Iterator[tuple[int, int]]:
@@ -41,21 +51,15 @@ def has_weight(rows: Rows) -> bool:
 class _Part(Rows):
     """Some rows of another source, numbered anew."""
 
-    def __init__(self, source: Rows, limit: np.uint64, seed: int, *, held_out: bool):
+    def __init__(self, source: Rows, chosen: Callable[[int, int], Array]):
         self._source = source
-        self._limit = limit
-        self._seed = seed
-        self._held_out = held_out
+        self._chosen = chosen
         self.n_features = source.n_features
         self.dtype = source.dtype
         self.block_rows = source.block_rows
         self.n_jobs = source.n_jobs
         self.feature_names = source.feature_names
         self.report = source.report
-
-    def _chosen(self, start: int, stop: int) -> Array:
-        chosen: Array = row_keys(self._seed, start, stop) < self._limit
-        return chosen if self._held_out else ~chosen
 
     def chunks(self) -> Iterator[Block]:
         """Read the source, and leave out what is not in this part."""
