@@ -6,7 +6,21 @@ import numpy as np
 import pytest
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp.budgets import Fixed, Uniform
+from skimp.budgets import (
+    DBH,
+    Agglomerative,
+    Balanced,
+    ColumnSubset,
+    Fixed,
+    KMeans,
+    Leverage,
+    RPCholesky,
+    Uniform,
+    Weighted,
+)
+from skimp.budgets import (
+    Auto as AutoSelector,
+)
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import (
     AdditiveChi2,
@@ -156,7 +170,33 @@ MAPS = [
     ),
 ]
 
-SELECTORS = [_row(Uniform()), _row(Fixed(np.eye(5)))]
+SELECTORS = [
+    _row(Fixed(np.eye(5))),
+    _row(Uniform()),
+    _row(Uniform(replacement=True)),
+    _row(Uniform(stratify="class")),
+    _row(Uniform(stratify="cluster")),
+    _row(Uniform(stratify="class", replacement=True)),
+    _row(Weighted()),
+    _row(Balanced()),
+    _row(Balanced(DBH())),
+    _row(Balanced("kmeans")),
+    _row(ColumnSubset()),
+    _row(DBH()),
+    _row(DBH(members=1)),
+    _row(DBH(hashing="interval")),
+    _row(DBH(hashing="floor")),
+    _row(KMeans()),
+    _row(KMeans(points="rows")),
+    _row(Agglomerative()),
+    _row(Agglomerative(linkage="complete")),
+    _row(Agglomerative(linkage="single", points="centres")),
+    _row(Agglomerative(linkage="bisecting")),
+    _row(Leverage()),
+    _row(RPCholesky()),
+    _row(RPCholesky(presample=300)),
+    _row(AutoSelector()),
+]
 
 LOSSES = [
     _row(Squared()),

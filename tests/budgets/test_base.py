@@ -15,8 +15,8 @@ def test_names_and_objects():
 
 @pytest.mark.parametrize("selector", ["kmeans++", None, Uniform, 3])
 def test_what_is_no_selector(selector):
-    message = f"Nystroem: selector must be a selector object or one of 'uniform', got {selector!r}."
-    with pytest.raises(ValueError, match=re.escape(message)):
+    first, last = "Nystroem: selector must be a selector object or one of 'uniform', ", selector
+    with pytest.raises(ValueError, match=re.escape(first) + f".*got {re.escape(repr(last))}"):
         as_selector(selector, owner="Nystroem")
 
 

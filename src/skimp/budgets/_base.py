@@ -1,15 +1,19 @@
 """What a selector is, and the record that it returns."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from skimp._core._names import as_object
+from skimp._core._parametrized import Parametrized
+from skimp._core._rules import Rule, broken, check_params, integer
 from skimp._core._types import Array, Matrix
-from skimp.kernels import Kernel
+from skimp.data import Rows, open_rows
+from skimp.data._sample import no_rows
+from skimp.data._split import masked_rows
+from skimp.kernels import Kernel, as_kernel
 
 
 @dataclass(frozen=True)
@@ -31,8 +35,23 @@ class Budget:
     weights: Array | None = None
 
 
-class Selector(BaseEstimator, ABC):
-    """A rule by which a budget is chosen: parameters, and `select`."""
+class Selector(Parametrized, ABC):
+    """A rule by which a budget is chosen: parameters, and `select`.
+
+    Most derive from `RowSelector`, which opens the data, so that choosing is all that is left.
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {}
+
+    @property
+    def needs_targets(self) -> bool:
+        """True for a rule that looks at y."""
+        return False
+
+    @property
+    def repeats(self) -> bool:
+        """True for a rule that may choose a row twice, and more points than there are rows."""
+        return False
 
     @abstractmethod
     def select(
@@ -63,8 +82,67 @@ class Selector(BaseEstimator, ABC):
         Budget
         """
 
+    def _open(self, X: Any, size: int, kernel: Any, y: Any) -> tuple[Rows, Kernel]:
+        """Check what was passed, and return the rows and the kernel with numbers in it."""
+        owner = type(self).__name__
+        check_params(self)
+        if not _SIZE.test(size):
+            raise broken(owner, "size", _SIZE.wording, size)
+        rows = open_rows(X, target=y)
+        return rows, as_kernel(kernel, owner=owner).resolve(rows, 0)
 
-_NAMES = {"uniform": "Uniform"}
+
+class RowSelector(Selector, ABC):
+    """A rule that chooses among rows: those of weight zero are absent, few ones are all taken."""
+
+    def select(
+        self,
+        X: Any,
+        size: int,
+        kernel: Kernel,
+        rng: np.random.Generator,
+        y: Array | None = None,
+    ) -> Budget:
+        """Choose points; see `Selector.select`."""
+        rows, kernel = self._open(X, size, kernel, y)
+        present = None
+        weight = rows.weights()
+        if weight is not None and not weight.all():
+            present = np.flatnonzero(weight)
+            rows = masked_rows(rows, weight > 0)
+        if rows.n_rows == 0:
+            raise no_rows()
+        budget = self._choose(rows, size, kernel, rng)
+        if present is None or budget.indices is None:
+            return budget
+        return replace(budget, indices=present[budget.indices])
+
+    def _choose(self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator) -> Budget:
+        """Choose among rows that all count; all of them where there are not more than ``size``."""
+        if size >= rows.n_rows and not self.repeats:
+            return Budget(rows.collect().X, np.arange(rows.n_rows))
+        return self._choose_some(rows, size, kernel, rng)
+
+    @abstractmethod
+    def _choose_some(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    ) -> Budget:
+        """Choose ``size`` points among more rows than that."""
+
+
+_SIZE = integer(at_least=1)
+_NAMES = {
+    "auto": "Auto",
+    "uniform": "Uniform",
+    "weighted": "Weighted",
+    "balanced": "Balanced",
+    "column_subset": "ColumnSubset",
+    "dbh": "DBH",
+    "kmeans": "KMeans",
+    "agglomerative": "Agglomerative",
+    "leverage": "Leverage",
+    "rpcholesky": "RPCholesky",
+}
 
 
 def as_selector(selector: Any, *, owner: str) -> Selector:

@@ -1,43 +1,88 @@
-"""Rows drawn uniformly."""
+"""Rows drawn uniformly, from all of them or from groups."""
 
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from skimp._core._random import draw_seed
-from skimp._core._types import Array
-from skimp.budgets._base import Budget, Selector
-from skimp.data import open_rows
+from skimp._core._rules import BOOLEAN, NONE, Rule, one_of
+from skimp.budgets._base import Budget, RowSelector
+from skimp.budgets._groups import class_codes, cluster_codes
+from skimp.budgets._shares import shares
+from skimp.data import Rows
 from skimp.kernels import Kernel
 
 
 @final
-class Uniform(Selector):
-    """Rows drawn uniformly, without replacement.
+class Uniform(RowSelector):
+    """Rows drawn uniformly.
 
-    The rows with the smallest hash of seed and row number: the same rows whatever they are read
-    from, and the first points of a larger budget with the same generator. One pass over the
-    rows, which copies candidates only; rows of weight zero are never drawn.
+    Without groups and replacement these are the rows with the smallest hash of seed and row number:
+    the same rows whatever they are read from, and the first points of a larger budget with the same
+    generator. One pass over the rows, which copies candidates only.
+
+    Groups get points in proportion to their rows, and one at least where there are enough points,
+    so that no class is missing and shares do not depend on luck. See `Balanced` for equal shares.
+
+    Parameters
+    ----------
+    stratify : None, "class" or "cluster", default=None
+        Groups to draw from: the classes of y, or clusters that k-means finds, of which there are
+        as many as the root of the number of points.
+    replacement : bool, default=False
+        Whether a row may be drawn twice.
 
     Examples
     --------
     >>> import numpy as np
     >>> from skimp.budgets import Uniform
     >>> from skimp.kernels import Linear
-    >>> X = np.arange(20.0).reshape(10, 2)
-    >>> budget = Uniform().select(X, 3, Linear(), np.random.default_rng(0))
-    >>> bool((X[budget.indices] == budget.points).all())
-    True
+    >>> X, y = np.arange(20.0).reshape(10, 2), np.repeat([0, 1], [8, 2])
+    >>> budget = Uniform(stratify="class").select(X, 5, Linear(), np.random.default_rng(0), y)
+    >>> np.bincount(y[budget.indices]).tolist()
+    [4, 1]
     """
 
-    def select(
-        self,
-        X: Any,
-        size: int,
-        kernel: Kernel,
-        rng: np.random.Generator,
-        y: Array | None = None,
+    _rules: ClassVar[dict[str, Rule]] = {
+        "stratify": NONE | one_of("class", "cluster"),
+        "replacement": BOOLEAN,
+    }
+
+    def __init__(self, *, stratify: str | None = None, replacement: bool = False):
+        self.stratify = stratify
+        self.replacement = replacement
+
+    @property
+    def needs_targets(self) -> bool:
+        """True where groups are classes."""
+        return self.stratify == "class"
+
+    @property
+    def repeats(self) -> bool:
+        """True with replacement."""
+        return self.replacement
+
+    def _choose_some(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
     ) -> Budget:
-        """Draw rows; see `Selector.select`."""
-        sample = open_rows(X).sample(size, draw_seed(rng))
-        return Budget(sample.X, sample.indices)
+        if self.stratify is None and not self.replacement:
+            sample = rows.sample(size, draw_seed(rng))
+            return Budget(sample.X, sample.indices)
+        codes = self._groups(rows, size, rng)
+        counts = np.bincount(codes)
+        limits = np.full(len(counts), size) if self.replacement else counts
+        given = shares(np.minimum(limits, size * counts), size, counts)
+        chosen: list[Any] = [
+            rng.choice(np.flatnonzero(codes == g), m, replace=self.replacement)
+            for g, m in enumerate(given)
+            if m
+        ]
+        indices = rng.permutation(np.concatenate(chosen))
+        return Budget(rows.take(indices).X, indices)
+
+    def _groups(self, rows: Rows, size: int, rng: np.random.Generator) -> Any:
+        if self.stratify == "class":
+            return class_codes(rows, owner=type(self).__name__)
+        if self.stratify == "cluster":
+            return cluster_codes(rows, round(np.sqrt(size)), rng)
+        return np.zeros(rows.n_rows, np.int64)

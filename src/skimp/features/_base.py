@@ -42,15 +42,16 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     random_state: RandomState
     dtype_: DType
 
-    def fit(self, X: Any, y: object = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the map.
 
         Parameters
         ----------
         X : array, CSR matrix, frame or Rows of shape (n, d)
             Training rows.
-        y : None
-            Ignored.
+        y : array of shape (n,), optional
+            Labels, for a map that looks at them (`Nystroem` where its selector does); others
+            ignore them.
 
         Returns
         -------
@@ -58,7 +59,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         """
         with whole_or_nothing(self):
             check_params(self)
-            return self.fit_rows(as_rows(self, X), as_generator(self.random_state))
+            labels = {"y": y, "multi_output": True} if self._needs_targets and y is not None else {}
+            rows = as_rows(self, X, **labels)
+            return self.fit_rows(rows, as_generator(self.random_state))
 
     def fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None = None) -> Self:
         """Fit the map to checked rows; ``kernel`` stands in for a map's ``kernel=None``."""
@@ -90,6 +93,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
             None,
         )
         return Z
+
+    @property
+    def _needs_targets(self) -> bool:
+        return False
 
     def _own_kernel(self, given: Kernel | None) -> Kernel:
         """Return the map's kernel, else the one of the estimator, else a Gaussian."""

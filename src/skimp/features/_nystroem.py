@@ -38,8 +38,8 @@ class Nystroem(FeatureMap):
         The kernel; None for the estimator's own, or Gaussian where the map is used alone.
     budget : int, default=1000
         Number of points m; all rows are taken where there are fewer.
-    selector : Selector or "uniform", default="uniform"
-        How the points are chosen.
+    selector : Selector or str, default="auto"
+        How the points are chosen; see `skimp.budgets.Auto` for the default, which looks at y.
     rank : int or None, default=None
         Keep this many of the largest eigenvalues only.
     random_state : int, Generator, RandomState or None, default=None
@@ -82,7 +82,7 @@ class Nystroem(FeatureMap):
         kernel: Kernel | str | None = None,
         *,
         budget: int = 1000,
-        selector: Selector | str = "uniform",
+        selector: Selector | str = "auto",
         rank: int | None = None,
         random_state: RandomState = None,
     ):
@@ -115,6 +115,10 @@ class Nystroem(FeatureMap):
         self._whitening = self._root.astype(rows.dtype)
         if values is not None:
             self._whitening = self._whitening[:, values >= eps * values[0]]
+
+    @property
+    def _needs_targets(self) -> bool:
+        return as_selector(self.selector, owner=type(self).__name__).needs_targets
 
     def _make_independent(self) -> bool:
         """Leave out points that others determine, and tell if K_mm is well conditioned then."""

@@ -169,13 +169,15 @@ class Kernel(Parametrized, ABC):
         _over_strips(X.shape[0], fill, None)
         return G[:, 0] if coef.ndim == 1 else np.ascontiguousarray(G.transpose(0, 2, 1))
 
-    def diag(self, X: Any) -> Array:
+    def diag(self, X: Any, *, n_jobs: int | None = None) -> Array:
         """Return k(x, x) for each row of X, in float64.
 
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
             The rows.
+        n_jobs : int or None, default=None
+            Threads; None for all cores that the process may use.
         """
         kernel, X, _ = self._checked(X, None)
         diagonal = np.empty(X.shape[0])
@@ -184,7 +186,7 @@ class Kernel(Parametrized, ABC):
             kernel.check_rows(X[part])
             diagonal[part] = kernel._diag(X[part])
 
-        _over_strips(X.shape[0], fill, None)
+        _over_strips(X.shape[0], fill, n_jobs)
         return diagonal
 
     @abstractmethod

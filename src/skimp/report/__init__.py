@@ -1,5 +1,6 @@
 """Fitted models and comparisons as plots and pages; the only folder that imports matplotlib."""
 
+from skimp.report._selectors import SelectorDisplay
 from skimp.report._tradeoff import Measurement, Tradeoff, draw_tradeoffs, duration
 
-__all__ = ["Measurement", "Tradeoff", "draw_tradeoffs", "duration"]
+__all__ = ["Measurement", "SelectorDisplay", "Tradeoff", "draw_tradeoffs", "duration"]

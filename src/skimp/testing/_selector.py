@@ -31,25 +31,32 @@ def check_selector(selector: Selector, X: Any = None, *, size: int = 20) -> None
     >>> check_selector(Uniform())
     """
     X, params = rows_for(X), params_of(selector)
+    labels = np.where(X[:, 0] > X[:, 0].mean(), "above", "below")
 
-    def select(source: Any, size: int = size) -> Budget:
-        return selector.select(source, size, Gaussian(gamma=0.1), np.random.default_rng(0))
+    def select(source: Any, size: int = size, y: Any = labels) -> Budget:
+        return selector.select(source, size, Gaussian(gamma=0.1), np.random.default_rng(0), y)
 
-    for asked, most in ((1, 1), (size, size), (len(X) + 1, len(X))):
+    for asked in (1, size, len(X) - 1, len(X) + 1):
+        most = asked if selector.repeats else min(asked, len(X))
         chosen = select(X, asked)
         m = len(chosen.points)
         require(1 <= m <= most, f"a budget has 1 to {most} points, found {m}")
         if chosen.indices is not None:
-            require(m == most == len(np.unique(chosen.indices)), f"{most} rows, none twice")
+            distinct = selector.repeats or m == len(np.unique(chosen.indices))
+            require(m == most == len(chosen.indices) and distinct, f"{most} rows, none twice")
             close(chosen.points, X[chosen.indices], "indices point at the points")
+        if chosen.weights is not None:
+            positive = bool(np.all(chosen.weights > 0))
+            require(len(chosen.weights) == m and positive, "every point has a positive weight")
     chosen = select(X)
-    for source in (X, open_rows(X, block_rows=1), open_rows(X, block_rows=7), sparse.csr_matrix(X)):
-        same = select(source)
-        points = same.points.toarray() if sparse.issparse(same.points) else same.points
-        close(points, chosen.points, "the same seed chooses the same points", 1e-10)
-        if chosen.indices is not None:
-            close(same.indices, chosen.indices, "the same seed chooses the same rows")
+    for block_rows in (None, 1, 7):
+        for form in (X, sparse.csr_matrix(X)):
+            same = select(open_rows(form, target=labels, block_rows=block_rows), y=None)
+            points = same.points.toarray() if sparse.issparse(same.points) else same.points
+            close(points, chosen.points, "the same seed chooses the same points", 1e-10)
+            if chosen.indices is not None:
+                close(same.indices, chosen.indices, "the same seed chooses the same rows")
     weight = np.arange(len(X)) % 2.0
-    present = select(open_rows(X, weight=weight)).indices
+    present = select(open_rows(X, target=labels, weight=weight), y=None).indices
     require(present is None or weight[present].all(), "a row of weight zero is absent")
     require(params_of(selector) == params == params_of(clone(selector)), "parameters do not change")

@@ -1,0 +1,108 @@
+"""Hierarchical clusters of a sample."""
+
+from typing import ClassVar, final
+
+import numpy as np
+from scipy import sparse
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import squareform
+
+from skimp._core._objects import as_real
+from skimp._core._random import draw_seed
+from skimp._core._rules import Rule, integer, one_of
+from skimp._core._types import Array, Matrix
+from skimp.budgets._base import Budget, RowSelector
+from skimp.budgets._clusters import POINTS, check_vectors, means, quietly, seed
+from skimp.budgets._completion import complete, complete_centres
+from skimp.budgets._medoids import medoids
+from skimp.data import Rows
+from skimp.kernels import Kernel
+
+
+@final
+class Agglomerative(RowSelector):
+    """Hierarchical clusters of a sample: their medoids, or their means.
+
+    Clusters are merged, the two nearest ones first, by the distance of the kernel's feature space,
+    so that any kernel will do, until there are as many as points are asked for. Or they are split
+    from the top: bisecting k-means divides the cluster of the largest spread, among vectors.
+
+    Takes O(c^2 d) time and O(c^2) memory for a sample of c rows.
+
+    Parameters
+    ----------
+    linkage : "average", "complete", "single" or "bisecting", default="average"
+        The distance of two clusters: the mean, the largest or the least one of their rows. Or
+        clusters by division.
+    points : "rows" or "centres", default="rows"
+        Whether a cluster's medoid stands for it, the row nearest to its mean in feature space, or
+        its mean, for kernels of vectors.
+    presample : int, default=4000
+        Rows that are clustered; at least two a point are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.budgets import Agglomerative
+    >>> from skimp.kernels import Gaussian
+    >>> X = np.array([[0.0], [0.1], [0.2], [4.9], [5.0], [5.1], [9.0]])
+    >>> selector = Agglomerative(linkage="single")
+    >>> budget = selector.select(X, 3, Gaussian(gamma=0.1), np.random.default_rng(0))
+    >>> np.sort(budget.indices).tolist()
+    [1, 4, 6]
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "linkage": one_of("average", "complete", "single", "bisecting"),
+        "points": POINTS,
+        "presample": integer(at_least=1),
+    }
+
+    def __init__(self, *, linkage: str = "average", points: str = "rows", presample: int = 4000):
+        self.linkage = linkage
+        self.points = points
+        self.presample = presample
+
+    def _choose_some(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    ) -> Budget:
+        sample = rows.sample(max(self.presample, 2 * size), draw_seed(rng))
+        if "bisecting" in self.linkage or self.points == "centres":
+            check_vectors(sample.X, kernel, owner=type(self).__name__)
+        X = as_real(sample.X, rows.dtype)
+        if self.linkage == "bisecting":
+            labels = _bisected(X, size, rng)
+        else:
+            labels = _merged(kernel(X, n_jobs=rows.n_jobs), size, self.linkage)
+        if self.points == "centres":
+            centres = means(X, labels, rows.dtype)
+            return Budget(complete_centres(centres, size, X, rng))
+        order = np.argsort(labels, kind="stable")
+        found = order[medoids(X[order], labels[order], kernel, rows.dtype, rows.n_jobs)]
+        chosen = complete(found, size, X.shape[0], rng)
+        return Budget(sample.X[chosen], sample.indices[chosen])
+
+
+def _merged(K: Array, size: int, linkage: str) -> Array:
+    """Return the cluster of each row after as many merges as leave ``size`` of them."""
+    diagonal = K.diagonal()
+    squared = diagonal[:, None] + diagonal - 2 * K
+    squared = np.maximum((squared + squared.T) / 2, 0)
+    np.fill_diagonal(squared, 0)
+    tree = hierarchy.linkage(squareform(np.sqrt(squared), checks=False), linkage)
+    n, merges = len(K), len(K) - size
+    joined = tree[:merges, :2].astype(np.int64).ravel()
+    parents = n + np.repeat(np.arange(merges), 2)
+    nodes = n + merges
+    edges = sparse.coo_matrix((np.ones(len(joined)), (joined, parents)), (nodes, nodes))
+    labels: Array = sparse.csgraph.connected_components(edges, directed=False)[1][:n]
+    return labels
+
+
+def _bisected(X: Matrix, size: int, rng: np.random.Generator) -> Array:
+    """Return the cluster of each row by bisecting k-means, none of them empty."""
+    from sklearn.cluster import BisectingKMeans
+
+    model = BisectingKMeans(size, random_state=seed(rng))
+    labels: Array = np.unique(quietly(model.fit, X).labels_, return_inverse=True)[1]
+    return labels

@@ -1,0 +1,67 @@
+"""As many points of each class."""
+
+from typing import final
+
+import numpy as np
+
+from skimp._core._rechunk import concatenate_rows
+from skimp._core._rules import broken
+from skimp.budgets._base import Budget, RowSelector, Selector, as_selector
+from skimp.budgets._groups import class_codes
+from skimp.budgets._shares import shares
+from skimp.data import Rows
+from skimp.data._split import masked_rows
+from skimp.kernels import Kernel
+
+
+@final
+class Balanced(RowSelector):
+    """As many points of each class, chosen within each by another rule.
+
+    Rare classes get the share that frequent ones have, as far as they have rows; what they cannot
+    take goes to the others.
+
+    Parameters
+    ----------
+    selector : RowSelector or str, default="uniform"
+        The rule, which sees the rows of one class at a time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.budgets import Balanced, KMeans
+    >>> from skimp.kernels import Linear
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> y = np.repeat(["rare", "usual"], [10, 90])
+    >>> budget = Balanced(KMeans()).select(X, 8, Linear(), np.random.default_rng(0), y)
+    >>> budget.points.shape
+    (8, 2)
+    """
+
+    def __init__(self, selector: Selector | str = "uniform"):
+        self.selector = selector
+
+    @property
+    def needs_targets(self) -> bool:
+        """True: classes are those of y."""
+        return True
+
+    def _choose_some(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    ) -> Budget:
+        owner = type(self).__name__
+        selector = as_selector(self.selector, owner=owner)
+        if not isinstance(selector, RowSelector):
+            raise broken(owner, "selector", "a rule that chooses among any rows", selector)
+        codes = class_codes(rows, owner=owner)
+        counts = np.bincount(codes)
+        given = shares(counts, size, np.ones(len(counts)))
+        parts = []
+        for group in np.flatnonzero(given):
+            mask = codes == group
+            budget = selector.select(masked_rows(rows, mask), int(given[group]), kernel, rng)
+            parts.append((budget, np.flatnonzero(mask)))
+        points = concatenate_rows([budget.points for budget, _ in parts])
+        if any(budget.indices is None for budget, _ in parts):
+            return Budget(points)
+        return Budget(points, np.concatenate([members[b.indices] for b, members in parts]))

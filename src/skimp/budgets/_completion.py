@@ -1,0 +1,23 @@
+"""Complete a budget of which a rule found fewer points than were asked for."""
+
+import numpy as np
+
+from skimp._core._linalg import dense
+from skimp._core._types import Array, Matrix
+
+
+def complete(chosen: Array, size: int, n_rows: int, rng: np.random.Generator) -> Array:
+    """Return distinct row numbers: the first ``size`` of those chosen, then others at random."""
+    chosen = chosen[:size]
+    missing = size - len(chosen)
+    if missing == 0:
+        return chosen
+    others = np.setdiff1d(np.arange(n_rows), chosen)
+    return np.append(chosen, rng.permutation(others)[:missing])
+
+
+def complete_centres(centres: Array, size: int, X: Matrix, rng: np.random.Generator) -> Array:
+    """Return centres that differ, then rows of X at random."""
+    first = np.sort(np.unique(centres, axis=0, return_index=True)[1])
+    others = rng.permutation(X.shape[0])[: size - len(first)]
+    return np.concatenate([centres[first], dense(X[others], centres.dtype)])

@@ -1,0 +1,187 @@
+"""Distance-based hashing: a point of each bucket."""
+
+from math import floor, log2
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from skimp._core._blocks import Scratch
+from skimp._core._linalg import product
+from skimp._core._objects import as_real
+from skimp._core._random import draw_seed, row_keys
+from skimp._core._rules import Rule, integer, one_of
+from skimp._core._types import Array, Matrix
+from skimp.budgets._base import Budget, RowSelector
+from skimp.budgets._clusters import check_vectors
+from skimp.budgets._medoids import medoids
+from skimp.budgets._shares import shares
+from skimp.data import Block, Rows
+from skimp.kernels import Kernel
+
+
+@final
+class DBH(RowSelector):
+    r"""Distance-based hashing: rows fall into buckets, of each of which a medoid is taken.
+
+    Pairs of random rows :math:`(a, b)`, the whole part of :math:`\log_2 m` of them, give a
+    projection each, :math:`k(x, a) - k(x, b)`, which is where x lies between the two in feature
+    space, up to a constant factor and shift. Half of the rows get a zero, the others a one. Rows
+    with equal bits share a bucket; the point of a bucket is the medoid of a few of its rows.
+
+    Rows of equal projections are split at random. Splits of different pairs are not nested, so
+    that buckets differ in size, and some are empty: large buckets give more points then, each
+    the medoid of other rows. Takes 2 n log m kernel values.
+
+    Parameters
+    ----------
+    members : int, default=10
+        Rows of a bucket that a medoid is taken of. One makes it a uniform draw from each bucket.
+    hashing : "median", "interval" or "floor", default="median"
+        What a bit tells: whether the projection is above the median; or whether it is in an
+        interval, drawn at random, of half of the rows. Or integers in the place of bits,
+        :math:`\lfloor (v^T x + c) / w \rfloor`, with a normal v, a uniform c, and cells whose
+        width w is twice the standard deviation of the projection, for kernels of vectors.
+
+    References
+    ----------
+    Athitsos, Potamias, Papapetrou and Kollios (2008), Nearest neighbor retrieval using
+    distance-based hashing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.budgets import DBH
+    >>> from skimp.kernels import Gaussian
+    >>> X = np.random.default_rng(0).normal(size=(1000, 3))
+    >>> budget = DBH().select(X, 100, Gaussian(gamma=0.1), np.random.default_rng(0))
+    >>> len(np.unique(budget.indices))
+    100
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "members": integer(at_least=1),
+        "hashing": one_of("median", "interval", "floor"),
+    }
+
+    def __init__(self, *, members: int = 10, hashing: str = "median"):
+        self.members = members
+        self.hashing = hashing
+
+    def _choose_some(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    ) -> Budget:
+        buckets = self._buckets(rows, floor(log2(size)), kernel, rng)
+        counts = np.bincount(buckets)
+        given = shares(counts, size)
+        # each point has members of its own, drawn by hash, that no other point of the bucket has
+        order = np.lexsort((row_keys(draw_seed(rng), 0, rows.n_rows), buckets))
+        rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+        offsets = np.cumsum(given) - given
+        taken = rank < (given * self.members)[buckets[order]]
+        bucket, rank = buckets[order][taken], rank[taken]
+        point = offsets[bucket] + rank % given[bucket]
+        by_point = np.argsort(point, kind="stable")
+        numbers = order[taken][by_point]
+        X = as_real(rows.take(numbers).X, rows.dtype)
+        chosen = medoids(X, point[by_point], kernel, rows.dtype, rows.n_jobs)
+        return Budget(rows.take(numbers[chosen]).X, numbers[chosen])
+
+    def _buckets(
+        self, rows: Rows, n_hashes: int, kernel: Kernel, rng: np.random.Generator
+    ) -> Array:
+        """Return the number of each row's bucket, from zero, none of them empty."""
+        if n_hashes == 0:
+            return np.zeros(rows.n_rows, np.int64)
+        if self.hashing == "floor":
+            P = _normal_projections(rows, n_hashes, kernel, rng)
+            widths = 2 * P.std(axis=0, dtype=np.float64)
+            widths[widths == 0] = 1
+            codes = np.floor(P / widths + rng.uniform(size=n_hashes)).astype(np.int64)
+        else:
+            P = _kernel_projections(rows, n_hashes, kernel, rng)
+            codes = np.empty(P.shape, np.int64)
+            for i in range(n_hashes):
+                first = 0.5 if self.hashing == "median" else rng.uniform(0, 0.5)
+                codes[:, i] = _bits(P[:, i], first, draw_seed(rng))
+        return _numbered(codes)
+
+
+def _kernel_projections(
+    rows: Rows, n_hashes: int, kernel: Kernel, rng: np.random.Generator
+) -> Array:
+    numbers = [rng.choice(rows.n_rows, 2, replace=False) for _ in range(n_hashes)]
+    pairs = np.reshape(numbers, (n_hashes, 2)).T.ravel()
+    columns = kernel.bind(as_real(rows.take(pairs).X, rows.dtype), rows.dtype)
+
+    def project(X: Matrix, scratch: Scratch) -> Array:
+        K = scratch.array("K", (X.shape[0], 2 * n_hashes), rows.dtype)
+        columns.fill(X, K)
+        return K[:, :n_hashes] - K[:, n_hashes:]
+
+    return _projections(rows, n_hashes, project)
+
+
+def _normal_projections(
+    rows: Rows, n_hashes: int, kernel: Kernel, rng: np.random.Generator
+) -> Array:
+    V = rng.standard_normal((rows.n_features, n_hashes)).astype(rows.dtype)
+
+    def project(X: Matrix, scratch: Scratch) -> Array:
+        check_vectors(X, kernel, owner="DBH")
+        P = scratch.array("P", (X.shape[0], n_hashes), rows.dtype)
+        product(X, V, P)
+        return P
+
+    return _projections(rows, n_hashes, project)
+
+
+def _projections(rows: Rows, n_hashes: int, project: Any) -> Array:
+    P = np.empty((rows.n_rows, n_hashes), rows.dtype)
+
+    def of_block(block: Block, scratch: Scratch) -> None:
+        P[block.start : block.start + block.size] = project(block.X, scratch)
+
+    rows.map_reduce(of_block, lambda total, _: total, None)
+    return P
+
+
+def _bits(projection: Array, first: float, seed: int) -> Array:
+    """Return ones for the half of the rows that begins at a fraction of the projection's ranks.
+
+    What differs by rounding is a tie, which a hash of the row number breaks.
+    """
+    n, largest = len(projection), float(np.abs(projection).max())
+    resolution = _ROUNDING * float(np.finfo(projection.dtype).eps) * largest
+    steps = np.round(projection / resolution) if largest > 0 else projection
+    keys = row_keys(seed, 0, n)
+    start = round(first * n)
+    bits: Array = _least(steps, keys, min(n, start + (n + 1) // 2)) & ~_least(steps, keys, start)
+    return bits
+
+
+def _least(values: Array, keys: Array, count: int) -> Array:
+    """Return a mask of the ``count`` least values, of equal ones those with the least keys."""
+    if count == 0:
+        return np.zeros(len(values), bool)
+    limit = np.partition(values, count - 1)[count - 1]
+    mask: Array = values < limit
+    tied = np.flatnonzero(values == limit)
+    mask[tied[np.argsort(keys[tied], kind="stable")[: count - np.count_nonzero(mask)]]] = True
+    return mask
+
+
+def _numbered(codes: Array) -> Array:
+    """Return the number of each row's combination of codes, counted from zero, without gaps."""
+    numbers = np.zeros(len(codes), np.int64)
+    for column in codes.T:
+        column = column - column.min(initial=0)
+        span = int(column.max(initial=0)) + 1
+        numbers = numbers * span + column
+        if int(numbers.max(initial=0)) > _MANY:
+            numbers = np.unique(numbers, return_inverse=True)[1]
+    dense: Array = np.unique(numbers, return_inverse=True)[1]
+    return dense
+
+
+_ROUNDING = 64
+_MANY = 2**31

@@ -1,0 +1,69 @@
+"""Centres of k-means."""
+
+from typing import ClassVar, final
+
+import numpy as np
+
+from skimp._core._objects import as_real
+from skimp._core._random import draw_seed
+from skimp._core._rules import Rule, integer
+from skimp.budgets._base import Budget, RowSelector
+from skimp.budgets._clusters import POINTS, check_vectors, cluster
+from skimp.budgets._completion import complete, complete_centres
+from skimp.data import Rows
+from skimp.kernels import Kernel
+
+
+@final
+class KMeans(RowSelector):
+    """Centres of k-means clusters, or the rows that are nearest to them.
+
+    K-means of scikit-learn on a uniform sample of the rows, with their weights. Centres
+    are not rows of the data; the kernel must be one of vectors. Centres that coincide, where fewer
+    rows differ than points are asked for, are replaced by rows at random.
+
+    Takes O(c m d) time for a sample of c rows and m points, and O((c + m) d) memory.
+
+    Parameters
+    ----------
+    points : "centres" or "rows", default="centres"
+        Whether centres are the points, or the nearest rows of the sample.
+    presample : int, default=10000
+        Rows that are clustered; at least eight a point are.
+
+    References
+    ----------
+    Zhang, Tsang and Kwok (2008), Improved Nystroem low-rank approximation and error analysis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.budgets import KMeans
+    >>> from skimp.kernels import Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.repeat([[0.0], [10.0], [20.0]], 100, axis=0) + rng.normal(size=(300, 1))
+    >>> budget = KMeans().select(X, 3, Gaussian(gamma=1.0), rng)
+    >>> np.sort(budget.points.ravel()).round(-1).tolist()
+    [0.0, 10.0, 20.0]
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {"points": POINTS, "presample": integer(at_least=1)}
+
+    def __init__(self, *, points: str = "centres", presample: int = 10_000):
+        self.points = points
+        self.presample = presample
+
+    def _choose_some(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    ) -> Budget:
+        from sklearn.metrics import pairwise_distances_argmin
+
+        sample = rows.sample(max(self.presample, 8 * size), draw_seed(rng))
+        check_vectors(sample.X, kernel, owner=type(self).__name__)
+        X = as_real(sample.X, rows.dtype)
+        centres = cluster(X, size, rng, sample.weight)
+        if self.points == "centres":
+            return Budget(complete_centres(centres, size, X, rng))
+        nearest = np.unique(pairwise_distances_argmin(centres, X))
+        chosen = complete(nearest, size, X.shape[0], rng)
+        return Budget(sample.X[chosen], sample.indices[chosen])

@@ -1,0 +1,114 @@
+"""Ridge leverage scores, approximated recursively."""
+
+from math import ceil, log, log2
+from typing import final
+
+import numpy as np
+from scipy import linalg
+
+from skimp._core._blocks import Scratch
+from skimp._core._linalg import check_representable, cholesky, eigenpairs
+from skimp._core._objects import as_real
+from skimp._core._random import draw_seed, row_keys
+from skimp._core._types import Array, Matrix
+from skimp.budgets._base import Budget, RowSelector
+from skimp.budgets._completion import complete
+from skimp.data import Block, Rows
+from skimp.data._split import masked_rows
+from skimp.kernels import Kernel
+from skimp.kernels._checks import require
+
+
+@final
+class Leverage(RowSelector):
+    r"""Rows drawn by their ridge leverage scores, without replacement.
+
+    The score of row i, :math:`(K (K + \lambda I)^{-1})_{ii}`, tells how much of the row only it can
+    explain, at a penalty :math:`\lambda` which is chosen for the number of points: what the
+    largest eigenvalues leave of the trace, divided by their number. Scores are estimated from a
+    sample S of weighted rows, with a diagonal D of weights,
+
+    .. math:: \ell_i = \frac{1}{\lambda} \bigl(k(x_i, x_i)
+        - k(x_i, S) (K_{SS} + \lambda D^{-2})^{-1} k(S, x_i)\bigr),
+
+    and S is drawn by the scores among half of the rows, which are estimated from a sample among a
+    quarter, and so on.
+
+    Takes about 2 n m kernel values, O(n m^2) time, O(m^2) memory, and a pass over the rows for each
+    halving.
+
+    References
+    ----------
+    Musco and Musco (2017), Recursive sampling for the Nystroem method, algorithm 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.budgets import Leverage
+    >>> from skimp.kernels import Gaussian
+    >>> X = np.append(np.zeros(999), 9.0)[:, None] + np.linspace(0, 0.1, 1000)[:, None]
+    >>> budget = Leverage().select(X, 40, Gaussian(gamma=1.0), np.random.default_rng(0))
+    >>> 999 in budget.indices
+    True
+    """
+
+    def _choose_some(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    ) -> Budget:
+        require(
+            kernel, "positive_definite", owner=type(self).__name__, advice="its matrix needs a root"
+        )
+        n = rows.n_rows
+        oversampling = max(1.0, log(size))
+        rank = ceil(size / (4 * oversampling))
+        order = np.argsort(row_keys(draw_seed(rng), 0, n), kind="stable")
+        numbers, weight = order[:size], np.ones(size)
+        # every level has about twice the rows of the one before, the last one all of them
+        n_levels = ceil(log2(n / size))
+        for level in (n >> (n_levels - i) for i in range(1, n_levels)):
+            mask = np.zeros(n, bool)
+            mask[order[:level]] = True
+            points = rows.take(numbers).X
+            scores = _scores(masked_rows(rows, mask), points, weight, rank, kernel)
+            chances = np.minimum(1, oversampling * scores)
+            kept = rng.uniform(size=len(chances)) < chances
+            if not kept.any():
+                continue
+            numbers, weight = np.flatnonzero(mask)[kept], 1 / np.sqrt(chances[kept])
+        scores = _scores(rows, rows.take(numbers).X, weight, rank, kernel)
+        chosen = complete(_drawn(scores, size, rng), size, n, rng)
+        return Budget(rows.take(chosen).X, chosen)
+
+
+def _scores(rows: Rows, points: Matrix, weight: Array, rank: int, kernel: Kernel) -> Array:
+    """Return the leverage scores of the rows, estimated from weighted points."""
+    dtype = rows.dtype
+    K = kernel(as_real(points, np.dtype(np.float64)), n_jobs=rows.n_jobs)
+    check_representable(K)
+    values = eigenpairs(K * np.outer(weight, weight))[0]
+    largest = max(values[-1], np.finfo(np.float64).tiny)
+    penalty = max(values[:-rank].sum() / rank, np.finfo(dtype).eps * largest)
+    K.flat[:: len(K) + 1] += penalty / weight**2
+    R = cholesky(K, jitter=np.finfo(np.float64).eps)
+    assert R is not None, "a positive diagonal was added"
+    half = linalg.solve_triangular(R, np.eye(len(R))).astype(dtype)
+    columns = kernel.bind(as_real(points, dtype), dtype)
+    scores = np.empty(rows.n_rows)
+
+    def fill(block: Block, scratch: Scratch) -> None:
+        part = slice(block.start, block.start + block.size)
+        K = scratch.array("K", (block.size, len(half)), dtype)
+        columns.fill(block.X, K)
+        Z = np.matmul(K, half, out=scratch.array("Z", K.shape, dtype))
+        explained = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
+        scores[part] = (kernel.diag(block.X, n_jobs=1) - explained) / penalty
+
+    rows.map_reduce(fill, lambda total, _: total, None)
+    return np.clip(scores, 0, 1)
+
+
+def _drawn(scores: Array, size: int, rng: np.random.Generator) -> Array:
+    """Draw rows of positive scores in proportion to them, without replacement."""
+    positive = np.flatnonzero(scores)
+    waiting = rng.exponential(size=len(scores))[positive] / scores[positive]
+    return positive[np.argsort(waiting, kind="stable")[:size]]

@@ -1,0 +1,194 @@
+"""Randomly pivoted Cholesky."""
+
+from typing import ClassVar, final
+
+import numpy as np
+from scipy import linalg
+
+from skimp._core._blocks import Scratch
+from skimp._core._linalg import check_representable
+from skimp._core._objects import as_real
+from skimp._core._random import draw_seed
+from skimp._core._rules import NONE, Rule, integer, number
+from skimp._core._threads import single_threaded_blas
+from skimp._core._types import Array, Matrix
+from skimp.budgets._base import Budget, RowSelector
+from skimp.budgets._completion import complete
+from skimp.data import ArrayRows, Block, Rows
+from skimp.kernels import Kernel
+from skimp.kernels._checks import require
+
+_FACTOR_BYTES = 2**30
+_LEAST_PROPOSALS = 64
+_DOUBLE = np.dtype(np.float64)
+
+
+@final
+class RPCholesky(RowSelector):
+    r"""Randomly pivoted Cholesky: rows drawn by how badly those before them represent them.
+
+    With S the rows drawn so far, the next one is i with a probability proportional to
+
+    .. math:: r_i = k(x_i, x_i) - k(x_i, S) K_{SS}^{-1} k(S, x_i),
+
+    what is left of the diagonal of the kernel matrix. The sum of all r is the trace of what a
+    Nystroem approximation with the points S misses. Rows are proposed many at a time and rejected
+    by what others of them took away, which gives the law of drawing them one by one (accelerated
+    RPCholesky). The first points of a budget are a budget.
+
+    Takes n m kernel values, O(n m^2) time and n m numbers of memory.
+
+    Parameters
+    ----------
+    tol : float or None, default=None
+        Stop before the size is reached, where the sum of r is at most this share of the trace.
+    presample : int or None, default=None
+        Rows, drawn uniformly, to choose from; None for as many as keep the n m numbers within
+        one gigabyte, and at least two a point.
+
+    References
+    ----------
+    Chen, Epperly, Tropp and Webber (2025), Randomly pivoted Cholesky: practical approximation of a
+    kernel matrix with few entry evaluations.
+    Epperly, Tropp and Webber (2024), Embrace rejection: kernel matrix approximation by
+    accelerated randomly pivoted Cholesky.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.budgets import RPCholesky
+    >>> from skimp.kernels import Gaussian
+    >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> selector = RPCholesky(tol=1e-3)
+    >>> budget = selector.select(X, 500, Gaussian(gamma=0.1), np.random.default_rng(0))
+    >>> len(budget.points) < 100
+    True
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "tol": NONE | number(above=0),
+        "presample": NONE | integer(at_least=1),
+    }
+
+    def __init__(self, *, tol: float | None = None, presample: int | None = None):
+        self.tol = tol
+        self.presample = presample
+
+    def _choose(self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator) -> Budget:
+        if self.tol is None:
+            return super()._choose(rows, size, kernel, rng)
+        return self._choose_some(rows, min(size, rows.n_rows), kernel, rng)
+
+    def _choose_some(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    ) -> Budget:
+        require(
+            kernel, "positive_definite", owner=type(self).__name__, advice="its matrix needs a root"
+        )
+        fitting = _FACTOR_BYTES // (size * rows.dtype.itemsize)
+        limit = max(2 * size, fitting if self.presample is None else self.presample)
+        numbers = None
+        if limit < rows.n_rows:
+            sample = rows.sample(limit, draw_seed(rng))
+            numbers = sample.indices
+            rows = ArrayRows(sample.X).copy_with(n_jobs=rows.n_jobs, report=rows.report)
+        # threads of BLAS would go on spinning beside those that handle blocks
+        with single_threaded_blas():
+            pivots = _pivots(rows, size, kernel, 0.0 if self.tol is None else self.tol, rng)
+        if self.tol is None:
+            pivots = complete(pivots, size, rows.n_rows, rng)
+        return Budget(rows.take(pivots).X, pivots if numbers is None else numbers[pivots])
+
+
+def _pivots(rows: Rows, size: int, kernel: Kernel, tol: float, rng: np.random.Generator) -> Array:
+    """Return at most ``size`` pivots, fewer where the residual is down to a share of the trace."""
+    dtype = rows.dtype
+    F = np.empty((rows.n_rows, size), dtype)
+    residual = _diagonal(rows, kernel)
+    check_representable(residual)
+    enough = max(tol, float(np.finfo(dtype).eps)) * residual.sum()
+    n_proposals = max(_LEAST_PROPOSALS, size // 5)
+    pivots = np.empty(0, np.int64)
+    while len(pivots) < size and residual.sum() > enough:
+        done = len(pivots)
+        cumulative = np.cumsum(residual)
+        draws = rng.uniform(0, cumulative[-1], min(n_proposals, 2 * (size - done) + 8))
+        proposals = np.searchsorted(cumulative, draws, side="right")
+        proposals = np.minimum(proposals, rows.n_rows - 1)
+        points = as_real(rows.take(proposals).X, _DOUBLE)
+        before = F[proposals, :done].astype(np.float64)
+        H = kernel(points, n_jobs=rows.n_jobs) - before @ before.T
+        accepted, L = _accepted(H, size - done, rng)
+        if len(accepted) == 0:
+            residual[proposals] = 0  # what is left of them is rounding
+            continue
+        new = proposals[accepted]
+        _extend(rows, F, residual, new, points[accepted], L, kernel, done)
+        pivots = np.append(pivots, new)
+        residual[pivots] = 0
+    return pivots
+
+
+def _extend(
+    rows: Rows,
+    F: Array,
+    residual: Array,
+    new: Array,
+    points: Matrix,
+    L: Array,
+    kernel: Kernel,
+    done: int,
+) -> None:
+    """Write the columns of new pivots into the factor F, and take them from the residual."""
+    dtype = F.dtype
+    columns = kernel.bind(as_real(points, dtype), dtype)
+    before = np.ascontiguousarray(F[new, :done].T)
+    inverse = linalg.solve_triangular(L, np.eye(len(L)), lower=True).T.astype(dtype)
+
+    def extend(block: Block, scratch: Scratch) -> None:
+        part = slice(block.start, block.start + block.size)
+        K, P = (scratch.array(name, (block.size, len(new)), dtype) for name in "KP")
+        columns.fill(block.X, K)
+        if done:
+            K -= np.matmul(F[part, :done], before, out=P)
+        added = np.matmul(K, inverse, out=F[part, done : done + len(new)])
+        left = residual[part] - np.einsum("ij,ij->i", added, added)
+        residual[part] = np.maximum(left, 0)
+
+    rows.map_reduce(extend, lambda total, _: total, None)
+
+
+def _diagonal(rows: Rows, kernel: Kernel) -> Array:
+    diagonal = np.empty(rows.n_rows)
+
+    def fill(block: Block, _: Scratch) -> None:
+        part = slice(block.start, block.start + block.size)
+        diagonal[part] = kernel.diag(block.X, n_jobs=1)
+
+    rows.map_reduce(fill, lambda total, _: total, None)
+    return diagonal
+
+
+def _accepted(H: Array, limit: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return which proposals are kept, in order, and the Cholesky factor of their part of H.
+
+    A proposal is kept with the probability of what those kept before it leave of its diagonal.
+    """
+    chances = rng.uniform(size=len(H)) * H.diagonal()
+    left = H.copy()
+    floor = _ROUNDING * np.abs(H.diagonal()).max()
+    L = np.zeros((len(H), min(limit, len(H))))
+    accepted: list[int] = []
+    for j in range(len(H)):
+        if len(accepted) == L.shape[1]:
+            break
+        if left[j, j] > max(chances[j], floor):
+            column = left[:, j] / np.sqrt(left[j, j])
+            L[:, len(accepted)] = column
+            left[j:] -= np.outer(column[j:], column)
+            accepted.append(j)
+    kept = np.array(accepted, np.int64)
+    return kept, np.tril(L[kept, : len(kept)])
+
+
+_ROUNDING = 1e-10

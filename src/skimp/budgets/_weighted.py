@@ -1,0 +1,87 @@
+"""Rows drawn with probabilities of the user's."""
+
+from typing import Any, final
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from skimp._core._types import Array
+from skimp.budgets._base import Budget, Selector
+from skimp.data import Rows
+from skimp.kernels import Kernel
+
+
+@final
+class Weighted(Selector):
+    r"""Rows drawn with given probabilities, with replacement, and weighted for it.
+
+    A row i that is drawn with probability :math:`p_i` has the weight :math:`1 / \sqrt{m p_i}`. With
+    the matrix S that has the weights of the m draws as its entries, one a column, and for any A
+    and B
+
+    .. math:: E[A S S^T B] = A B, \qquad
+        \mathrm{Var}[(A S S^T B)_{ij}] =
+            \frac{1}{m} \Bigl(\sum_k \frac{A_{ik}^2 B_{kj}^2}{p_k} - (A B)_{ij}^2\Bigr).
+
+    `Nystroem` uses the weights where its rank is truncated; without truncation they cancel, and
+    matter only through which rows are drawn.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n,), or None, default=None
+        What the probabilities are proportional to, one number a row; None for the weights of the
+        rows, or for equal ones where they have none.
+
+    References
+    ----------
+    Drineas and Mahoney (2017), Lectures on randomized numerical linear algebra.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.budgets import Weighted
+    >>> from skimp.kernels import Linear
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> budget = Weighted([0, 1, 3]).select(X, 4, Linear(), np.random.default_rng(0))
+    >>> bool(np.allclose(budget.weights, np.where(budget.indices == 1, 1, 3**-0.5)))
+    True
+    """
+
+    def __init__(self, probabilities: Any = None):
+        self.probabilities = probabilities
+
+    @property
+    def repeats(self) -> bool:
+        """True: rows are drawn with replacement."""
+        return True
+
+    def select(
+        self,
+        X: Any,
+        size: int,
+        kernel: Kernel,
+        rng: np.random.Generator,
+        y: Array | None = None,
+    ) -> Budget:
+        """Draw rows; see `Selector.select`."""
+        rows, _ = self._open(X, size, kernel, y)
+        p = self._normalized(rows)
+        indices = rng.choice(len(p), size, p=p)
+        return Budget(rows.take(indices).X, indices, 1 / np.sqrt(size * p[indices]))
+
+    def _normalized(self, rows: Rows) -> Array:
+        weight = rows.weights()
+        if weight is None:
+            weight = np.ones(rows.n_rows)
+        given = weight if self.probabilities is None else self.probabilities
+        p: Array = check_array(given, dtype=np.float64, ensure_2d=False, input_name="probabilities")
+        if p.shape != weight.shape or p.min() < 0:
+            raise ValueError(
+                f"Weighted: probabilities must be {len(weight)} numbers, one a row, none of them "
+                f"negative, found shape {p.shape} and a least one of {p.min():g}."
+            )
+        p = np.where(weight > 0, p, 0.0)
+        if not p.any():
+            raise ValueError("Weighted: probabilities must be positive for a row that counts.")
+        p /= p.sum()
+        return p

@@ -1,0 +1,206 @@
+"""How good a budget is, before anything is trained."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from skimp._core._linalg import (
+    check_representable,
+    cholesky,
+    eigenpairs,
+    inverse_root,
+    reciprocal_condition,
+)
+from skimp._core._objects import as_real, check_any_rows
+from skimp._core._random import as_generator, draw_seed
+from skimp._core._rules import RANDOM_STATE, broken, integer, number
+from skimp._core._types import Array, Matrix, RandomState
+from skimp.budgets import Budget
+from skimp.data import Rows, open_rows
+from skimp.kernels import Kernel, as_kernel
+from skimp.kernels._checks import require
+
+_DOUBLE = np.dtype(np.float64)
+_ALPHA = 1e-6
+_RULES = {"alpha": number(above=0), "sample": integer(at_least=2), "random_state": RANDOM_STATE}
+
+
+@dataclass(frozen=True)
+class BudgetQuality:
+    r"""What a budget of m points represents of the data, and how well its matrix behaves.
+
+    With :math:`r(x) = k(x, x) - k(x, B) K_{mm}^+ k(B, x)` what the points miss of a row.
+
+    Attributes
+    ----------
+    size : int
+        Number of points, m.
+    residual_trace : float
+        The sum of r over the rows as a share of the sum of k(x, x): from 0, where models in the
+        points are exact, to 1. Estimated on a sample.
+    standard_error : float
+        That of ``residual_trace``; zero where the sample is all rows.
+    effective_dimension : float
+        The trace of :math:`\tilde K (\tilde K + n \alpha I)^{-1}`, with K approximated in the
+        points: how many directions a ridge model with this penalty uses. At most m; a budget for
+        which it is close to m is too small for the penalty.
+    largest_distance, mean_distance : float
+        From the rows of the sample to the nearest point, in feature space.
+    condition_number : float
+        Of the kernel matrix of the points, in the 1-norm; infinite where it is singular.
+    class_shares : dict or None
+        For each label, its share in the budget. A point that is no row counts for the label of the
+        nearest row of the sample. None without y.
+    class_imbalance : float or None
+        Half the sum of the absolute differences to the shares in the data: 0 where they agree.
+    """
+
+    size: int
+    residual_trace: float
+    standard_error: float
+    effective_dimension: float
+    largest_distance: float
+    mean_distance: float
+    condition_number: float
+    class_shares: dict[Any, float] | None = None
+    class_imbalance: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes by name."""
+        return asdict(self)
+
+
+def budget_quality(
+    budget: Budget | Any,
+    kernel: Kernel | str,
+    X: Any,
+    y: Any = None,
+    alpha: float | None = None,
+    *,
+    sample: int = 2000,
+    random_state: RandomState = 0,
+) -> BudgetQuality:
+    """Tell how well points stand for the rows, without training.
+
+    Budgets of one problem rank by ``residual_trace`` almost as they do by the error of the models
+    that are fitted to them. Takes O(s m d + s m^2 + m^3) time for a sample of s rows.
+
+    Parameters
+    ----------
+    budget : Budget, or array or CSR matrix of shape (m, d)
+        The points, from a selector's ``select``, the ``budget_`` of `Nystroem`, or any others.
+    kernel : Kernel or str
+        The kernel, which has to be positive definite.
+    X : array, CSR matrix, frame or Rows of shape (n, d)
+        The rows that the points stand for.
+    y : array of shape (n,), optional
+        Labels, for the shares of classes; `Rows` bring their own.
+    alpha : float, optional
+        The penalty of the models that the effective dimension is about, as in
+        `KernelRegressor`; 1e-6 by default.
+    sample : int, default=2000
+        Rows to look at; at least two for each point are.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed of the sample; budgets are compared on the same rows by default.
+
+    Returns
+    -------
+    BudgetQuality
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.budgets import KMeans, Uniform
+    >>> from skimp.diagnostics import budget_quality
+    >>> from skimp.kernels import Gaussian
+    >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> kernel = Gaussian(gamma=0.1)
+    >>> few, many = (Uniform().select(X, m, kernel, np.random.default_rng(0)) for m in (5, 50))
+    >>> missed = [budget_quality(budget, kernel, X).residual_trace for budget in (few, many)]
+    >>> missed[0] > missed[1]
+    True
+    """
+    given = {"alpha": _ALPHA if alpha is None else alpha, "sample": sample}
+    for name, value in {**given, "random_state": random_state}.items():
+        if not _RULES[name].test(value):
+            raise broken("budget_quality", name, _RULES[name].wording, value)
+    rows = open_rows(X, target=y)
+    kernel = as_kernel(kernel, owner="budget_quality").resolve(rows, 0)
+    require(kernel, "positive_definite", owner="budget_quality", advice="others have no distance")
+    budget = budget if isinstance(budget, Budget) else Budget(budget)
+    B = _checked_points(budget.points, kernel, rows.n_features)
+    m = B.shape[0]
+    drawn = rows.sample(max(sample, 2 * m), draw_seed(as_generator(random_state)))
+    S = as_real(drawn.X, _DOUBLE)
+    K_mm, K = kernel(B), kernel(S, B)
+    check_representable(K_mm, K)
+    own, weight = kernel.diag(S), drawn.weight / drawn.weight.sum()
+    W, _ = inverse_root(K_mm, rank=None, eps=float(np.finfo(np.float64).eps))
+    Z = K @ W
+    residual = np.clip(own - np.einsum("ij,ij->i", Z, Z), 0, None)
+    share, error = _ratio(residual, own, weight, len(own) / rows.n_rows)
+    squared = np.clip(own[:, None] - 2 * K + K_mm.diagonal(), 0, None)
+    distances = np.sqrt(squared.min(axis=1))
+    explained = eigenpairs((Z.T * weight) @ Z)[0].clip(0)
+    shares, imbalance = _classes(budget, rows, drawn.indices[squared.argmin(axis=0)])
+    return BudgetQuality(
+        size=m,
+        residual_trace=share,
+        standard_error=error,
+        effective_dimension=float((explained / (explained + given["alpha"])).sum()),
+        largest_distance=float(distances.max()),
+        mean_distance=float(weight @ distances),
+        condition_number=_condition_number(K_mm),
+        class_shares=shares,
+        class_imbalance=imbalance,
+    )
+
+
+def _checked_points(points: Any, kernel: Kernel, n_features: int) -> Matrix:
+    if kernel.takes_objects:
+        points = check_any_rows(points, "budget")
+    else:
+        points = check_array(points, accept_sparse="csr", dtype="numeric", input_name="budget")
+    if points.shape[1] != n_features:
+        raise ValueError(
+            f"budget_quality: budget must have {n_features} columns as X has, found "
+            f"{points.shape[1]}."
+        )
+    return as_real(points, _DOUBLE)
+
+
+def _ratio(part: Array, whole: Array, weight: Array, fraction: float) -> tuple[float, float]:
+    """Return the ratio of two weighted means over a fraction of all rows, and its error."""
+    mean = float(weight @ whole)
+    if mean == 0:
+        return 0.0, 0.0
+    ratio = float(weight @ part) / mean
+    deviations = weight * (part - ratio * whole)
+    return ratio, float(np.sqrt((deviations @ deviations) * max(0.0, 1 - fraction))) / mean
+
+
+def _condition_number(K: Array) -> float:
+    R = cholesky(K)
+    inverse = 0.0 if R is None else reciprocal_condition(R, K)
+    return 1 / inverse if inverse > 0 else float("inf")
+
+
+def _classes(
+    budget: Budget, rows: Rows, nearest: Array
+) -> tuple[dict[Any, float] | None, float | None]:
+    y = rows.targets()
+    if y is None:
+        return None, None
+    if y.ndim != 1:
+        raise ValueError(f"budget_quality: y must have one label a row, found shape {y.shape}.")
+    weight = rows.weights()
+    labels, codes = np.unique(y, return_inverse=True)
+    in_data = np.bincount(codes, weight)
+    in_budget = np.bincount(
+        codes[nearest if budget.indices is None else budget.indices], minlength=len(labels)
+    )
+    shares = in_budget / in_budget.sum()
+    imbalance = 0.5 * np.abs(shares - in_data / in_data.sum()).sum()
+    return dict(zip(labels.tolist(), shares.tolist(), strict=True)), float(imbalance)

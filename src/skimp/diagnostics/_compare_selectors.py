@@ -1,0 +1,126 @@
+"""Selectors side by side: the quality of their budgets against size and seconds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from skimp._core._random import as_generator, draw_seed
+from skimp._core._rules import broken, integer
+from skimp._core._types import RandomState
+from skimp.budgets import Selector, as_selector
+from skimp.data import open_rows
+from skimp.diagnostics._budget_quality import BudgetQuality, budget_quality
+from skimp.kernels import Kernel, as_kernel
+
+_POSITIVE = integer(at_least=1)
+
+
+@dataclass(frozen=True)
+class SelectorComparison:
+    """Budgets that were chosen from the same rows.
+
+    Attributes
+    ----------
+    records : tuple of dict
+        One for each budget: ``selector``, the ``size`` that was asked for, ``repeat``, the
+        ``seconds`` that choosing took, and ``quality``, a `BudgetQuality`.
+    """
+
+    records: tuple[dict[str, Any], ...]
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame with a row for each budget and a column for each number."""
+        import pandas as pd
+
+        return pd.DataFrame([_flat(record) for record in self.records])
+
+
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
+    quality: BudgetQuality = record["quality"]
+    numbers = quality.to_dict()
+    numbers.pop("class_shares")
+    points = numbers.pop("size")
+    known = {name: value for name, value in record.items() if name != "quality"}
+    return {**known, "points": points, **numbers}
+
+
+def compare_selectors(
+    selectors: Mapping[str, Selector | str] | Sequence[Selector | str],
+    kernel: Kernel | str,
+    X: Any,
+    y: Any = None,
+    *,
+    sizes: Sequence[int] = (10, 20, 40, 80, 160, 320),
+    repeats: int = 1,
+    alpha: float | None = None,
+    random_state: RandomState = 0,
+) -> SelectorComparison:
+    """Choose budgets by several rules and sizes, and tell the quality of each.
+
+    Nothing is trained. Every budget is judged on the same sample of rows, and timed.
+
+    Parameters
+    ----------
+    selectors : mapping from names to selectors, or sequence of selectors
+        The rules; a sequence is named by what its members print as.
+    kernel : Kernel or str
+        The kernel.
+    X : array, CSR matrix, frame or Rows of shape (n, d)
+        The rows to choose from.
+    y : array of shape (n,), optional
+        Labels, for rules that look at them and for the shares of classes.
+    sizes : sequence of int
+        Numbers of points.
+    repeats : int, default=1
+        Budgets of each rule and size, with seeds of their own.
+    alpha : float, optional
+        As in `budget_quality`.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed of all of it.
+
+    Returns
+    -------
+    SelectorComparison
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.diagnostics import compare_selectors
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> comparison = compare_selectors(["uniform", "kmeans"], "rbf", X, sizes=[10, 20])
+    >>> [(record["selector"], record["size"]) for record in comparison.records]
+    [('uniform', 10), ('uniform', 20), ('kmeans', 10), ('kmeans', 20)]
+    """
+    owner = "compare_selectors"
+    if not isinstance(selectors, Mapping):
+        selectors = {s if isinstance(s, str) else repr(s): s for s in selectors}
+    for name, value in [("repeats", repeats), *(("sizes", size) for size in sizes)]:
+        if not _POSITIVE.test(value):
+            raise broken(owner, name, _POSITIVE.wording, value)
+    rows = open_rows(X, target=y)
+    kernel = as_kernel(kernel, owner=owner).resolve(rows, 0)
+    rng = as_generator(random_state)
+    judging = draw_seed(rng)
+    seeds = rng.spawn(repeats)
+    records = []
+    for name, selector in selectors.items():
+        rule = as_selector(selector, owner=owner)
+        for size in sizes:
+            for repeat, seed in enumerate(seeds):
+                start = perf_counter()
+                budget = rule.select(rows, size, kernel, np.random.default_rng(draw_seed(seed)))
+                seconds = perf_counter() - start
+                quality = budget_quality(budget, kernel, rows, alpha=alpha, random_state=judging)
+                records.append(
+                    {
+                        "selector": name,
+                        "size": size,
+                        "repeat": repeat,
+                        "seconds": seconds,
+                        "quality": quality,
+                    }
+                )
+    return SelectorComparison(tuple(records))

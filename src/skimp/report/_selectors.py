@@ -1,0 +1,105 @@
+"""Selectors side by side: plots of what their budgets miss, against size and seconds."""
+
+from typing import Any, Self, final
+
+import numpy as np
+
+from skimp._core._types import Array
+from skimp.diagnostics import SelectorComparison, compare_selectors
+
+_MARKERS = "osD^vPX*<>"
+
+
+@final
+class SelectorDisplay:
+    """What budgets miss of the data, by rule, against their size and the seconds they took.
+
+    Parameters
+    ----------
+    comparison : SelectorComparison
+        The budgets, from `skimp.diagnostics.compare_selectors`.
+
+    Attributes
+    ----------
+    figure_ : matplotlib.figure.Figure
+        The figure that was drawn last.
+    axes_ : array of matplotlib.axes.Axes
+        Its two panels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.report import SelectorDisplay
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> rules = ["uniform", "rpcholesky"]
+    >>> display = SelectorDisplay.from_data(rules, "rbf", X, sizes=[5, 10], random_state=0)
+    >>> display.to_frame()["selector"].tolist()
+    ['uniform', 'uniform', 'rpcholesky', 'rpcholesky']
+    """
+
+    def __init__(self, comparison: SelectorComparison):
+        self.comparison = comparison
+
+    @classmethod
+    def from_data(cls, selectors: Any, kernel: Any, X: Any, y: Any = None, **options: Any) -> Self:
+        """Choose budgets, judge them, and return the display of them, not yet drawn.
+
+        Parameters
+        ----------
+        selectors, kernel, X, y, **options
+            As in `skimp.diagnostics.compare_selectors`.
+        """
+        return cls(compare_selectors(selectors, kernel, X, y, **options))
+
+    def to_frame(self) -> Any:
+        """Return the numbers as a pandas frame, a row for each budget."""
+        return self.comparison.to_frame()
+
+    def plot(self, axes: Any = None) -> Self:
+        """Draw the share of the trace that budgets miss against size, and against seconds.
+
+        Lines join the means over repeats; bars reach one standard deviation.
+
+        Parameters
+        ----------
+        axes : two matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self
+        """
+        if axes is None:
+            from matplotlib import pyplot
+
+            _, axes = pyplot.subplots(1, 2, figsize=(10, 4.2), sharey=True, layout="constrained")
+        axes = np.ravel(axes)
+        for number, (name, points) in enumerate(self._curves().items()):
+            size, seconds, mean, spread = points.T
+            look = {"marker": _MARKERS[number % len(_MARKERS)], "color": f"C{number}"}
+            for panel, x in zip(axes, (size, seconds), strict=True):
+                panel.errorbar(x, mean, spread, label=name, markersize=5, linewidth=1.3, **look)
+        for panel, label in zip(axes, ("points", "seconds to choose them"), strict=True):
+            panel.set(xscale="log", yscale="log", xlabel=label)
+            panel.grid(alpha=0.3)
+        axes[0].set_ylabel("share of the trace that is missed")
+        axes[1].legend(fontsize="small", frameon=False)
+        self.axes_, self.figure_ = axes, axes[0].figure
+        return self
+
+    def _curves(self) -> dict[str, Array]:
+        """Return, by rule, a row for each size: size, best seconds, mean and deviation of r."""
+        curves: dict[str, dict[int, list[tuple[float, float]]]] = {}
+        for record in self.comparison.records:
+            by_size = curves.setdefault(record["selector"], {})
+            measured = record["seconds"], record["quality"].residual_trace
+            by_size.setdefault(record["size"], []).append(measured)
+
+        def summary(size: int, measured: list[tuple[float, float]]) -> list[float]:
+            seconds, missed = np.transpose(measured)
+            return [size, seconds.min(), missed.mean(), missed.std()]
+
+        return {
+            name: np.array([summary(size, measured) for size, measured in by_size.items()])
+            for name, by_size in curves.items()
+        }
