@@ -61,6 +61,8 @@ def _matrix(z: dict[str, Array], name: str) -> Any:
 def _fetched(name: str) -> tuple[Any, Array]:
     from sklearn.datasets import fetch_openml
 
+    if name not in _OPENML:
+        raise SystemExit(f"{name} is in no repository known here: point SKIMP_DATA at a folder")
     try:
         X, y = fetch_openml(_OPENML[name][0], version=1, as_frame=False, return_X_y=True)
     except OSError as error:

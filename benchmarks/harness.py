@@ -16,21 +16,25 @@ REGISTRY: dict[str, Callable[[], "Bar | list[Bar]"]] = {}
 
 @dataclass
 class Bar:
-    """A number to reach: measured, and the limit that it must not cross."""
+    """A number to reach: measured, and the limit that it must not cross, None for one to know."""
 
     name: str
     measured: float
-    limit: float
+    limit: float | None
     at_least: bool = False
     details: dict[str, Any] = field(default_factory=dict)
 
     @property
     def reached(self) -> bool:
+        if self.limit is None:
+            return True
         return self.measured >= self.limit if self.at_least else self.measured <= self.limit
 
     def __str__(self) -> str:
-        sign, verdict = (">=" if self.at_least else "<="), ("ok" if self.reached else "MISSED")
         notes = ", ".join(f"{name} {_short(value)}" for name, value in self.details.items())
+        if self.limit is None:
+            return f"{'':>6}  {self.name}: {self.measured:.4g}  {notes}"
+        sign, verdict = (">=" if self.at_least else "<="), ("ok" if self.reached else "MISSED")
         return f"{verdict:>6}  {self.name}: {self.measured:.4g} ({sign} {self.limit:g})  {notes}"
 
 

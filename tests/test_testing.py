@@ -9,8 +9,7 @@ from sklearn.base import clone
 
 from skimp._core._pairs import InnerProducts, ManhattanDistances
 from skimp._core._squared_distances import SquaredDistances
-from skimp.budgets import Selector, Uniform
-from skimp.data import Codes, open_rows
+from skimp.data import Codes
 from skimp.features import FeatureMap, RandomFourier
 from skimp.kernels import Gaussian, Kernel
 from skimp.kernels._pair_kernel import PairKernel
@@ -19,7 +18,6 @@ from skimp.solvers import DualCD, Solver, direct
 from skimp.testing import (
     check_feature_map,
     check_kernel,
-    check_selector,
     check_solver,
 )
 
@@ -243,37 +241,6 @@ def test_feature_map_of_columns():
 def test_poor_approximation():
     with pytest.raises(AssertionError, match="approximates"):
         check_feature_map(RandomFourier(n_components=10), max_error=0.01)
-
-
-class Careless(Selector):
-    """Uniform rows, up to a fault."""
-
-    def __init__(self, fault=None):
-        self.fault = fault
-
-    def select(self, X, size, kernel, rng, y=None):
-        if self.fault == "seed":
-            rng = np.random.default_rng()
-        if self.fault == "weights":
-            X = open_rows(X).with_targets(lambda y, weight: (y, None))
-        budget = Uniform().select(X, size + (self.fault == "size"), kernel, rng)
-        if self.fault == "indices":
-            return replace(budget, indices=budget.indices[::-1])
-        return budget
-
-
-@pytest.mark.parametrize(
-    ("fault", "promise"),
-    [
-        ("seed", "same seed"),
-        ("weights", "weight zero"),
-        ("size", "points"),
-        ("indices", "indices point"),
-    ],
-)
-def test_broken_selector(fault, promise):
-    with pytest.raises(AssertionError, match=promise):
-        check_selector(Careless(fault))
 
 
 class Sloppy(Solver):

@@ -58,3 +58,28 @@ def test_default_blocks_are_those_of_the_width(width, dtype):
 def test_rows_can_be_read_again():
     rows = ArrayRows(regression(20)[0], block_rows=6)
     assert [b.size for b in rows.blocks()] == [b.size for b in rows.blocks()] == [6, 6, 6, 2]
+
+
+def test_arrays_in_memory_are_returned_as_they_are():
+    X, y, weight = regression(20)
+    rows = ArrayRows(X, y, weight, block_rows=6)
+    assert rows.targets() is y
+    assert rows.weights() is weight
+    assert ArrayRows(X).targets() is ArrayRows(X).weights() is None
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_rows_are_taken_without_reading_others(as_csr, monkeypatch):
+    X, y, weight = regression(20)
+    rows = ArrayRows(sparse.csr_matrix(X) if as_csr else X, y, weight, block_rows=6)
+    monkeypatch.setattr(ArrayRows, "chunks", None)
+    taken = rows.take(np.array([19, 0, 0, 7]))
+    assert np.array_equal(taken.X.toarray() if as_csr else taken.X, X[[19, 0, 0, 7]])
+    assert np.array_equal(taken.y, y[[19, 0, 0, 7]])
+    assert np.array_equal(taken.weight, weight[[19, 0, 0, 7]])
+    assert not np.shares_memory(taken.y, y)
+
+
+def test_taken_rows_keep_their_dtype():
+    for dtype in (np.uint8, np.float16, bool, object):
+        assert ArrayRows(np.ones((5, 2), dtype)).take([3, 1]).X.dtype == dtype

@@ -103,6 +103,20 @@ def test_a_missing_value_in_a_nullable_column_is_refused():
         FrameRows(frame)
 
 
+@pytest.mark.parametrize("frame", FRAMES)
+def test_rows_targets_and_weights_of_a_frame(frame):
+    X, y, weight = regression(30)
+    data = frame({name: X[:, j] for j, name in enumerate("abc")})
+    rows = FrameRows(data, y, weight, block_rows=7)
+    assert np.array_equal(rows.targets(), y)
+    assert np.array_equal(rows.weights(), weight)
+    taken = rows.take([29, 3, 3, 10])
+    assert np.array_equal(taken.X, X[[29, 3, 3, 10]])
+    assert np.array_equal(taken.y, y[[29, 3, 3, 10]])
+    assert np.array_equal(taken.weight, weight[[29, 3, 3, 10]])
+    assert FrameRows(data).targets() is FrameRows(data).weights() is None
+
+
 @pytest.mark.parametrize(
     ("X", "expected"),
     [

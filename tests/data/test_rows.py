@@ -137,3 +137,84 @@ def test_blocks_are_powers_of_two_of_about_16_megabytes(dtype):
     assert (sizes[1], sizes[10**7]) == (2048, 256)
     for width in (2500, 5000, 8000):
         assert 2**23 <= sizes[width] * width * dtype.itemsize <= 2**24
+
+
+NUMBERS = [[0], [99, 0, 50], [3, 3, 3], [17, 16, 15, 16], list(range(99, -1, -1)), [40] * 30]
+
+
+@pytest.mark.parametrize("numbers", NUMBERS, ids=lambda numbers: f"{len(numbers)} rows")
+@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("block_rows", [1, 16, 1000])
+def test_rows_by_number_in_their_order(numbers, as_csr, block_rows):
+    X, y, weight = regression(100)
+    data = sparse.csr_matrix(X) if as_csr else X
+    for source in (
+        ChunkedRows(data, y, weight, block_rows=block_rows),
+        open_rows(data, target=y, weight=weight, block_rows=block_rows),
+    ):
+        for form in (numbers, np.array(numbers), np.array(numbers, np.int32)):
+            taken = source.take(form)
+            assert np.array_equal(taken.X.toarray() if as_csr else taken.X, X[numbers])
+            assert np.array_equal(taken.y, y[numbers])
+            assert np.array_equal(taken.weight, weight[numbers])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_mapped_rows_by_number(n_jobs):
+    X, y, _ = regression(100)
+    rows = ChunkedRows(X, y).copy_with(n_jobs=n_jobs).mapped(Doubled(3, np.float64))
+    taken = rows.take([70, 2, 2, 33])
+    assert np.array_equal(taken.X, np.hstack([X, -X])[[70, 2, 2, 33]])
+    assert np.array_equal(taken.y, y[[70, 2, 2, 33]])
+
+
+def test_taken_rows_are_read_in_one_pass(monkeypatch):
+    rows, reads, chunks = ChunkedRows(regression(100)[0]), [], ChunkedRows.chunks
+    monkeypatch.setattr(ChunkedRows, "chunks", lambda self: reads.append(self) or chunks(self))
+    rows.take([99, 1, 40])
+    assert reads == [rows]
+
+
+@pytest.mark.parametrize("wrap", [ChunkedRows, open_rows])
+def test_no_rows_may_be_taken(wrap):
+    X = regression(20)[0]
+    assert wrap(X).take(np.array([], int)).X.shape == (0, 3)
+
+
+@pytest.mark.parametrize("sizes", CHUNKINGS)
+@pytest.mark.parametrize("shape", [(100,), (100, 2)])
+def test_targets_and_weights_of_all_rows(sizes, shape):
+    X, _, weight = regression(100)
+    y = np.arange(np.prod(shape)).reshape(shape)
+    rows = ChunkedRows(X, y, weight, sizes=sizes)
+    assert np.array_equal(rows.targets(), y)
+    assert np.array_equal(rows.weights(), weight)
+    assert rows.targets().dtype == y.dtype
+
+
+def test_targets_may_be_strings():
+    y = np.array(["a", "bcd", "ef"] * 20)
+    assert np.array_equal(ChunkedRows(np.ones((60, 1)), y).targets(), y)
+
+
+def test_rows_without_targets_and_weights():
+    rows = ChunkedRows(np.ones((40, 1)))
+    assert rows.targets() is None
+    assert rows.weights() is None
+
+
+def test_targets_and_weights_that_are_computed():
+    X, y, weight = regression(100)
+    rows = ChunkedRows(X, y, weight).with_targets(lambda y, w: (2 * y, w + 1))
+    for source in (rows, rows.mapped(Doubled(3, np.float64))):
+        assert np.array_equal(source.targets(), 2 * y)
+        assert np.array_equal(source.weights(), weight + 1)
+    assert rows.with_targets(lambda y, w: (y, None)).weights() is None
+
+
+@pytest.mark.parametrize("bad", [np.nan, -1.0])
+def test_weights_are_checked(bad):
+    weight = np.ones(40)
+    weight[33] = bad
+    with pytest.raises(ValueError, match="weight"):
+        ChunkedRows(np.ones((40, 1)), weight=weight).weights()

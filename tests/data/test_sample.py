@@ -6,6 +6,7 @@ from scipy import sparse
 
 from skimp.data import open_rows
 from skimp.data._array import ArrayRows
+from skimp.data._sample import take_rows
 from tests.problems import regression
 from tests.reference import naive
 from tests.sources import ChunkedRows
@@ -149,3 +150,34 @@ def test_a_sample_of_objects():
     sample = ArrayRows(mixed, block_rows=16).sample(9, 3)
     assert sample.X.dtype == object
     assert np.array_equal(sample.X, mixed[open_rows(X).sample(9, 3).indices])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 40), st.integers(1, 10), st.data())
+def test_taken_rows_are_those_of_the_numbers(n, block_rows, data):
+    numbers = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=60))
+    X = np.arange(3 * n).reshape(n, 3)
+    taken = take_rows(ChunkedRows(X, X[:, 0], X[:, 1], block_rows=block_rows), np.array(numbers))
+    assert np.array_equal(taken.X, X[numbers])
+    assert np.array_equal(taken.y, X[numbers, 0])
+    assert np.array_equal(taken.weight, X[numbers, 1])
+
+
+@pytest.mark.parametrize("numbers", [[40], [3, 40], [-1]])
+def test_taking_a_row_that_is_not_there(numbers):
+    with pytest.raises(IndexError):
+        take_rows(ChunkedRows(np.ones((40, 2))), np.array(numbers))
+
+
+def test_taking_objects():
+    mixed = objects(60)[1]
+    taken = take_rows(ArrayRows(mixed, block_rows=16), np.array([50, 1, 1]))
+    assert taken.X.dtype == object
+    assert np.array_equal(taken.X, mixed[[50, 1, 1]])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_weights_of_the_sampled_rows(weighted):
+    X, _, weight = regression(100)
+    sample = ChunkedRows(X, weight=weight if weighted else None).sample(20, 3)
+    assert np.array_equal(sample.weight, weight[sample.indices] if weighted else np.ones(20))

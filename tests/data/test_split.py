@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skimp.data import open_rows
-from skimp.data._split import split_rows
+from skimp.data import ArrayRows, open_rows
+from skimp.data._split import masked_rows, split_rows
 from tests.problems import regression
 from tests.reference import naive
 from tests.sources import ChunkedRows
@@ -77,3 +77,62 @@ def test_both_parts_have_a_row(fraction):
     for seed in range(20):
         kept, held_out = split_rows(open_rows(np.zeros((2, 1))), fraction, seed)
         assert (kept.n_rows, held_out.n_rows) == (1, 1)
+
+
+def masks(n):
+    rng = np.random.default_rng(0)
+    return [np.ones(n, bool), np.arange(n) == n - 1, np.arange(n) >= n // 2, rng.random(n) < 0.3]
+
+
+@pytest.mark.parametrize("mask", masks(100), ids=lambda mask: f"{mask.sum()} rows")
+@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("block_rows", [1, 7, 1000])
+def test_masked_rows_are_those_of_the_mask(mask, as_csr, block_rows):
+    X, y, weight = numbered(100)
+    data = sparse.csr_matrix(X) if as_csr else X
+    for source in (
+        ChunkedRows(data, y, weight, block_rows=block_rows),
+        open_rows(data, target=y, weight=weight, block_rows=block_rows),
+    ):
+        part = masked_rows(source, mask)
+        whole = part.collect()
+        assert part.n_rows == whole.size == mask.sum()
+        assert np.array_equal(whole.X.toarray() if as_csr else whole.X, X[mask])
+        assert np.array_equal(part.targets(), y[mask])
+        assert np.array_equal(part.weights(), weight[mask])
+        last = part.n_rows - 1
+        taken = part.take([last, 0])
+        assert np.array_equal(taken.y, y[mask][[last, 0]])
+        blocks = list(part.blocks())
+        assert [b.start for b in blocks] == list(range(0, whole.size, part.block_rows))
+
+
+def test_a_sample_of_masked_rows_is_that_of_the_rows_alone():
+    X, y, _ = numbered(100)
+    mask = masks(100)[3]
+    sample = masked_rows(ChunkedRows(X, y), mask).sample(9, 5)
+    alone = open_rows(X[mask], target=y[mask]).sample(9, 5)
+    assert np.array_equal(sample.indices, alone.indices)
+    assert np.array_equal(sample.X, alone.X)
+
+
+def test_a_mask_of_masked_rows():
+    X, y, _ = numbered(40)
+    part = masked_rows(masked_rows(ChunkedRows(X, y), y % 2 == 0), np.arange(20) % 2 == 0)
+    assert np.array_equal(part.targets(), np.arange(0, 40, 4))
+
+
+def test_a_mask_of_no_rows():
+    part = masked_rows(ChunkedRows(*numbered(40)), np.zeros(40, bool))
+    assert part.n_rows == 0
+    assert not any(block.size for block in part.blocks())
+
+
+@pytest.mark.parametrize("entries", [[{1}, {2, 3}, {4}], [None, 1.0, np.nan], [np.ones(2)] * 3])
+def test_masked_rows_may_be_any_objects(entries):
+    X = np.empty((3, 1), dtype=object)
+    X[:, 0] = entries
+    mask = np.array([True, False, True])
+    taken = masked_rows(ArrayRows(X), mask).take([1, 0]).X
+    assert taken[0, 0] is entries[2]
+    assert taken[1, 0] is entries[0]

@@ -135,7 +135,7 @@ def test_points_are_rows_of_the_data():
         ({"budget": 0}, "Nystroem: budget must be an integer >= 1, got 0."),
         ({"budget": None}, "Nystroem: budget must be an integer >= 1, got None."),
         ({"rank": 0}, "Nystroem: rank must be None or an integer >= 1, got 0."),
-        ({"selector": "all"}, "Nystroem: selector must be a selector object or one of 'uniform'"),
+        ({"selector": "all"}, "Nystroem: selector must be a selector object or one of 'auto'"),
         ({"random_state": "x"}, "Nystroem: random_state must be None or an integer >= 0"),
         ({"kernel": "wavelet"}, "Nystroem: kernel must be a kernel object or one of 'rbf'"),
         ({"kernel": Gaussian(0)}, "Gaussian: gamma must be a number > 0"),

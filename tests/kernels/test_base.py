@@ -1,4 +1,5 @@
 import re
+import threading
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from skimp.kernels import (
     ArcCosine,
     Cauchy,
     Chi2,
+    FunctionKernel,
     Gaussian,
     Laplacian,
     Linear,
@@ -70,6 +72,28 @@ def test_sparse_rows_give_what_dense_rows_give(kernel):
         for given_Y in (Y, sparse.csr_array(Y)):
             np.testing.assert_allclose(kernel(given_X, given_Y), expected, rtol=1e-12)
             np.testing.assert_allclose(kernel.gradient(given_X, given_Y), slopes, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, None])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_diagonal_has_the_same_bits_for_any_number_of_threads(kernel, n_jobs):
+    X = np.abs(np.random.default_rng(0).normal(size=(5000, 4)))
+    whole = kernel.diag(X, n_jobs=n_jobs)
+    assert np.array_equal(whole, kernel.diag(X))
+    assert np.array_equal(whole[4990:], kernel.diag(X[4990:]))
+    assert np.array_equal(kernel.diag(sparse.csr_matrix(X), n_jobs=n_jobs), whole)
+
+
+def test_one_thread_is_that_of_the_caller():
+    seen = set()
+
+    def one(X, Y):
+        seen.add(threading.get_ident())
+        return np.ones((len(X), len(Y)))
+
+    diagonal = FunctionKernel(one, batch=True).diag(np.ones((3000, 1)), n_jobs=1)
+    assert diagonal.tolist() == [1.0] * 3000
+    assert seen == {threading.get_ident()}
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

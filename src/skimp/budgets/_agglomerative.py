@@ -7,12 +7,13 @@ from scipy import sparse
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 
+from skimp._core._linalg import check_representable, dense
 from skimp._core._objects import as_real
 from skimp._core._random import draw_seed
 from skimp._core._rules import Rule, integer, one_of
 from skimp._core._types import Array, Matrix
 from skimp.budgets._base import Budget, RowSelector
-from skimp.budgets._clusters import POINTS, check_vectors, means, quietly, seed
+from skimp.budgets._clusters import POINTS, Frame, means, quietly, seed, vectors
 from skimp.budgets._completion import complete, complete_centres
 from skimp.budgets._medoids import medoids
 from skimp.data import Rows
@@ -67,15 +68,17 @@ class Agglomerative(RowSelector):
         self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
     ) -> Budget:
         sample = rows.sample(max(self.presample, 2 * size), draw_seed(rng))
-        if "bisecting" in self.linkage or self.points == "centres":
-            check_vectors(sample.X, kernel, owner=type(self).__name__)
         X = as_real(sample.X, rows.dtype)
+        if self.linkage == "bisecting" or self.points == "centres":
+            X = vectors(X, kernel, rows.dtype, owner=type(self).__name__)
         if self.linkage == "bisecting":
             labels = _bisected(X, size, rng)
         else:
-            labels = _merged(kernel(X, n_jobs=rows.n_jobs), size, self.linkage)
+            K = kernel(X, n_jobs=rows.n_jobs)
+            check_representable(K)
+            labels = _merged(K, size, self.linkage)
         if self.points == "centres":
-            centres = means(X, labels, rows.dtype)
+            centres = means(X, labels)
             return Budget(complete_centres(centres, size, X, rng))
         order = np.argsort(labels, kind="stable")
         found = order[medoids(X[order], labels[order], kernel, rows.dtype, rows.n_jobs)]
@@ -103,6 +106,10 @@ def _bisected(X: Matrix, size: int, rng: np.random.Generator) -> Array:
     """Return the cluster of each row by bisecting k-means, none of them empty."""
     from sklearn.cluster import BisectingKMeans
 
+    codes = np.unique(dense(X, X.dtype), axis=0, return_inverse=True)[1].ravel()
+    if codes.max() < size:
+        return codes
     model = BisectingKMeans(size, random_state=seed(rng))
-    labels: Array = np.unique(quietly(model.fit, X).labels_, return_inverse=True)[1]
+    fitted = quietly(model.fit, Frame.of(X).scaled(X))
+    labels: Array = np.unique(fitted.labels_, return_inverse=True)[1]
     return labels

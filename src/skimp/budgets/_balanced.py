@@ -5,7 +5,7 @@ from typing import final
 import numpy as np
 
 from skimp._core._rechunk import concatenate_rows
-from skimp._core._rules import broken
+from skimp._core._rules import broken, check_params
 from skimp.budgets._base import Budget, RowSelector, Selector, as_selector
 from skimp.budgets._groups import class_codes
 from skimp.budgets._shares import shares
@@ -46,16 +46,30 @@ class Balanced(RowSelector):
         """True: classes are those of y."""
         return True
 
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
-    ) -> Budget:
+    @property
+    def repeats(self) -> bool:
+        """True for a rule that may choose a row twice."""
+        return self._rule().repeats
+
+    def _rule(self) -> RowSelector:
         owner = type(self).__name__
         selector = as_selector(self.selector, owner=owner)
         if not isinstance(selector, RowSelector):
             raise broken(owner, "selector", "a rule that chooses among any rows", selector)
-        codes = class_codes(rows, owner=owner)
+        check_params(selector)
+        return selector
+
+    def _check(self, rows: Rows) -> None:
+        class_codes(rows, owner=type(self).__name__)
+
+    def _choose_some(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    ) -> Budget:
+        selector = self._rule()
+        codes = class_codes(rows, owner=type(self).__name__)
         counts = np.bincount(codes)
-        given = shares(counts, size, np.ones(len(counts)))
+        limits = size * counts if selector.repeats else counts
+        given = shares(limits, size, np.ones(len(counts)))
         parts = []
         for group in np.flatnonzero(given):
             mask = codes == group

@@ -8,6 +8,7 @@ import numpy as np
 
 from skimp._core._names import as_object
 from skimp._core._parametrized import Parametrized
+from skimp._core._random import as_generator
 from skimp._core._rules import Rule, broken, check_params, integer
 from skimp._core._types import Array, Matrix
 from skimp.data import Rows, open_rows
@@ -89,6 +90,8 @@ class Selector(Parametrized, ABC):
         if not _SIZE.test(size):
             raise broken(owner, "size", _SIZE.wording, size)
         rows = open_rows(X, target=y)
+        if rows.n_rows == 0:
+            raise no_rows()
         return rows, as_kernel(kernel, owner=owner).resolve(rows, 0)
 
 
@@ -105,13 +108,14 @@ class RowSelector(Selector, ABC):
     ) -> Budget:
         """Choose points; see `Selector.select`."""
         rows, kernel = self._open(X, size, kernel, y)
+        rng = as_generator(rng)
         present = None
         weight = rows.weights()
         if weight is not None and not weight.all():
             present = np.flatnonzero(weight)
             rows = masked_rows(rows, weight > 0)
-        if rows.n_rows == 0:
-            raise no_rows()
+            if len(present) == 0:
+                raise no_rows()
         budget = self._choose(rows, size, kernel, rng)
         if present is None or budget.indices is None:
             return budget
@@ -120,8 +124,12 @@ class RowSelector(Selector, ABC):
     def _choose(self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator) -> Budget:
         """Choose among rows that all count; all of them where there are not more than ``size``."""
         if size >= rows.n_rows and not self.repeats:
+            self._check(rows)
             return Budget(rows.collect().X, np.arange(rows.n_rows))
         return self._choose_some(rows, size, kernel, rng)
+
+    def _check(self, rows: Rows) -> None:
+        """Raise where rows are not what the rule needs, though all of them are taken."""
 
     @abstractmethod
     def _choose_some(

@@ -1,45 +1,120 @@
 """Clusters of vectors, and the points that stand for them."""
 
+import threading
 import warnings
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from skimp._core._linalg import dense
 from skimp._core._objects import is_object
 from skimp._core._random import draw_seed
 from skimp._core._rules import broken, one_of
+from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels import Kernel
 
+_ALONE = threading.Lock()
 POINTS = one_of("centres", "rows")
+_FEW = 64
+_SEEDING_ROWS = 2000
+_STEPS = 5
+_DENSE_ENTRIES = 2**26
+
+
+def vectors(X: Matrix, kernel: Kernel, dtype: DType, *, owner: str) -> Matrix:
+    """Return rows to cluster in a dtype, dense unless they would take too much memory.
+
+    So that the same rows have the same clusters, however they are stored. Raises for rows that have
+    no means.
+    """
+    if is_object(X) or kernel.takes_objects:
+        raise broken(owner, "kernel", "one of vectors, for this rule computes with them", kernel)
+    small = X.shape[0] * X.shape[1] <= _DENSE_ENTRIES
+    return dense(X, dtype) if small else X.astype(dtype, copy=False)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A shift and a scale for rows, whose squared distances may be nothing but rounding else."""
+
+    offset: Array
+    scale: Any
+
+    @classmethod
+    def of(cls, X: Matrix) -> Self:
+        """Return the frame in which rows are near zero and not larger than one."""
+        scale = abs(X).max() or X.dtype.type(1)
+        offset = np.zeros(X.shape[1], X.dtype)
+        if not sparse.issparse(X):
+            offset = X[0]
+            scale *= np.abs(X / scale - offset / scale).max() or X.dtype.type(1)
+        return cls(offset, scale)
+
+    def scaled(self, X: Matrix) -> Matrix:
+        """Return rows in this frame; sparse ones are not shifted."""
+        return X / self.scale if sparse.issparse(X) else X / self.scale - self.offset / self.scale
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The means of clusters, none of them empty, and the frame they were found in."""
+
+    centres: Array
+    frame: Frame
+
+    def labels(self, X: Matrix) -> Array:
+        """Return the number of the centre that is nearest to each row."""
+        from sklearn.metrics import pairwise_distances_argmin
+
+        found: Array = pairwise_distances_argmin(
+            self.frame.scaled(X), self.frame.scaled(self.centres)
+        )
+        return found
+
+    def nearest_rows(self, X: Matrix) -> Array:
+        """Return the numbers of the rows that are nearest to a centre, each of them once."""
+        from sklearn.metrics import pairwise_distances_argmin
+
+        nearest = pairwise_distances_argmin(self.frame.scaled(self.centres), self.frame.scaled(X))
+        return np.unique(nearest)
 
 
 def cluster(
     X: Matrix, n_clusters: int, rng: np.random.Generator, weight: Array | None = None
-) -> Array:
-    """Return the centres of k-means for rows in random order.
+) -> Clusters:
+    """Return the clusters of k-means for rows in random order; fewer where fewer rows differ.
 
-    Some are equal where fewer rows differ. It starts from seeds of k-means++, or from the first
-    rows where there are many clusters: random seeds are as good then, and cost nothing.
+    It starts from seeds of k-means++, or from the first rows where there are many clusters: random
+    seeds are as good then, and cost nothing.
     """
     from sklearn.cluster import KMeans, kmeans_plusplus
 
-    first = X[: max(_SEEDING_ROWS, n_clusters)]
+    weight = None if weight is None else weight / weight.max()
+    frame = Frame.of(X)
+    Z = frame.scaled(X)
+    first = Z[: max(_SEEDING_ROWS, n_clusters)]
     seeds = first[:n_clusters]
     if n_clusters <= _FEW:
         weights = None if weight is None else weight[: first.shape[0]]
         seeds, _ = kmeans_plusplus(first, n_clusters, sample_weight=weights, random_state=seed(rng))
     seeds = seeds.toarray() if sparse.issparse(seeds) else seeds
     model = KMeans(n_clusters, init=seeds, n_init=1, max_iter=_STEPS)
-    centres: Array = quietly(model.fit, X, sample_weight=weight).cluster_centers_
-    return centres
+    # its labels are taken, its centres are not, which lie outside of the data where rows are equal
+    labels = np.unique(quietly(model.fit, Z, sample_weight=weight).labels_, return_inverse=True)[1]
+    return Clusters(means(X, labels, weight), frame)
 
 
 def quietly(fit: Any, *args: Any, **options: Any) -> Any:
-    """Fit without a word on clusters that have become equal: they are counted later."""
-    with warnings.catch_warnings():
+    """Fit without a word on clusters that have become equal: they are counted later.
+
+    One at a time, for filters of warnings belong to the process; and with single-threaded BLAS, for
+    scikit-learn limits its threads, too, and limits that overlap would stay for good.
+    """
+    with _ALONE, single_threaded_blas(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return fit(*args, **options)
 
@@ -49,20 +124,16 @@ def seed(rng: np.random.Generator) -> int:
     return draw_seed(rng) % 2**32
 
 
-def means(X: Matrix, labels: Array, dtype: DType) -> Array:
-    """Return the mean row of each cluster."""
-    sizes = np.bincount(labels)
-    indicator = sparse.csr_matrix((1 / sizes[labels], (labels, np.arange(len(labels)))))
-    sums = indicator @ X
-    return np.asarray(sums.toarray() if sparse.issparse(sums) else sums, dtype)
+def means(X: Matrix, labels: Array, weight: Array | None = None) -> Array:
+    """Return the weighted mean row of each cluster, dense and in the dtype of X.
 
-
-def check_vectors(X: Matrix, kernel: Kernel, *, owner: str) -> None:
-    """Raise for rows that have no mean."""
-    if is_object(X) or kernel.takes_objects:
-        raise broken(owner, "kernel", "one of vectors, whose means are points as well", kernel)
-
-
-_FEW = 64
-_SEEDING_ROWS = 2000
-_STEPS = 5
+    Means of dense rows are taken around one of them, so that the mean of equal rows is exact.
+    """
+    weight = np.ones(len(labels)) if weight is None else weight
+    shares = (weight / np.bincount(labels, weight)[labels]).astype(X.dtype)
+    average = sparse.csr_matrix((shares, (labels, np.arange(len(labels)))))
+    if sparse.issparse(X):
+        return (average @ X).toarray()
+    first = X[np.unique(labels, return_index=True)[1]]
+    means = first + average @ (X - first[labels])
+    return np.clip(means, X.min(axis=0), X.max(axis=0))

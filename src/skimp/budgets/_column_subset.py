@@ -29,7 +29,7 @@ class ColumnSubset(RowSelector):
 
     Parameters
     ----------
-    candidates : int, default=3
+    candidates : int, default=2
         Columns in the sample, c, for each point; two thirds of what is beyond one a point go into
         the second stage.
 
@@ -51,7 +51,7 @@ class ColumnSubset(RowSelector):
 
     _rules: ClassVar[dict[str, Rule]] = {"candidates": integer(at_least=1)}
 
-    def __init__(self, *, candidates: int = 3):
+    def __init__(self, *, candidates: int = 2):
         self.candidates = candidates
 
     def _choose_some(

@@ -6,13 +6,13 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from skimp._core._blocks import Scratch
-from skimp._core._linalg import product
+from skimp._core._linalg import check_representable, product
 from skimp._core._objects import as_real
 from skimp._core._random import draw_seed, row_keys
 from skimp._core._rules import Rule, integer, one_of
 from skimp._core._types import Array, Matrix
 from skimp.budgets._base import Budget, RowSelector
-from skimp.budgets._clusters import check_vectors
+from skimp.budgets._clusters import vectors
 from skimp.budgets._medoids import medoids
 from skimp.budgets._shares import shares
 from skimp.data import Block, Rows
@@ -77,7 +77,7 @@ class DBH(RowSelector):
         order = np.lexsort((row_keys(draw_seed(rng), 0, rows.n_rows), buckets))
         rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
         offsets = np.cumsum(given) - given
-        taken = rank < (given * self.members)[buckets[order]]
+        taken = rank < (given * min(self.members, rows.n_rows))[buckets[order]]
         bucket, rank = buckets[order][taken], rank[taken]
         point = offsets[bucket] + rank % given[bucket]
         by_point = np.argsort(point, kind="stable")
@@ -94,6 +94,7 @@ class DBH(RowSelector):
             return np.zeros(rows.n_rows, np.int64)
         if self.hashing == "floor":
             P = _normal_projections(rows, n_hashes, kernel, rng)
+            P = P / (np.abs(P).max(axis=0) + np.finfo(P.dtype).tiny)
             widths = 2 * P.std(axis=0, dtype=np.float64)
             widths[widths == 0] = 1
             codes = np.floor(P / widths + rng.uniform(size=n_hashes)).astype(np.int64)
@@ -127,9 +128,8 @@ def _normal_projections(
     V = rng.standard_normal((rows.n_features, n_hashes)).astype(rows.dtype)
 
     def project(X: Matrix, scratch: Scratch) -> Array:
-        check_vectors(X, kernel, owner="DBH")
         P = scratch.array("P", (X.shape[0], n_hashes), rows.dtype)
-        product(X, V, P)
+        product(vectors(X, kernel, rows.dtype, owner="DBH"), V, P)
         return P
 
     return _projections(rows, n_hashes, project)
@@ -142,6 +142,7 @@ def _projections(rows: Rows, n_hashes: int, project: Any) -> Array:
         P[block.start : block.start + block.size] = project(block.X, scratch)
 
     rows.map_reduce(of_block, lambda total, _: total, None)
+    check_representable(P)
     return P
 
 
@@ -150,9 +151,9 @@ def _bits(projection: Array, first: float, seed: int) -> Array:
 
     What differs by rounding is a tie, which a hash of the row number breaks.
     """
-    n, largest = len(projection), float(np.abs(projection).max())
-    resolution = _ROUNDING * float(np.finfo(projection.dtype).eps) * largest
-    steps = np.round(projection / resolution) if largest > 0 else projection
+    n, largest = len(projection), np.abs(projection).max()
+    resolution = _ROUNDING * np.finfo(projection.dtype).eps
+    steps = np.round(projection / largest / resolution) if largest > 0 else projection
     keys = row_keys(seed, 0, n)
     start = round(first * n)
     bits: Array = _least(steps, keys, min(n, start + (n + 1) // 2)) & ~_least(steps, keys, start)

@@ -8,7 +8,6 @@ from sklearn.utils.validation import check_array
 from skimp._core._objects import check_any_rows
 from skimp._core._types import Array
 from skimp.budgets._base import Budget, Selector
-from skimp.data import open_rows
 from skimp.kernels import Kernel
 
 
@@ -44,13 +43,14 @@ class Fixed(Selector):
         y: Array | None = None,
     ) -> Budget:
         """Return the points; see `Selector.select`."""
+        rows, kernel = self._open(X, size, kernel, y)
         if not kernel.takes_objects:
             points = check_array(
                 self.points, accept_sparse="csr", dtype="numeric", input_name="points"
             )
         else:
             points = check_any_rows(self.points, "points")
-        n_features = open_rows(X).n_features
+        n_features = rows.n_features
         if points.shape[1] != n_features:
             raise ValueError(
                 f"Fixed: points must have {n_features} columns as X has, found {points.shape[1]}."

@@ -4,17 +4,20 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
 from skimp._core._blocks import Scratch
-from skimp._core._objects import as_real
 from skimp._core._random import draw_seed
 from skimp._core._types import Array
-from skimp.budgets._clusters import cluster
+from skimp.budgets._clusters import cluster, vectors
 from skimp.data import Block, Rows
+from skimp.kernels import Kernel
 
 
 def are_classes(y: Array, at_most: int) -> bool:
     """Tell whether y are labels, one a row, of a number of classes that is not too large."""
-    kind = type_of_target(y[:_SAMPLE])
-    return kind in {"binary", "multiclass"} and len(np.unique(y)) <= at_most
+    try:
+        kind = type_of_target(y[:_SAMPLE])
+        return kind in {"binary", "multiclass"} and len(np.unique(y)) <= at_most
+    except TypeError:
+        return False
 
 
 def class_codes(rows: Rows, *, owner: str) -> Array:
@@ -22,25 +25,28 @@ def class_codes(rows: Rows, *, owner: str) -> Array:
     y = rows.targets()
     if y is None:
         raise ValueError(f"{owner}: y must be given, one label a row, to choose by class.")
-    kind = type_of_target(y)
+    try:
+        kind = type_of_target(y)
+        codes: Array = np.unique(y.ravel(), return_inverse=True)[1]
+    except TypeError:
+        kind = "mixed"
     if kind not in {"binary", "multiclass"}:
         raise ValueError(f"{owner}: y must hold classes, one a row, found {kind} targets.")
-    codes: Array = np.unique(y.ravel(), return_inverse=True)[1]
     return codes
 
 
-def cluster_codes(rows: Rows, n_clusters: int, rng: np.random.Generator) -> Array:
+def cluster_codes(
+    rows: Rows, n_clusters: int, kernel: Kernel, rng: np.random.Generator, *, owner: str
+) -> Array:
     """Return the number of each row's cluster: that of the nearest centre of k-means."""
-    from sklearn.metrics import pairwise_distances_argmin
-
     sample = rows.sample(max(_SAMPLE, n_clusters), draw_seed(rng))
-    X = as_real(sample.X, rows.dtype)
-    centres = cluster(X, n_clusters, rng, weight=sample.weight)
+    X = vectors(sample.X, kernel, rows.dtype, owner=owner)
+    clusters = cluster(X, n_clusters, rng, sample.weight)
     codes = np.empty(rows.n_rows, np.int64)
 
     def assign(block: Block, _: Scratch) -> None:
         part = slice(block.start, block.start + block.size)
-        codes[part] = pairwise_distances_argmin(as_real(block.X, rows.dtype), centres)
+        codes[part] = clusters.labels(vectors(block.X, kernel, rows.dtype, owner=owner))
 
     rows.map_reduce(assign, lambda total, _: total, None)
     return np.unique(codes, return_inverse=True)[1]

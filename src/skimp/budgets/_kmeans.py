@@ -4,11 +4,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._objects import as_real
 from skimp._core._random import draw_seed
 from skimp._core._rules import Rule, integer
 from skimp.budgets._base import Budget, RowSelector
-from skimp.budgets._clusters import POINTS, check_vectors, cluster
+from skimp.budgets._clusters import POINTS, cluster, vectors
 from skimp.budgets._completion import complete, complete_centres
 from skimp.data import Rows
 from skimp.kernels import Kernel
@@ -56,14 +55,10 @@ class KMeans(RowSelector):
     def _choose_some(
         self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
     ) -> Budget:
-        from sklearn.metrics import pairwise_distances_argmin
-
         sample = rows.sample(max(self.presample, 8 * size), draw_seed(rng))
-        check_vectors(sample.X, kernel, owner=type(self).__name__)
-        X = as_real(sample.X, rows.dtype)
-        centres = cluster(X, size, rng, sample.weight)
+        X = vectors(sample.X, kernel, rows.dtype, owner=type(self).__name__)
+        clusters = cluster(X, size, rng, sample.weight)
         if self.points == "centres":
-            return Budget(complete_centres(centres, size, X, rng))
-        nearest = np.unique(pairwise_distances_argmin(centres, X))
-        chosen = complete(nearest, size, X.shape[0], rng)
+            return Budget(complete_centres(clusters.centres, size, X, rng))
+        chosen = complete(clusters.nearest_rows(X), size, X.shape[0], rng)
         return Budget(sample.X[chosen], sample.indices[chosen])

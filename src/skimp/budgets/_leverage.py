@@ -86,8 +86,9 @@ def _scores(rows: Rows, points: Matrix, weight: Array, rank: int, kernel: Kernel
     K = kernel(as_real(points, np.dtype(np.float64)), n_jobs=rows.n_jobs)
     check_representable(K)
     values = eigenpairs(K * np.outer(weight, weight))[0]
-    largest = max(values[-1], np.finfo(np.float64).tiny)
-    penalty = max(values[:-rank].sum() / rank, np.finfo(dtype).eps * largest)
+    if K.max() < np.finfo(dtype).tiny:
+        return np.zeros(rows.n_rows)
+    penalty = max(values[:-rank].sum() / rank, np.finfo(dtype).eps * values[-1])
     K.flat[:: len(K) + 1] += penalty / weight**2
     R = cholesky(K, jitter=np.finfo(np.float64).eps)
     assert R is not None, "a positive diagonal was added"
@@ -104,6 +105,7 @@ def _scores(rows: Rows, points: Matrix, weight: Array, rank: int, kernel: Kernel
         scores[part] = (kernel.diag(block.X, n_jobs=1) - explained) / penalty
 
     rows.map_reduce(fill, lambda total, _: total, None)
+    check_representable(scores)
     return np.clip(scores, 0, 1)
 
 

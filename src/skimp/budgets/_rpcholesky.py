@@ -9,7 +9,7 @@ from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_representable
 from skimp._core._objects import as_real
 from skimp._core._random import draw_seed
-from skimp._core._rules import NONE, Rule, integer, number
+from skimp._core._rules import FRACTION, NONE, Rule, integer
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, Matrix
 from skimp.budgets._base import Budget, RowSelector
@@ -66,7 +66,7 @@ class RPCholesky(RowSelector):
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
-        "tol": NONE | number(above=0),
+        "tol": NONE | FRACTION,
         "presample": NONE | integer(at_least=1),
     }
 
@@ -95,8 +95,8 @@ class RPCholesky(RowSelector):
         # threads of BLAS would go on spinning beside those that handle blocks
         with single_threaded_blas():
             pivots = _pivots(rows, size, kernel, 0.0 if self.tol is None else self.tol, rng)
-        if self.tol is None:
-            pivots = complete(pivots, size, rows.n_rows, rng)
+        wanted = size if self.tol is None else max(1, len(pivots))
+        pivots = complete(pivots, wanted, rows.n_rows, rng)
         return Budget(rows.take(pivots).X, pivots if numbers is None else numbers[pivots])
 
 
@@ -106,9 +106,12 @@ def _pivots(rows: Rows, size: int, kernel: Kernel, tol: float, rng: np.random.Ge
     F = np.empty((rows.n_rows, size), dtype)
     residual = _diagonal(rows, kernel)
     check_representable(residual)
-    enough = max(tol, float(np.finfo(dtype).eps)) * residual.sum()
+    trace = residual.sum()
+    enough = max(tol, float(np.finfo(dtype).eps)) * trace
+    if residual.max() < np.finfo(dtype).tiny:
+        return np.empty(0, np.int64)
     n_proposals = max(_LEAST_PROPOSALS, size // 5)
-    pivots = np.empty(0, np.int64)
+    pivots, explained = np.empty(0, np.int64), np.empty(0)
     while len(pivots) < size and residual.sum() > enough:
         done = len(pivots)
         cumulative = np.cumsum(residual)
@@ -123,10 +126,14 @@ def _pivots(rows: Rows, size: int, kernel: Kernel, tol: float, rng: np.random.Ge
             residual[proposals] = 0  # what is left of them is rounding
             continue
         new = proposals[accepted]
-        _extend(rows, F, residual, new, points[accepted], L, kernel, done)
+        added = _extend(rows, F, residual, new, points[accepted], L, kernel, done)
+        check_representable(added)
+        explained = np.append(explained, added)
         pivots = np.append(pivots, new)
         residual[pivots] = 0
-    return pivots
+    # a round may go on beyond the pivot that was enough
+    left = trace - np.cumsum(explained)
+    return pivots[: np.searchsorted(-left, -tol * trace) + 1]
 
 
 def _extend(
@@ -138,14 +145,17 @@ def _extend(
     L: Array,
     kernel: Kernel,
     done: int,
-) -> None:
-    """Write the columns of new pivots into the factor F, and take them from the residual."""
+) -> Array:
+    """Write the columns of new pivots into the factor F, and take them from the residual.
+
+    Returns what each of them takes from the trace.
+    """
     dtype = F.dtype
     columns = kernel.bind(as_real(points, dtype), dtype)
     before = np.ascontiguousarray(F[new, :done].T)
     inverse = linalg.solve_triangular(L, np.eye(len(L)), lower=True).T.astype(dtype)
 
-    def extend(block: Block, scratch: Scratch) -> None:
+    def extend(block: Block, scratch: Scratch) -> Array:
         part = slice(block.start, block.start + block.size)
         K, P = (scratch.array(name, (block.size, len(new)), dtype) for name in "KP")
         columns.fill(block.X, K)
@@ -154,8 +164,13 @@ def _extend(
         added = np.matmul(K, inverse, out=F[part, done : done + len(new)])
         left = residual[part] - np.einsum("ij,ij->i", added, added)
         residual[part] = np.maximum(left, 0)
+        return np.einsum("ij,ij->j", added, added)
 
-    rows.map_reduce(extend, lambda total, _: total, None)
+    def add(total: Array, part: Array) -> Array:
+        return total + part
+
+    taken: Array = rows.map_reduce(extend, add, np.zeros(len(new)))
+    return taken
 
 
 def _diagonal(rows: Rows, kernel: Kernel) -> Array:

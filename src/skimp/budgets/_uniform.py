@@ -1,11 +1,12 @@
 """Rows drawn uniformly, from all of them or from groups."""
 
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
 from skimp._core._random import draw_seed
 from skimp._core._rules import BOOLEAN, NONE, Rule, one_of
+from skimp._core._types import Array
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._groups import class_codes, cluster_codes
 from skimp.budgets._shares import shares
@@ -68,11 +69,10 @@ class Uniform(RowSelector):
         if self.stratify is None and not self.replacement:
             sample = rows.sample(size, draw_seed(rng))
             return Budget(sample.X, sample.indices)
-        codes = self._groups(rows, size, rng)
+        codes = self._groups(rows, size, kernel, rng)
         counts = np.bincount(codes)
-        limits = np.full(len(counts), size) if self.replacement else counts
-        given = shares(np.minimum(limits, size * counts), size, counts)
-        chosen: list[Any] = [
+        given = shares(size * counts if self.replacement else counts, size, counts)
+        chosen = [
             rng.choice(np.flatnonzero(codes == g), m, replace=self.replacement)
             for g, m in enumerate(given)
             if m
@@ -80,9 +80,14 @@ class Uniform(RowSelector):
         indices = rng.permutation(np.concatenate(chosen))
         return Budget(rows.take(indices).X, indices)
 
-    def _groups(self, rows: Rows, size: int, rng: np.random.Generator) -> Any:
+    def _check(self, rows: Rows) -> None:
         if self.stratify == "class":
-            return class_codes(rows, owner=type(self).__name__)
+            class_codes(rows, owner=type(self).__name__)
+
+    def _groups(self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator) -> Array:
+        owner = type(self).__name__
+        if self.stratify == "class":
+            return class_codes(rows, owner=owner)
         if self.stratify == "cluster":
-            return cluster_codes(rows, round(np.sqrt(size)), rng)
+            return cluster_codes(rows, round(np.sqrt(size)), kernel, rng, owner=owner)
         return np.zeros(rows.n_rows, np.int64)

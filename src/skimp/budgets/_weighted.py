@@ -5,6 +5,8 @@ from typing import Any, final
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from skimp._core._random import as_generator
+from skimp._core._rules import broken
 from skimp._core._types import Array
 from skimp.budgets._base import Budget, Selector
 from skimp.data import Rows
@@ -65,6 +67,7 @@ class Weighted(Selector):
     ) -> Budget:
         """Draw rows; see `Selector.select`."""
         rows, _ = self._open(X, size, kernel, y)
+        rng = as_generator(rng)
         p = self._normalized(rows)
         indices = rng.choice(len(p), size, p=p)
         return Budget(rows.take(indices).X, indices, 1 / np.sqrt(size * p[indices]))
@@ -74,6 +77,8 @@ class Weighted(Selector):
         if weight is None:
             weight = np.ones(rows.n_rows)
         given = weight if self.probabilities is None else self.probabilities
+        if np.ndim(given) != 1:
+            raise broken("Weighted", "probabilities", "None or one number a row", given)
         p: Array = check_array(given, dtype=np.float64, ensure_2d=False, input_name="probabilities")
         if p.shape != weight.shape or p.min() < 0:
             raise ValueError(
@@ -83,5 +88,6 @@ class Weighted(Selector):
         p = np.where(weight > 0, p, 0.0)
         if not p.any():
             raise ValueError("Weighted: probabilities must be positive for a row that counts.")
+        p /= p.max()
         p /= p.sum()
         return p

@@ -4,7 +4,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, Protocol, Self, TypeVar, final
+from typing import Any, Protocol, Self, TypeVar, final
 
 from skimp._core._blocks import Scratch, fold
 from skimp._core._rechunk import rechunk
@@ -45,7 +45,7 @@ class Rows(ABC):
     feature_names: list[str] | None = None
     report: Report | None = None
     _n_rows: int | None = None
-    checked: ClassVar[bool] = False
+    checked: bool = False
     """True for a source that has checked its rows; others are checked block by block."""
 
     @abstractmethod

@@ -82,7 +82,7 @@ def sample_rows(rows: _Reducible, size: int, seed: int) -> Sample:
     return sample
 
 
-def take_rows(rows: _Reducible, numbers: Array) -> Block:
+def take_rows(rows: Any, numbers: Array) -> Block:
     """Return rows by number, in this order, some of them twice if asked for, in one pass."""
     order = np.argsort(numbers, kind="stable")
     rising = np.asarray(numbers)[order]
@@ -96,7 +96,10 @@ def take_rows(rows: _Reducible, numbers: Array) -> Block:
 
     initial: list[Block] = []
     parts = rows.map_reduce(of_block, append, initial)
-    return join(parts)[np.argsort(order, kind="stable")]
+    if sum(part.size for part in parts) < len(order):
+        raise IndexError(f"rows {rising[0]} to {rising[-1]} are asked for, there are fewer")
+    taken: Block = join(parts or [next(rows.blocks())[:0]])
+    return taken[np.argsort(order, kind="stable")]
 
 
 def column_of(rows: Any, name: str) -> Array | None:
@@ -129,8 +132,8 @@ class Moments:
     def variance(self) -> float:
         """Return the weighted variance of all entries, zero where it is rounding alone."""
         variance = self.deviation / self.weight if self.weight else 0.0
-        rounding = 4 * np.finfo(np.float64).eps * self.mean
-        return 0.0 if variance <= rounding * rounding else variance
+        rounding = 4 * np.finfo(np.float64).eps * abs(self.mean)
+        return 0.0 if np.sqrt(variance) <= rounding else variance
 
 
 def entry_moments(rows: _Reducible, columns: Array | None = None) -> Moments:

@@ -60,6 +60,7 @@ class _Part(Rows):
         self.n_jobs = source.n_jobs
         self.feature_names = source.feature_names
         self.report = source.report
+        self.checked = source.checked
 
     def chunks(self) -> Iterator[Block]:
         """Read the source, and leave out what is not in this part."""

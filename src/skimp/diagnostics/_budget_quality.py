@@ -18,6 +18,7 @@ from skimp._core._random import as_generator, draw_seed
 from skimp._core._rules import RANDOM_STATE, broken, integer, number
 from skimp._core._types import Array, Matrix, RandomState
 from skimp.budgets import Budget
+from skimp.budgets._groups import are_classes
 from skimp.data import Rows, open_rows
 from skimp.kernels import Kernel, as_kernel
 from skimp.kernels._checks import require
@@ -49,10 +50,11 @@ class BudgetQuality:
     largest_distance, mean_distance : float
         From the rows of the sample to the nearest point, in feature space.
     condition_number : float
-        Of the kernel matrix of the points, in the 1-norm; infinite where it is singular.
+        Of the kernel matrix of the points, in the 1-norm, as LAPACK estimates it; infinite where
+        the matrix is singular to working precision.
     class_shares : dict or None
         For each label, its share in the budget. A point that is no row counts for the label of the
-        nearest row of the sample. None without y.
+        nearest row of the sample. None without y, or where y are no classes.
     class_imbalance : float or None
         Half the sum of the absolute differences to the shares in the data: 0 where they agree.
     """
@@ -132,15 +134,19 @@ def budget_quality(
     budget = budget if isinstance(budget, Budget) else Budget(budget)
     B = _checked_points(budget.points, kernel, rows.n_features)
     m = B.shape[0]
+    if budget.indices is not None and not _are_numbers(budget.indices, m, rows.n_rows):
+        raise ValueError(f"budget_quality: budget must have {m} indices of rows of X, one a point.")
     drawn = rows.sample(max(sample, 2 * m), draw_seed(as_generator(random_state)))
     S = as_real(drawn.X, _DOUBLE)
     K_mm, K = kernel(B), kernel(S, B)
-    check_representable(K_mm, K)
     own, weight = kernel.diag(S), drawn.weight / drawn.weight.sum()
+    check_representable(K_mm, K, own)
     W, _ = inverse_root(K_mm, rank=None, eps=float(np.finfo(np.float64).eps))
     Z = K @ W
     residual = np.clip(own - np.einsum("ij,ij->i", Z, Z), 0, None)
-    share, error = _ratio(residual, own, weight, len(own) / rows.n_rows)
+    present = rows.weights()
+    n_present = rows.n_rows if present is None else np.count_nonzero(present)
+    share, error = _ratio(residual, own, weight, len(own) / n_present)
     squared = np.clip(own[:, None] - 2 * K + K_mm.diagonal(), 0, None)
     distances = np.sqrt(squared.min(axis=1))
     explained = eigenpairs((Z.T * weight) @ Z)[0].clip(0)
@@ -171,36 +177,37 @@ def _checked_points(points: Any, kernel: Kernel, n_features: int) -> Matrix:
     return as_real(points, _DOUBLE)
 
 
+def _are_numbers(indices: Array, m: int, n_rows: int) -> bool:
+    return len(indices) == m and indices.min() >= 0 and indices.max() < n_rows
+
+
 def _ratio(part: Array, whole: Array, weight: Array, fraction: float) -> tuple[float, float]:
     """Return the ratio of two weighted means over a fraction of all rows, and its error."""
     mean = float(weight @ whole)
     if mean == 0:
         return 0.0, 0.0
     ratio = float(weight @ part) / mean
-    deviations = weight * (part - ratio * whole)
-    return ratio, float(np.sqrt((deviations @ deviations) * max(0.0, 1 - fraction))) / mean
+    deviations = weight * (part - ratio * whole) / mean
+    return ratio, float(np.sqrt((deviations @ deviations) * max(0.0, 1 - fraction)))
 
 
 def _condition_number(K: Array) -> float:
     R = cholesky(K)
     inverse = 0.0 if R is None else reciprocal_condition(R, K)
-    return 1 / inverse if inverse > 0 else float("inf")
+    return 1 / inverse if inverse > np.finfo(np.float64).eps else float("inf")
 
 
 def _classes(
     budget: Budget, rows: Rows, nearest: Array
 ) -> tuple[dict[Any, float] | None, float | None]:
     y = rows.targets()
-    if y is None:
+    if y is None or not are_classes(y, at_most=len(y)):
         return None, None
-    if y.ndim != 1:
-        raise ValueError(f"budget_quality: y must have one label a row, found shape {y.shape}.")
     weight = rows.weights()
-    labels, codes = np.unique(y, return_inverse=True)
+    labels, codes = np.unique(y.ravel(), return_inverse=True)
     in_data = np.bincount(codes, weight)
-    in_budget = np.bincount(
-        codes[nearest if budget.indices is None else budget.indices], minlength=len(labels)
-    )
+    numbers = nearest if budget.indices is None else budget.indices
+    in_budget = np.bincount(codes[numbers], minlength=len(labels))
     shares = in_budget / in_budget.sum()
     imbalance = 0.5 * np.abs(shares - in_data / in_data.sum()).sum()
     return dict(zip(labels.tolist(), shares.tolist(), strict=True)), float(imbalance)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skimp._core._random import as_generator, draw_seed
-from skimp._core._rules import broken, integer
+from skimp._core._rules import RANDOM_STATE, Rule, broken, integer
 from skimp._core._types import RandomState
 from skimp.budgets import Selector, as_selector
 from skimp.data import open_rows
@@ -16,6 +16,16 @@ from skimp.diagnostics._budget_quality import BudgetQuality, budget_quality
 from skimp.kernels import Kernel, as_kernel
 
 _POSITIVE = integer(at_least=1)
+_RULES = {
+    "sizes": Rule(
+        "a sequence of integers >= 1",
+        lambda v: (
+            isinstance(v, Sequence | np.ndarray) and len(v) > 0 and all(map(_POSITIVE.test, v))
+        ),
+    ),
+    "repeats": _POSITIVE,
+    "random_state": RANDOM_STATE,
+}
 
 
 @dataclass(frozen=True)
@@ -95,23 +105,27 @@ def compare_selectors(
     [('uniform', 10), ('uniform', 20), ('kmeans', 10), ('kmeans', 20)]
     """
     owner = "compare_selectors"
+    if isinstance(selectors, str | Selector):
+        selectors = [selectors]
     if not isinstance(selectors, Mapping):
         selectors = {s if isinstance(s, str) else repr(s): s for s in selectors}
-    for name, value in [("repeats", repeats), *(("sizes", size) for size in sizes)]:
-        if not _POSITIVE.test(value):
-            raise broken(owner, name, _POSITIVE.wording, value)
+    if not selectors:
+        raise broken(owner, "selectors", "at least one", selectors)
+    for name, value in {"sizes": sizes, "repeats": repeats, "random_state": random_state}.items():
+        if not _RULES[name].test(value):
+            raise broken(owner, name, _RULES[name].wording, value)
     rows = open_rows(X, target=y)
     kernel = as_kernel(kernel, owner=owner).resolve(rows, 0)
     rng = as_generator(random_state)
     judging = draw_seed(rng)
-    seeds = rng.spawn(repeats)
+    seeds = [draw_seed(rng) for _ in range(repeats)]
     records = []
     for name, selector in selectors.items():
         rule = as_selector(selector, owner=owner)
         for size in sizes:
             for repeat, seed in enumerate(seeds):
                 start = perf_counter()
-                budget = rule.select(rows, size, kernel, np.random.default_rng(draw_seed(seed)))
+                budget = rule.select(rows, size, kernel, np.random.default_rng(seed))
                 seconds = perf_counter() - start
                 quality = budget_quality(budget, kernel, rows, alpha=alpha, random_state=judging)
                 records.append(

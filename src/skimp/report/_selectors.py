@@ -1,11 +1,10 @@
 """Selectors side by side: plots of what their budgets miss, against size and seconds."""
 
-from typing import Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
-import numpy as np
-
-from skimp._core._types import Array
-from skimp.diagnostics import SelectorComparison, compare_selectors
+if TYPE_CHECKING:
+    from skimp._core._types import Array
+    from skimp.diagnostics import SelectorComparison
 
 _MARKERS = "osD^vPX*<>"
 
@@ -37,7 +36,7 @@ class SelectorDisplay:
     ['uniform', 'uniform', 'rpcholesky', 'rpcholesky']
     """
 
-    def __init__(self, comparison: SelectorComparison):
+    def __init__(self, comparison: "SelectorComparison"):
         self.comparison = comparison
 
     @classmethod
@@ -49,6 +48,8 @@ class SelectorDisplay:
         selectors, kernel, X, y, **options
             As in `skimp.diagnostics.compare_selectors`.
         """
+        from skimp.diagnostics import compare_selectors
+
         return cls(compare_selectors(selectors, kernel, X, y, **options))
 
     def to_frame(self) -> Any:
@@ -69,26 +70,34 @@ class SelectorDisplay:
         -------
         self
         """
+        import numpy as np
+
         if axes is None:
             from matplotlib import pyplot
 
             _, axes = pyplot.subplots(1, 2, figsize=(10, 4.2), sharey=True, layout="constrained")
         axes = np.ravel(axes)
-        for number, (name, points) in enumerate(self._curves().items()):
+        if len(axes) != 2:
+            raise ValueError(f"SelectorDisplay: axes must be two Axes, found {len(axes)}.")
+        curves = self._curves()
+        positive = all((points[:, 2] > 0).all() for points in curves.values())
+        for number, (name, points) in enumerate(curves.items()):
             size, seconds, mean, spread = points.T
             look = {"marker": _MARKERS[number % len(_MARKERS)], "color": f"C{number}"}
             for panel, x in zip(axes, (size, seconds), strict=True):
                 panel.errorbar(x, mean, spread, label=name, markersize=5, linewidth=1.3, **look)
         for panel, label in zip(axes, ("points", "seconds to choose them"), strict=True):
-            panel.set(xscale="log", yscale="log", xlabel=label)
+            panel.set(xscale="log", yscale="log" if positive else "linear", xlabel=label)
             panel.grid(alpha=0.3)
         axes[0].set_ylabel("share of the trace that is missed")
         axes[1].legend(fontsize="small", frameon=False)
         self.axes_, self.figure_ = axes, axes[0].figure
         return self
 
-    def _curves(self) -> dict[str, Array]:
+    def _curves(self) -> "dict[str, Array]":
         """Return, by rule, a row for each size: size, best seconds, mean and deviation of r."""
+        import numpy as np
+
         curves: dict[str, dict[int, list[tuple[float, float]]]] = {}
         for record in self.comparison.records:
             by_size = curves.setdefault(record["selector"], {})

@@ -1,0 +1,191 @@
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skimp.budgets import DBH, Balanced, KMeans, Selector, Uniform
+from skimp.data import open_rows
+from skimp.diagnostics import budget_quality, compare_selectors
+from skimp.kernels import Gaussian, Laplacian, Precomputed, Tanh
+from tests.problems import labelled, regression
+from tests.sources import ChunkedRows
+
+KERNEL = Laplacian(0.5)
+NAMES = [
+    "auto",
+    "uniform",
+    "weighted",
+    "balanced",
+    "column_subset",
+    "dbh",
+    "kmeans",
+    "agglomerative",
+    "leverage",
+    "rpcholesky",
+]
+
+
+class Recording(Selector):
+    """Uniform rows, and a list of the budgets."""
+
+    def __init__(self):
+        self.chosen = []
+
+    def select(self, X, size, kernel, rng, y=None):
+        self.chosen.append(Uniform().select(X, size, kernel, rng))
+        return self.chosen[-1]
+
+
+def compare(selectors, X, y=None, kernel=KERNEL, **options):
+    return compare_selectors(selectors, kernel, X, y, **{"sizes": [5, 10], **options})
+
+
+def without_seconds(comparison):
+    return [{**record, "seconds": None} for record in comparison.records]
+
+
+def test_every_selector_by_name():
+    X, y, _ = labelled(150)
+    comparison = compare(NAMES, X, y, repeats=2)
+    keys = [(r["selector"], r["size"], r["repeat"]) for r in comparison.records]
+    assert keys == [(name, size, i) for name in NAMES for size in (5, 10) for i in (0, 1)]
+    for record in comparison.records:
+        assert record["quality"].size == record["size"]
+        assert 0 < record["quality"].residual_trace < 1
+        assert sum(record["quality"].class_shares.values()) == pytest.approx(1)
+        assert record["seconds"] > 0
+
+
+def test_qualities_are_those_of_the_chosen_budgets():
+    X, y, _ = labelled(150)
+    selector = Recording()
+    comparison = compare([selector], X, y, repeats=2, alpha=1e-3)
+
+    def judged(budget):
+        return budget_quality(budget, KERNEL, X, y, 1e-3)
+
+    assert len(selector.chosen) == 4
+    for budget, record in zip(selector.chosen, comparison.records, strict=True):
+        found, expected = (q.to_dict() for q in (record["quality"], judged(budget)))
+        assert found.pop("class_shares") == expected.pop("class_shares")
+        assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_all_budgets_are_judged_on_the_same_sample():
+    X = regression(3000)[0]
+    points = X[:5]
+
+    class Same(Selector):
+        def select(self, X, size, kernel, rng, y=None):
+            return Uniform().select(points, size, kernel, rng)
+
+    qualities = [record["quality"] for record in compare([Same()], X, sizes=[5], repeats=3).records]
+    assert qualities[0].standard_error > 0
+    assert len({quality.residual_trace for quality in qualities}) == 1
+
+
+def test_repeats_have_seeds_of_their_own():
+    selector = Recording()
+    compare({"a": selector}, regression(150)[0], repeats=3)
+    chosen = {tuple(budget.indices) for budget in selector.chosen}
+    assert len(chosen) == 6
+
+
+def test_the_seed_decides():
+    X, y, _ = labelled(150)
+    found = [compare(["uniform", "kmeans"], X, y, random_state=seed) for seed in (0, 0, 1)]
+    assert without_seconds(found[0]) == without_seconds(found[1]) != without_seconds(found[2])
+    generator = np.random.default_rng(0)
+    other = compare(["uniform", "kmeans"], X, y, random_state=generator)
+    assert without_seconds(other) == without_seconds(found[0])
+    legacy = [
+        compare(["uniform"], X, random_state=np.random.RandomState(seed)) for seed in (0, 0, 1)
+    ]
+    assert without_seconds(legacy[0]) == without_seconds(legacy[1]) != without_seconds(legacy[2])
+
+
+def test_names_of_selectors():
+    X, y, _ = labelled(100)
+    given = [Uniform(), "dbh", DBH(members=1), Balanced(KMeans())]
+    records = compare(given, X, y, sizes=[5]).records
+    names = ["Uniform()", "dbh", "DBH(members=1)", "Balanced(selector=KMeans())"]
+    assert [record["selector"] for record in records] == names
+    records = compare({"mine": Uniform(), "other": "uniform"}, X, sizes=[5]).records
+    assert [record["selector"] for record in records] == ["mine", "other"]
+
+
+def test_rows_from_any_source():
+    X, y, _ = labelled(150)
+    expected = compare(["uniform", "balanced"], X, y)
+    for source in (open_rows(X, target=y, block_rows=7), ChunkedRows(X, y)):
+        assert without_seconds(compare(["uniform", "balanced"], source)) == without_seconds(
+            expected
+        )
+    found = compare(["uniform", "balanced"], sparse.csr_matrix(X), y)
+    for record, other in zip(found.records, expected.records, strict=True):
+        missed = other["quality"].residual_trace
+        assert record["quality"].residual_trace == pytest.approx(missed, rel=1e-10)
+        assert record["quality"].class_shares == other["quality"].class_shares
+
+
+def test_row_numbers_with_a_matrix():
+    X = regression(100)[0]
+    rules = ["uniform", "dbh", "column_subset", "rpcholesky", "leverage", "agglomerative"]
+    found = compare(rules, np.arange(100)[:, None], kernel=Precomputed(KERNEL(X)))
+    expected = compare(rules, X)
+    for record, other in zip(found.records, expected.records, strict=True):
+        missed = other["quality"].residual_trace
+        assert record["quality"].residual_trace == pytest.approx(missed, rel=1e-8)
+
+
+def test_a_size_beyond_the_rows():
+    record = compare(["uniform"], regression(20)[0], sizes=[50]).records[0]
+    assert (record["size"], record["quality"].size) == (50, 20)
+    assert record["quality"].residual_trace <= 1e-12
+
+
+def test_the_frame_has_a_row_for_each_budget():
+    X, y, _ = labelled(100)
+    comparison = compare(["uniform", "kmeans"], X, y, repeats=2, sizes=[5, 200])
+    frame = comparison.to_frame()
+    assert len(frame) == len(comparison.records) == 8
+    assert frame["points"].tolist() == [5, 5, 100, 100] * 2
+    for row, record in zip(frame.to_dict("records"), comparison.records, strict=True):
+        quality = record["quality"].to_dict()
+        del quality["class_shares"]
+        quality["points"] = quality.pop("size")
+        known = {name: value for name, value in record.items() if name != "quality"}
+        assert row == {**known, **quality}
+
+
+def test_sizes_may_be_numpy_integers():
+    found = compare(["uniform"], regression(50)[0], sizes=np.array([5, 10]))
+    assert [record["size"] for record in found.records] == [5, 10]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sizes": [5, 0]}, "compare_selectors: sizes must be an integer >= 1, got 0."),
+        ({"sizes": [2.5]}, "compare_selectors: sizes must be an integer >= 1, got 2.5."),
+        ({"sizes": 5}, "compare_selectors: sizes must be"),
+        ({"repeats": 0}, "compare_selectors: repeats must be an integer >= 1, got 0."),
+        ({"repeats": 1.0}, "compare_selectors: repeats must be an integer >= 1, got 1.0."),
+        ({"selectors": ["all"]}, "compare_selectors: selector must be a selector object or one of"),
+        ({"selectors": "uniform"}, "compare_selectors: selectors must be"),
+        ({"selectors": Uniform()}, "compare_selectors: selectors must be"),
+        ({"kernel": "wavelet"}, "compare_selectors: kernel must be a kernel object or one of"),
+        ({"kernel": Gaussian(-1)}, "Gaussian: gamma must be a number > 0"),
+        ({"kernel": Tanh(1.0)}, "kernel must be positive definite"),
+        ({"alpha": -1}, "alpha must be a number > 0, got -1."),
+        ({"random_state": "x"}, "compare_selectors: random_state must be None or an integer >= 0"),
+        ({"selectors": ["balanced"]}, "Balanced: y must be given"),
+        ({"X": np.full((5, 2), np.nan)}, "NaN"),
+        ({"y": np.ones(3)}, "inconsistent numbers of samples"),
+    ],
+)
+def test_rules(options, message):
+    given = {"selectors": ["uniform"], "kernel": KERNEL, "X": regression(50)[0], "sizes": [5]}
+    with pytest.raises(ValueError, match=re.escape(message)):
+        compare_selectors(**{**given, **options})

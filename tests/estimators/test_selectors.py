@@ -1,0 +1,282 @@
+"""Models with landmarks by every rule."""
+
+import pickle
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from skimp.budgets import DBH, Agglomerative, Balanced, KMeans, Uniform, Weighted
+from skimp.features import Landmarks, Nystroem
+from skimp.kernels import AdditiveChi2, Chi2, FunctionKernel, Gaussian, Precomputed
+from tests.models import ALPHA, classifier, regressor
+from tests.problems import difference, labelled, regression
+from tests.reference import naive
+from tests.sources import ChunkedRows
+from tests.words import letter_indicators, shared_letters, words
+
+NAMES = [
+    "auto",
+    "uniform",
+    "weighted",
+    "balanced",
+    "column_subset",
+    "dbh",
+    "kmeans",
+    "agglomerative",
+    "leverage",
+    "rpcholesky",
+]
+OBJECTS = [
+    Uniform(stratify="cluster"),
+    Uniform(stratify="class"),
+    Balanced("kmeans"),
+    DBH(hashing="interval"),
+    KMeans(points="rows"),
+    Agglomerative(linkage="bisecting", points="centres"),
+]
+SELECTORS = [*NAMES, *OBJECTS]
+KERNEL = Gaussian(2.0)
+OF_CLASSES = ["balanced", Uniform(stratify="class"), Balanced("kmeans")]
+OF_VECTORS = ["kmeans", Balanced("kmeans"), KMeans(points="rows"), DBH(hashing="floor")]
+OF_ANY_ROWS = [n for n in NAMES if n != "kmeans"]
+
+every_selector = pytest.mark.parametrize("selector", SELECTORS, ids=repr)
+
+
+def chosen_by(selector, budget=30, **params):
+    return Nystroem(budget=budget, selector=selector, **params)
+
+
+def problem(n=150, dtype=np.float64):
+    X, codes, weight = labelled(n, dtype=dtype)
+    return X, np.array(["low", "middle", "high"])[codes], weight
+
+
+def is_of_classes(selector):
+    return repr(selector) in map(repr, OF_CLASSES)
+
+
+@every_selector
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_regressor_is_ridge_in_the_chosen_points(selector, weighted):
+    X, y, weight = regression(150)
+    y = np.round(y) if is_of_classes(selector) else y
+    weight = weight if weighted else None
+    model = regressor(chosen_by(selector, 12), KERNEL).fit(X, y, weight)
+    B = model.approximation_.landmarks_.points
+    K = naive.gaussian(X, B, 2.0)
+    coef, intercept = naive.ridge(
+        K, y[:, None], alpha=ALPHA, weight=weight, penalty=naive.gaussian(B, B, 2.0)
+    )
+    assert difference(model.predict(X), (K @ coef + intercept)[:, 0]) <= 1e-6
+    assert len(model.approximation_.budget_.points) == 12
+
+
+@every_selector
+def test_labels_from_any_source(selector):
+    X, y, _ = problem()
+    expected = classifier(chosen_by(selector)).fit(X, y).decision_function(X)
+    frame = {name: X[:, j] for j, name in enumerate("abc")}
+    for given, source in (
+        (sparse.csr_matrix(X), None),
+        (pd.DataFrame(frame), None),
+        (pl.DataFrame(frame), None),
+        (X, ChunkedRows(X, y)),
+    ):
+        model = classifier(chosen_by(selector))
+        model = model.fit(given, y) if source is None else model.fit(source)
+        assert model.classes_.tolist() == ["high", "low", "middle"]
+        assert difference(model.decision_function(given), expected) <= 1e-6
+
+
+@every_selector
+def test_single_precision(selector):
+    X, y, _ = problem(dtype=np.float32)
+    model = classifier(chosen_by(selector), alpha=1e-2).fit(X, y)
+    budget = model.approximation_.budget_
+    assert budget.points.dtype == np.float32
+    assert len(budget.points) == 30
+    assert model.decision_function(X).dtype == np.float32
+    assert model.score(X, y) > 0.6
+
+
+@every_selector
+def test_rows_of_weight_zero_are_no_landmarks(selector):
+    X, y, weight = problem()
+    X = X + 100 * (weight == 0)[:, None]
+    model = classifier(chosen_by(selector)).fit(X, y, weight)
+    budget = model.approximation_.budget_
+    assert budget.points.max() < 50
+    assert budget.indices is None or weight[budget.indices].all()
+
+
+@every_selector
+def test_copies_and_pickles_predict_the_same(selector):
+    X, y, _ = problem()
+    model = classifier(chosen_by(selector)).fit(X, y)
+    expected = model.decision_function(X)
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).decision_function(X), expected)
+    assert np.array_equal(clone(model).fit(X, y).decision_function(X), expected)
+    assert repr(clone(model).approximation.selector) == repr(selector)
+
+
+@every_selector
+def test_a_warm_start_keeps_the_landmarks(selector):
+    X, y, _ = problem()
+    model = classifier(chosen_by(selector), warm_start=True).fit(X, y)
+    points, steps = model.approximation_.budget_.points, model.n_iter_
+    again = model.fit(X, y)
+    assert again.approximation_.budget_.points is points
+    assert again.n_iter_ < steps
+    changed = model.set_params(approximation__selector=DBH(members=2)).fit(X, y)
+    assert changed.approximation_.budget_.points is not points
+
+
+@every_selector
+def test_early_stopping_chooses_among_the_rows_that_are_kept(selector):
+    X, y, weight = problem()
+    model = classifier(chosen_by(selector), early_stopping=True, alpha=1e-2).fit(X, y, weight)
+    assert len(model.approximation_.budget_.points) == 30
+
+
+def test_balanced_landmarks_of_rare_classes():
+    X = regression(200)[0]
+    y = np.repeat(["rare", "usual"], [12, 188])
+    model = classifier(chosen_by("balanced", 20)).fit(X, y)
+    labels = y[model.approximation_.budget_.indices]
+    assert np.unique(labels, return_counts=True)[1].tolist() == [10, 10]
+
+
+def test_grid_search_over_selectors():
+    X, y, _ = problem()
+    grid = {"approximation__selector": ["uniform", "balanced", "auto", KMeans(), Balanced(DBH())]}
+    search = GridSearchCV(classifier(chosen_by("auto")), grid, cv=2, error_score="raise")
+    scores = search.fit(X, y).cv_results_["mean_test_score"]
+    for selector, score in zip(grid["approximation__selector"], scores, strict=True):
+        alone = cross_val_score(classifier(chosen_by(selector)), X, y, cv=2)
+        assert score == pytest.approx(alone.mean())
+
+
+def test_grid_search_over_parameters_of_a_selector():
+    X, y, _ = regression(150)
+    grid = {"approximation__selector__members": [1, 10], "approximation__budget": [5, 40]}
+    search = GridSearchCV(regressor(chosen_by(DBH())), grid, cv=2, error_score="raise").fit(X, y)
+    assert search.best_params_["approximation__budget"] == 40
+    assert search.best_estimator_.approximation_.selector.members in (1, 10)
+
+
+@pytest.mark.parametrize("make", [classifier, regressor])
+def test_a_number_is_a_budget_by_the_default_rule(make):
+    X, codes, weight = labelled(150)
+    expected = make(30).fit(X, codes, weight)
+    for approximation in (Nystroem(budget=30), chosen_by("auto"), Nystroem(KERNEL, budget=30)):
+        given = KERNEL if approximation.kernel is not None else "rbf"
+        model = make(approximation, given).fit(X, codes, weight)
+        other = expected if approximation.kernel is None else make(30, given).fit(X, codes, weight)
+        points = model.approximation_.budget_.points
+        assert np.array_equal(points, other.approximation_.budget_.points)
+        assert np.array_equal(model.predict(X), other.predict(X))
+
+
+def test_the_default_rule_is_uniform_for_numbers_and_centres_for_classes():
+    X, y, _ = regression(150)
+    labels = problem()[1]
+    for targets in (y, np.column_stack([y, -y])):
+        model, uniform = (regressor(given).fit(X, targets) for given in (30, chosen_by("uniform")))
+        assert np.array_equal(model.predict(X), uniform.predict(X))
+        assert model.approximation_.budget_.indices is not None
+    assert classifier(30).fit(X, labels).approximation_.budget_.indices is None
+
+
+def test_the_seed_of_the_map_decides_where_it_has_one():
+    X, y, _ = problem()
+    first, second = (
+        classifier(chosen_by("kmeans", random_state=3), random_state=seed).fit(X, y)
+        for seed in (0, 1)
+    )
+    points = [model.approximation_.budget_.points for model in (first, second)]
+    assert np.array_equal(*points)
+
+
+@pytest.mark.parametrize("selector", [*OF_ANY_ROWS, Agglomerative(linkage="single")], ids=repr)
+def test_row_numbers_with_a_matrix(selector):
+    X, y, weight = problem(120)
+    rule = "uniform" if selector == "auto" else selector
+    expected = classifier(chosen_by(rule), KERNEL).fit(X, y, weight)
+    numbers = np.arange(120)
+    model = classifier(chosen_by(selector), Precomputed(KERNEL(X))).fit(numbers, y, weight)
+    indices = model.approximation_.budget_.indices
+    assert np.array_equal(indices, expected.approximation_.budget_.indices)
+    assert difference(model.decision_function(numbers), expected.decision_function(X)) <= 1e-6
+
+
+@pytest.mark.parametrize("selector", OF_ANY_ROWS)
+def test_strings(selector):
+    W, y = words()
+    V = letter_indicators(W)
+    rule = "uniform" if selector == "auto" else selector
+    expected = classifier(chosen_by(rule, 10), "linear", alpha=1e-2).fit(V, y)
+    kernel = FunctionKernel(shared_letters)
+    decision = expected.decision_function(V)
+    for given in (W, pd.DataFrame({"word": W}), pl.Series(W)):
+        model = classifier(chosen_by(selector, 10), kernel, alpha=1e-2).fit(given, y)
+        indices = model.approximation_.budget_.indices
+        assert np.array_equal(indices, expected.approximation_.budget_.indices)
+        assert difference(model.decision_function(given), decision) <= 1e-6
+
+
+@pytest.mark.parametrize("selector", [*OF_VECTORS, Uniform(stratify="cluster")], ids=repr)
+@pytest.mark.parametrize("kernel", ["Precomputed", "FunctionKernel"])
+def test_objects_have_no_centres(selector, kernel):
+    W, y = words()
+    if kernel == "Precomputed":
+        given, rows = Precomputed(letter_indicators(W) @ letter_indicators(W).T), np.arange(len(W))
+    else:
+        given, rows = FunctionKernel(shared_letters), W
+    with pytest.raises(ValueError, match=f": kernel must be one of vectors.*got {kernel}"):
+        classifier(chosen_by(selector, 10), given).fit(rows, y)
+
+
+@pytest.mark.parametrize("selector", ["auto", "uniform", "balanced", "leverage", "rpcholesky"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_objects_that_are_arrays(selector, weighted):
+    rng = np.random.default_rng(0)
+    series = np.empty(60, dtype=object)
+    for i in range(60):
+        series[i] = rng.normal(loc=3 * (i % 2), size=rng.integers(2, 6))
+    kernel = FunctionKernel(lambda a, b: np.exp(-abs(a.mean() - b.mean())))
+    weight = np.arange(60) % 3 if weighted else None
+    model = classifier(chosen_by(selector, 10), kernel).fit(series, np.arange(60) % 2, weight)
+    assert model.score(series, np.arange(60) % 2) > 0.8
+
+
+@pytest.mark.parametrize("kernel", [Chi2("scale"), AdditiveChi2()], ids=repr)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix])
+def test_kernels_of_histograms_by_the_default_rule(kernel, dtype, wrap):
+    rng = np.random.default_rng(0)
+    X = wrap((rng.poisson(0.1, size=(400, 20)) / 7).astype(dtype))
+    model = classifier(60, kernel, alpha=1e-2).fit(X, np.arange(400) % 3)
+    assert isinstance(model.approximation_.landmarks_, Landmarks)
+    assert model.approximation_.budget_.points.min() >= 0
+
+
+def test_probabilities_of_another_number_of_rows():
+    X, y, _ = regression(60)
+    model = regressor(chosen_by(Weighted(np.ones(60)), 10)).fit(X, y)
+    message = "Weighted: probabilities must be 30 numbers, one a row"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        cross_val_score(model, X, y, cv=2, error_score="raise")
+
+
+@pytest.mark.parametrize("selector", OF_CLASSES, ids=repr)
+def test_rules_for_classes_refuse_numbers(selector):
+    X, y, _ = regression(60)
+    with pytest.raises(ValueError, match="y must hold classes, one a row, found continuous"):
+        regressor(chosen_by(selector)).fit(X, y)
