@@ -27,8 +27,8 @@ X += rng.normal(scale=0.05, size=X.shape)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 # %%
-# Three models that differ in the number of landmarks only. An integer ``approximation`` draws that
-# many training rows uniformly.
+# Three models that differ in the number of landmarks only. An integer ``approximation`` is that
+# many centres of k-means, as many for each class.
 
 budgets = [10, 50, 500]
 models = [

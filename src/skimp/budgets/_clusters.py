@@ -68,19 +68,18 @@ class Clusters:
 
     def labels(self, X: Matrix) -> Array:
         """Return the number of the centre that is nearest to each row."""
-        from sklearn.metrics import pairwise_distances_argmin
-
-        found: Array = pairwise_distances_argmin(
-            self.frame.scaled(X), self.frame.scaled(self.centres)
-        )
-        return found
+        return self._nearest(X, self.centres)
 
     def nearest_rows(self, X: Matrix) -> Array:
         """Return the numbers of the rows that are nearest to a centre, each of them once."""
+        return np.unique(self._nearest(self.centres, X))
+
+    def _nearest(self, A: Matrix, B: Matrix) -> Array:
         from sklearn.metrics import pairwise_distances_argmin
 
-        nearest = pairwise_distances_argmin(self.frame.scaled(self.centres), self.frame.scaled(X))
-        return np.unique(nearest)
+        with single_threaded_blas():
+            found: Array = pairwise_distances_argmin(self.frame.scaled(A), self.frame.scaled(B))
+        return found
 
 
 def cluster(
@@ -133,7 +132,8 @@ def means(X: Matrix, labels: Array, weight: Array | None = None) -> Array:
     shares = (weight / np.bincount(labels, weight)[labels]).astype(X.dtype)
     average = sparse.csr_matrix((shares, (labels, np.arange(len(labels)))))
     if sparse.issparse(X):
-        return (average @ X).toarray()
+        means: Array = (average @ X).toarray()
+        return means
     first = X[np.unique(labels, return_index=True)[1]]
     means = first + average @ (X - first[labels])
-    return np.clip(means, X.min(axis=0), X.max(axis=0))
+    return np.clip(means, X.min(axis=0), X.max(axis=0), out=means)

@@ -164,13 +164,14 @@ def _extend(
         added = np.matmul(K, inverse, out=F[part, done : done + len(new)])
         left = residual[part] - np.einsum("ij,ij->i", added, added)
         residual[part] = np.maximum(left, 0)
-        return np.einsum("ij,ij->j", added, added)
+        taken: Array = np.einsum("ij,ij->j", added, added)
+        return taken
 
     def add(total: Array, part: Array) -> Array:
-        return total + part
+        total += part
+        return total
 
-    taken: Array = rows.map_reduce(extend, add, np.zeros(len(new)))
-    return taken
+    return rows.map_reduce(extend, add, np.zeros(len(new)))
 
 
 def _diagonal(rows: Rows, kernel: Kernel) -> Array:
