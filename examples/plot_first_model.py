@@ -2,7 +2,7 @@
 A first model, at three budgets
 ===============================
 
-A kernel model on a budget is a sum of kernel functions at a few *landmarks*: rows that stand for
+A kernel model on a budget is a sum of kernel functions at a few *landmarks*: points that stand for
 the data. More landmarks give a finer decision boundary and cost more time. Two interleaved spirals
 show how few are enough.
 """

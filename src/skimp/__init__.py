@@ -4,7 +4,18 @@ from importlib import import_module
 from typing import Any
 
 _CLASSES = {"KernelClassifier": "skimp.estimators", "KernelRegressor": "skimp.estimators"}
-_FOLDERS = ("budgets", "data", "estimators", "features", "kernels", "losses", "solvers", "testing")
+_FOLDERS = (
+    "budgets",
+    "data",
+    "diagnostics",
+    "estimators",
+    "features",
+    "kernels",
+    "losses",
+    "report",
+    "solvers",
+    "testing",
+)
 
 __all__ = [*_CLASSES, *_FOLDERS, "__version__"]
 

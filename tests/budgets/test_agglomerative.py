@@ -151,8 +151,20 @@ def test_means_are_for_vectors():
                 select(X, 5, kernel, **params)
 
 
-@pytest.mark.parametrize("linkage", ["average", "bisecting"])
 @pytest.mark.parametrize(("dtype", "scale"), [(np.float32, 1e25), (np.float64, 1e200)])
-def test_kernel_values_that_overflow_are_refused(dtype, scale, linkage):
+def test_kernel_values_that_overflow_are_refused(dtype, scale):
     with pytest.raises(ValueError, match="finite numbers"):
-        select((scale * regression(100)[0]).astype(dtype), 8, Linear(), linkage=linkage)
+        select((scale * regression(100)[0]).astype(dtype), 8, Linear())
+
+
+@pytest.mark.parametrize(("dtype", "scale"), [(np.float32, 2.0**83), (np.float64, 2.0**664)])
+def test_bisecting_takes_rows_of_any_scale(dtype, scale):
+    X, params = regression(100)[0].astype(dtype), {"linkage": "bisecting", "points": "centres"}
+    found, expected = (select(A, 8, Linear(), **params).points for A in (X * dtype(scale), X))
+    assert np.array_equal(found, expected * dtype(scale))
+
+
+def test_bisecting_takes_rows_far_from_the_origin():
+    X = np.round(regression(100)[0] * 2**20) / 2**20
+    found, expected = (_bisected(A, 8, np.random.default_rng(0)) for A in (X + 2.0**30, X))
+    assert np.array_equal(found, expected)

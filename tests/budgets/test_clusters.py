@@ -3,28 +3,35 @@ import pytest
 from scipy import sparse
 from sklearn.cluster import kmeans_plusplus
 
-from skimp.budgets._clusters import check_vectors, cluster, means, seed
+from skimp.budgets import _clusters
+from skimp.budgets._clusters import Clusters, Frame, cluster, means, seed, vectors
 from skimp.kernels import FunctionKernel, Gaussian, Precomputed
 
 STEPS, FEW = 5, 64
+GAUSSIAN = Gaussian(gamma=1.0)
+
+
+def nearest(X, centres):
+    """Numbers of the nearest centres, by exact differences."""
+    return np.array([np.argmin([((x - c) ** 2).sum() for c in centres]) for x in X])
+
+
+def averages(X, labels, weight):
+    """Weighted means of the rows of each label."""
+    groups = [labels == j for j in range(labels.max() + 1)]
+    return np.array([np.average(X[group], axis=0, weights=weight[group]) for group in groups])
 
 
 def lloyd(X, centres, weight=None, *, steps=STEPS):
-    """Move every centre to the weighted mean of the rows that it is nearest to, a few times."""
+    """Means of the rows that are nearest to each of the centres of a few steps of k-means."""
     X, weight = np.asarray(X, np.float64), np.ones(len(X)) if weight is None else weight
     enough = 1e-4 * X.var(axis=0).mean()
     for _ in range(steps):
-        labels = np.array([np.argmin([((x - c) ** 2).sum() for c in centres]) for x in X])
-        moved = np.array(
-            [
-                np.average(X[labels == j], axis=0, weights=weight[labels == j])
-                for j in range(len(centres))
-            ]
-        )
+        moved = averages(X, nearest(X, centres), weight)
         shift, centres = ((moved - centres) ** 2).sum(), moved
         if shift <= enough:
             break
-    return centres
+    return averages(X, nearest(X, centres), weight)
 
 
 def data(n=160, *, random_seed=0):
@@ -32,14 +39,18 @@ def data(n=160, *, random_seed=0):
     return rng.normal(size=(n, 3)) * [3, 1, 1] + 5, rng.integers(1, 5, n).astype(np.float64)
 
 
+def centres_of(X, n_clusters, weight=None, *, random_seed=1):
+    return cluster(X, n_clusters, np.random.default_rng(random_seed), weight).centres
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_clusters", [1, 2, 9, FEW])
 def test_few_centres_are_those_of_lloyd_from_seeds_of_kmeans_plusplus(n_clusters, weighted):
     X, weight = data()
     weight = weight if weighted else None
-    found = cluster(X, n_clusters, np.random.default_rng(1), weight)
     state = seed(np.random.default_rng(1))
     seeds = kmeans_plusplus(X, n_clusters, sample_weight=weight, random_state=state)[0]
+    found = centres_of(X, n_clusters, weight)
     np.testing.assert_allclose(found, lloyd(X, seeds, weight), rtol=1e-10)
 
 
@@ -48,7 +59,7 @@ def test_few_centres_are_those_of_lloyd_from_seeds_of_kmeans_plusplus(n_clusters
 def test_many_centres_are_those_of_lloyd_from_the_first_rows(n_clusters, weighted):
     X, weight = data()
     weight = weight if weighted else None
-    found = cluster(X, n_clusters, np.random.default_rng(1), weight)
+    found = centres_of(X, n_clusters, weight)
     np.testing.assert_allclose(found, lloyd(X, X[:n_clusters], weight), rtol=1e-10)
 
 
@@ -56,30 +67,38 @@ def test_whole_weights_count_as_repeated_rows():
     X, weight = data(200)
     repeated = np.concatenate([X, np.repeat(X, weight.astype(int) - 1, axis=0)])
     # the largest variance differs, and with it when to stop: no step is that small here
-    weighted = cluster(X, 80, np.random.default_rng(1), weight)
-    np.testing.assert_allclose(weighted, cluster(repeated, 80, np.random.default_rng(1)))
+    np.testing.assert_allclose(centres_of(X, 80, weight), centres_of(repeated, 80))
 
 
 @pytest.mark.parametrize("n_clusters", [5, 80])
 def test_sparse_rows_have_the_same_centres(n_clusters):
     X = data()[0] * (np.random.default_rng(5).random((160, 3)) < 0.7)
-    dense, thin = (
-        cluster(A, n_clusters, np.random.default_rng(2)) for A in (X, sparse.csr_matrix(X))
-    )
+    dense, thin = (centres_of(A, n_clusters) for A in (X, sparse.csr_matrix(X)))
     assert isinstance(thin, np.ndarray)
     np.testing.assert_allclose(thin, dense, atol=1e-10)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_centres_have_the_dtype_of_the_rows(dtype):
-    assert cluster(data()[0].astype(dtype), 4, np.random.default_rng(0)).dtype == dtype
+    assert centres_of(data()[0].astype(dtype), 4).dtype == dtype
 
 
 @pytest.mark.parametrize("n_clusters", [1, 3, 10, 70])
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix])
-def test_equal_rows_have_equal_centres(wrap, n_clusters):
-    centres = cluster(wrap(np.full((70, 2), 3.0)), n_clusters, np.random.default_rng(0))
-    assert np.array_equal(centres, np.full((n_clusters, 2), 3.0))
+def test_equal_rows_have_one_centre(wrap, n_clusters):
+    centres = centres_of(wrap(np.full((70, 2), 3.1)), n_clusters)
+    assert centres.shape == (1, 2)
+    np.testing.assert_allclose(centres, 3.1, rtol=1e-14)
+
+
+@pytest.mark.parametrize("n_clusters", [5, 9, 70])
+@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix])
+def test_no_more_centres_than_rows_that_differ(wrap, n_clusters):
+    X = np.repeat(data(5)[0], 20, axis=0)[np.random.default_rng(0).permutation(100)]
+    centres = centres_of(wrap(X), n_clusters)
+    assert len(centres) <= 5
+    if n_clusters > 5:
+        np.testing.assert_allclose(np.unique(centres, axis=0), np.unique(X, axis=0), rtol=1e-14)
 
 
 def test_the_rows_do_not_change():
@@ -89,36 +108,112 @@ def test_the_rows_do_not_change():
     assert np.array_equal(X, before)
 
 
-@pytest.mark.parametrize("scale", [1e-30, 1e-6, 1e6, 1e30])
-def test_centres_scale_with_the_rows(scale):
+@pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e-6, 1e6, 1e30, 1e300])
+@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix])
+def test_centres_scale_with_the_rows(wrap, scale):
     X = data()[0]
-    found = cluster(X * scale, 6, np.random.default_rng(0)) / scale
-    np.testing.assert_allclose(found, cluster(X, 6, np.random.default_rng(0)), rtol=1e-9)
+    found = centres_of(wrap(X * scale), 6) / scale
+    np.testing.assert_allclose(found, centres_of(X, 6), rtol=1e-9)
 
 
+@pytest.mark.parametrize("scale", [1e-37, 1e36])
+def test_centres_of_float32_scale_with_the_rows(scale):
+    X = data()[0]
+    found = centres_of((X * scale).astype(np.float32), 6).astype(np.float64) / scale
+    np.testing.assert_allclose(found, centres_of(X, 6), rtol=1e-5)
+
+
+@pytest.mark.parametrize("offset", [-(2.0**30), 1.0, 2.0**20, 2.0**30])
+def test_centres_move_with_the_rows(offset):
+    X = np.round(data()[0] * 2**20) / 2**20
+    found = centres_of(X + offset, 6) - offset
+    np.testing.assert_allclose(found, centres_of(X, 6), atol=1e-6)
+
+
+def test_a_label_is_the_number_of_the_nearest_centre():
+    X = data()[0]
+    clusters = cluster(X[:100], 7, np.random.default_rng(0))
+    assert np.array_equal(clusters.labels(X), nearest(X, clusters.centres))
+    assert np.array_equal(clusters.labels(sparse.csr_matrix(X)), clusters.labels(X))
+
+
+def test_rows_nearest_to_centres_are_told_once():
+    X = data()[0]
+    centres = np.array([X[9] + 1e-3, X[3] - 1e-3, X[9] - 1e-3])
+    assert Clusters(centres, Frame.of(X)).nearest_rows(X).tolist() == [3, 9]
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-300, 1.0, 1e300])
+@pytest.mark.parametrize("offset", [0.0, 1.0])
+def test_rows_in_their_frame_are_near_zero(offset, scale):
+    X = scale * (data()[0] + offset)
+    scaled = Frame.of(X).scaled(X)
+    assert np.array_equal(scaled[0], np.zeros(3))
+    assert np.abs(scaled).max() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("value", [0.0, 7.0])
+def test_the_frame_of_equal_rows(wrap, value):
+    X = wrap(np.full((5, 2), value))
+    scaled = Frame.of(X).scaled(X)
+    expected = float(value > 0) if sparse.issparse(X) else 0.0
+    assert np.array_equal(abs(scaled).max(), expected)
+
+
+def test_a_frame_does_not_shift_sparse_rows():
+    X = sparse.csr_matrix(np.diag([4.0, 0.0, -8.0]))
+    scaled = Frame.of(X).scaled(X)
+    assert sparse.issparse(scaled)
+    assert np.array_equal(scaled.toarray(), np.diag([0.5, 0.0, -1.0]))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix, sparse.csr_array])
-def test_means_of_clusters(wrap, dtype):
-    X, labels = data(60)[0], np.random.default_rng(0).integers(0, 7, 60)
-    found = means(wrap(X), labels, np.dtype(dtype))
-    expected = [X[labels == j].mean(axis=0) for j in range(7)]
+def test_means_of_clusters(wrap, dtype, weighted):
+    X, weight = data(60)
+    labels = np.random.default_rng(0).integers(0, 7, 60)
+    found = means(wrap(X.astype(dtype)), labels, weight if weighted else None)
+    expected = averages(X, labels, weight if weighted else np.ones(60))
     assert found.dtype == dtype
-    np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(found, expected, rtol=16 * np.finfo(dtype).eps)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8, bool])
-def test_means_of_whole_numbers_do_not_overflow(dtype):
+@pytest.mark.parametrize("value", [0.1, 1e-300, 1.7e308])
+def test_the_mean_of_equal_rows_is_exact(value):
+    X = np.full((7, 2), value)
+    assert np.array_equal(means(X, np.array([0, 1, 0, 1, 0, 0, 0])), X[:2])
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, bool, np.float16])
+@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix])
+def test_vectors_are_dense_in_the_dtype_of_the_computation(wrap, dtype):
+    if wrap is sparse.csr_matrix and dtype is np.float16:
+        pytest.skip("there are no such matrices")
     X = np.full((256, 2), np.array(100).astype(dtype))
-    assert np.array_equal(means(X, np.zeros(256, int), np.dtype(float)), X[:1].astype(float))
+    found = vectors(wrap(X), GAUSSIAN, np.dtype(np.float64), owner="KMeans")
+    assert isinstance(found, np.ndarray)
+    assert found.dtype == np.float64
+    assert np.array_equal(means(found, np.zeros(256, int)), X[:1].astype(float))
+
+
+def test_many_sparse_vectors_stay_sparse(monkeypatch):
+    X = sparse.csr_matrix(np.eye(4, dtype=np.int8))
+    monkeypatch.setattr(_clusters, "_DENSE_ENTRIES", 15)
+    found = vectors(X, GAUSSIAN, np.dtype(np.float32), owner="KMeans")
+    assert sparse.issparse(found)
+    assert found.dtype == np.float32
+    assert (found != X).nnz == 0
 
 
 def test_rows_without_means_are_refused():
-    wording = "KMeans: kernel must be one of vectors, whose means are points as well, got "
+    wording = "KMeans: kernel must be one of vectors, for this rule computes with them, got "
     numbers = np.arange(5)[:, None]
-    check_vectors(numbers, Gaussian(gamma=1.0), owner="KMeans")
-    with pytest.raises(ValueError, match=wording + "Precomputed"):
-        check_vectors(numbers, Precomputed(np.eye(5)), owner="KMeans")
-    with pytest.raises(ValueError, match=wording + "FunctionKernel"):
-        check_vectors(numbers.astype(object), FunctionKernel(max), owner="KMeans")
-    with pytest.raises(ValueError, match=wording + "Gaussian"):
-        check_vectors(numbers.astype(object), Gaussian(gamma=1.0), owner="KMeans")
+    for X, kernel, name in (
+        (numbers, Precomputed(np.eye(5)), "Precomputed"),
+        (numbers.astype(object), FunctionKernel(max), "FunctionKernel"),
+        (numbers.astype(object), GAUSSIAN, "Gaussian"),
+    ):
+        with pytest.raises(ValueError, match=wording + name):
+            vectors(X, kernel, np.dtype(np.float64), owner="KMeans")

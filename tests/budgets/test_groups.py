@@ -3,12 +3,14 @@ import pytest
 from scipy import sparse
 
 from skimp._core._random import draw_seed
-from skimp.budgets._clusters import cluster
+from skimp.budgets._clusters import cluster, vectors
 from skimp.budgets._groups import are_classes, class_codes, cluster_codes
 from skimp.data import open_rows
+from skimp.kernels import Gaussian, Precomputed
 from tests.reference import naive
 from tests.sources import ChunkedRows
 
+GAUSSIAN = Gaussian(gamma=1.0)
 STRINGS = np.array(["red", "blue", "blue", "green"])
 
 
@@ -73,6 +75,11 @@ def test_what_holds_no_classes_is_refused(y, message):
         class_codes(open_rows(np.ones((4, 1)), target=y), owner="Balanced")
 
 
+def codes_of(rows, n_clusters, seed=0, kernel=GAUSSIAN):
+    rng = np.random.default_rng(seed)
+    return cluster_codes(rows, n_clusters, kernel, rng, owner="Uniform")
+
+
 def nearest(X, centres):
     """Numbers of the nearest centres, without gaps, by exact differences."""
     found = [min(range(len(centres)), key=lambda j: ((x - centres[j]) ** 2).sum()) for x in X]
@@ -88,24 +95,24 @@ def blobs(n=200, offset=0.0):
 def test_rows_belong_to_the_nearest_centre(wrap):
     X = blobs()
     rows = open_rows(wrap(X))
-    found = cluster_codes(rows, 6, np.random.default_rng(3))
+    found = codes_of(rows, 6, seed=3)
     rng = np.random.default_rng(3)
     order = naive.sampled_rows(len(X), len(X), draw_seed(rng))
-    centres = cluster(rows.take(order).X.astype(rows.dtype), 6, rng)
-    assert found.tolist() == nearest(X, centres)
+    sample = vectors(rows.take(order).X, GAUSSIAN, rows.dtype, owner="Uniform")
+    assert found.tolist() == nearest(X, cluster(sample, 6, rng).centres)
 
 
 def test_centres_are_those_of_weighted_rows():
     X, weight = blobs(), np.random.default_rng(2).integers(1, 1000, 200).astype(np.float64)
-    found = cluster_codes(open_rows(X, weight=weight), 6, np.random.default_rng(3))
+    found = codes_of(open_rows(X, weight=weight), 6, seed=3)
     rng = np.random.default_rng(3)
     order = naive.sampled_rows(200, 200, draw_seed(rng))
-    assert found.tolist() == nearest(X, cluster(X[order], 6, rng, weight[order]))
+    assert found.tolist() == nearest(X, cluster(X[order], 6, rng, weight[order]).centres)
 
 
 def test_rows_far_from_the_origin_belong_to_the_nearest_centre():
     X = blobs(offset=1e9)
-    found = cluster_codes(open_rows(X), 4, np.random.default_rng(0))
+    found = codes_of(open_rows(X), 4)
     expected = np.repeat(range(4), 50)
     same, exact = (np.equal.outer(codes, codes) for codes in (found, expected))
     assert np.array_equal(same, exact)
@@ -113,6 +120,11 @@ def test_rows_far_from_the_origin_belong_to_the_nearest_centre():
 
 def test_clusters_have_numbers_without_gaps_where_few_rows_differ():
     X = np.repeat([[0.0], [5.0]], 20, axis=0)
-    codes = cluster_codes(open_rows(X), 7, np.random.default_rng(0))
+    codes = codes_of(open_rows(X), 7)
     assert set(codes) == {0, 1}
     assert np.array_equal(np.equal.outer(codes, codes), np.equal.outer(X[:, 0], X[:, 0]))
+
+
+def test_rows_that_are_no_vectors_have_no_clusters():
+    with pytest.raises(ValueError, match="Uniform: kernel must be one of vectors"):
+        codes_of(open_rows(np.arange(5)[:, None]), 2, kernel=Precomputed(np.eye(5)))

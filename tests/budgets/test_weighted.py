@@ -15,10 +15,11 @@ from tests.sources import ChunkedRows
 P = np.array([0.1, 0.2, 0.3, 0.4])
 
 
-class Scripted:
+class Scripted(np.random.Generator):
     """A generator whose draw is known beforehand, and that tells how likely it is."""
 
     def __init__(self, draw):
+        super().__init__(np.random.PCG64(0))
         self.draw = np.array(draw)
 
     def choice(self, n, size, p):
@@ -204,7 +205,8 @@ def test_rows_may_repeat_and_no_targets_are_needed():
     ("given", "message"),
     [
         ([1, 2], r"Weighted: probabilities must be 5 numbers, one a row.*found shape \(2,\)"),
-        (np.ones((5, 1)), r"Weighted: probabilities must be 5 numbers.*found shape \(5, 1\)"),
+        (np.ones((5, 1)), "Weighted: probabilities must be None or one number a row, got"),
+        (0.5, r"Weighted: probabilities must be None or one number a row, got 0.5\."),
         ([1, 1, -2, 1, 1], "Weighted: probabilities must be .*none of them negative.*of -2"),
         (np.zeros(5), "Weighted: probabilities must be positive for a row that counts"),
         ([0, 0, 0, 0, 1], "Weighted: probabilities must be positive for a row that counts"),

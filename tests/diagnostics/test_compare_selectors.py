@@ -12,6 +12,7 @@ from tests.problems import labelled, regression
 from tests.sources import ChunkedRows
 
 KERNEL = Laplacian(0.5)
+SIZES = "compare_selectors: sizes must be a sequence of integers >= 1"
 NAMES = [
     "auto",
     "uniform",
@@ -115,6 +116,14 @@ def test_names_of_selectors():
     assert [record["selector"] for record in records] == ["mine", "other"]
 
 
+@pytest.mark.parametrize(("selector", "name"), [("uniform", "uniform"), (Uniform(), "Uniform()")])
+def test_one_selector_is_a_list_of_one(selector, name):
+    X = regression(50)[0]
+    alone, listed = (without_seconds(compare(given, X)) for given in (selector, [selector]))
+    assert alone == listed
+    assert [record["selector"] for record in alone] == [name, name]
+
+
 def test_rows_from_any_source():
     X, y, _ = labelled(150)
     expected = compare(["uniform", "balanced"], X, y)
@@ -167,14 +176,18 @@ def test_sizes_may_be_numpy_integers():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sizes": [5, 0]}, "compare_selectors: sizes must be an integer >= 1, got 0."),
-        ({"sizes": [2.5]}, "compare_selectors: sizes must be an integer >= 1, got 2.5."),
-        ({"sizes": 5}, "compare_selectors: sizes must be"),
+        ({"sizes": [5, 0]}, f"{SIZES}, got [5, 0]."),
+        ({"sizes": [2.5]}, f"{SIZES}, got [2.5]."),
+        ({"sizes": 5}, f"{SIZES}, got 5."),
+        ({"sizes": []}, f"{SIZES}, got []."),
+        ({"sizes": "5"}, f"{SIZES}, got '5'."),
+        ({"sizes": np.array([[5], [10]])}, SIZES),
+        ({"sizes": None}, f"{SIZES}, got None."),
         ({"repeats": 0}, "compare_selectors: repeats must be an integer >= 1, got 0."),
         ({"repeats": 1.0}, "compare_selectors: repeats must be an integer >= 1, got 1.0."),
         ({"selectors": ["all"]}, "compare_selectors: selector must be a selector object or one of"),
-        ({"selectors": "uniform"}, "compare_selectors: selectors must be"),
-        ({"selectors": Uniform()}, "compare_selectors: selectors must be"),
+        ({"selectors": []}, "compare_selectors: selectors must be at least one, got {}."),
+        ({"selectors": {}}, "compare_selectors: selectors must be at least one, got {}."),
         ({"kernel": "wavelet"}, "compare_selectors: kernel must be a kernel object or one of"),
         ({"kernel": Gaussian(-1)}, "Gaussian: gamma must be a number > 0"),
         ({"kernel": Tanh(1.0)}, "kernel must be positive definite"),

@@ -132,8 +132,8 @@ def _pivots(rows: Rows, size: int, kernel: Kernel, tol: float, rng: np.random.Ge
         pivots = np.append(pivots, new)
         residual[pivots] = 0
     # a round may go on beyond the pivot that was enough
-    left = trace - np.cumsum(explained)
-    return pivots[: np.searchsorted(-left, -tol * trace) + 1]
+    last = np.searchsorted(np.cumsum(explained), (1 - tol) * trace) if tol else size
+    return pivots[: last + 1]
 
 
 def _extend(
