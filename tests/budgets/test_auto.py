@@ -62,8 +62,8 @@ def test_rows_are_uniform_where_targets_are_no_classes(y):
     assert np.array_equal(budget.points, uniform.points)
 
 
-@pytest.mark.parametrize(("size", "centres"), [(5, False), (6, True), (7, True)])
-def test_a_class_needs_two_points(size, centres):
+@pytest.mark.parametrize(("size", "centres"), [(2, False), (3, True), (7, True)])
+def test_a_class_needs_a_point(size, centres):
     X, y, _ = labelled(100)
     assert (select(X, size, y).indices is None) == centres
 

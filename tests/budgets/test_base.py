@@ -5,7 +5,16 @@ from typing import final
 import numpy as np
 import pytest
 
-from skimp.budgets import Budget, Fixed, RowSelector, Uniform, as_selector
+from skimp.budgets import (
+    Budget,
+    Fixed,
+    KMeans,
+    RowSelector,
+    RPCholesky,
+    Uniform,
+    Weighted,
+    as_selector,
+)
 from skimp.data import open_rows
 from skimp.kernels import Gaussian, Linear
 from tests.problems import regression
@@ -62,6 +71,16 @@ def test_a_budget_is_frozen_and_needs_points_only():
     assert budget.weights is None
     with pytest.raises(FrozenInstanceError):
         budget.indices = np.arange(2)
+
+
+@pytest.mark.parametrize("selector", [Uniform(), Weighted(), KMeans(), RPCholesky()], ids=repr)
+def test_a_seed_stands_for_its_generator(selector):
+    X = regression(50)[0]
+    by_seed, by_generator = (
+        selector.select(X, 4, Linear(), rng).points for rng in (3, np.random.default_rng(3))
+    )
+    assert np.array_equal(by_seed, by_generator)
+    assert selector.select(X, 4, Linear(), None).points.shape == (4, 3)
 
 
 def test_a_rule_looks_at_no_targets_and_repeats_no_row_unless_it_says_so():

@@ -3,6 +3,7 @@ import pytest
 from scipy import sparse
 
 from skimp._core._random import draw_seed
+from skimp.budgets import _clusters, _groups
 from skimp.budgets._clusters import cluster, vectors
 from skimp.budgets._groups import are_classes, class_codes, cluster_codes
 from skimp.data import open_rows
@@ -116,6 +117,14 @@ def test_rows_far_from_the_origin_belong_to_the_nearest_centre():
     expected = np.repeat(range(4), 50)
     same, exact = (np.equal.outer(codes, codes) for codes in (found, expected))
     assert np.array_equal(same, exact)
+
+
+def test_blocks_that_stay_sparse_have_the_clusters_of_a_dense_sample(monkeypatch):
+    X = sparse.csr_matrix(blobs(offset=20.0))
+    monkeypatch.setattr(_groups, "_SAMPLE", 50)
+    expected = codes_of(open_rows(X), 4)
+    monkeypatch.setattr(_clusters, "_DENSE_ENTRIES", 50 * 3)
+    assert np.array_equal(codes_of(open_rows(X), 4), expected)
 
 
 def test_clusters_have_numbers_without_gaps_where_few_rows_differ():

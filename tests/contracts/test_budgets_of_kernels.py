@@ -5,10 +5,20 @@ import pytest
 from sklearn.base import clone
 
 from skimp import KernelClassifier
-from skimp.budgets import DBH, Agglomerative, Balanced, Fixed, KMeans, Leverage, RPCholesky, Uniform
+from skimp.budgets import (
+    DBH,
+    Agglomerative,
+    Balanced,
+    ColumnSubset,
+    Fixed,
+    KMeans,
+    Leverage,
+    RPCholesky,
+    Uniform,
+)
 from skimp.data import ArrayRows, open_rows
 from skimp.features import Nystroem
-from skimp.kernels import FunctionKernel, Gaussian, Linear, Precomputed
+from skimp.kernels import FunctionKernel, Gaussian, Linear, Precomputed, Tanh
 from tests.catalog import KERNELS, SELECTORS, parts
 from tests.words import shared_letters, words
 
@@ -48,16 +58,30 @@ def select(selector, kernel, rows, seed=1):
     return selector.select(rows, SIZE, kernel, np.random.default_rng(seed), LABELS)
 
 
-@pytest.mark.parametrize("kernel", parts(KERNELS), ids=repr)
-@pytest.mark.parametrize("selector", parts(SELECTORS), ids=repr)
+def computes_values(selector):
+    """Tell whether a rule looks at kernel values, rather than only whether it can take rows."""
+    inner = selector.selector if isinstance(selector, Balanced) else selector
+    return isinstance(inner, Agglomerative | ColumnSubset | DBH | Leverage | RPCholesky)
+
+
+CASES = [
+    (selector, kernel)
+    for selector in parts(SELECTORS)
+    for place, kernel in enumerate(parts(KERNELS))
+    if computes_values(selector)
+    or place % 6 == 3
+    or isinstance(kernel, Precomputed | FunctionKernel | Tanh)
+]
+
+
+@pytest.mark.parametrize(("selector", "kernel"), CASES, ids=repr)
 def test_works_or_says_what_it_needs(selector, kernel):
     rows, message = rows_of(kernel), refusal(selector, kernel)
     if message is not None:
         with pytest.raises(ValueError, match=message):
             select(selector, kernel, rows)
         return
-    budget, again = (select(selector, kernel, rows) for _ in range(2))
-    np.testing.assert_array_equal(budget.points, again.points)
+    budget = select(selector, kernel, rows)
     assert np.isfinite(budget.points).all()
     if isinstance(selector, Fixed):
         return

@@ -29,7 +29,6 @@ X = regression(60)[0]
         ({"kernel": "wavelet"}, "budget_quality: kernel must be a kernel object or one of 'rbf'"),
         ({"kernel": Gaussian(0)}, "Gaussian: gamma must be a number > 0"),
         ({"kernel": Tanh(1.0)}, "budget_quality: kernel must be positive definite (others have"),
-        ({"y": np.eye(60)}, "budget_quality: y must have one label a row, found shape (60, 60)."),
         ({"y": np.ones(59)}, "inconsistent numbers of samples: [60, 59]"),
     ],
 )
@@ -52,14 +51,29 @@ def test_bad_points_and_rows(bad, message):
         budget_quality(np.ones((2, 3)), KERNEL, bad)
 
 
-def test_labels_of_several_types():
-    with pytest.raises(ValueError, match="y must hold labels of one type"):
-        budget_quality(X[:5], KERNEL, X, np.array(["a", 1] * 30, dtype=object))
+@pytest.mark.parametrize(
+    "y",
+    [
+        regression(60)[1],
+        np.eye(60),
+        np.eye(60, 2, dtype=int),
+        np.array(["a", 1] * 30, dtype=object),
+        np.array(["a", None] * 30, dtype=object),
+    ],
+    ids=["continuous", "several columns", "indicators", "words and numbers", "words and none"],
+)
+def test_what_holds_no_classes_has_no_shares(y):
+    found, expected = budget_quality(X[:5], KERNEL, X, y), budget_quality(X[:5], KERNEL, X)
+    assert (found.class_shares, found.class_imbalance) == (None, None)
+    assert found == expected
 
 
-def test_row_numbers_that_are_none():
-    with pytest.raises(ValueError, match="budget"):
-        budget_quality(Budget(X[:3], np.array([0, 1, 60])), KERNEL, X, np.arange(60) % 2)
+@pytest.mark.parametrize("indices", [[0, 1, 60], [-1, 0, 1], [0, 1], [0, 1, 2, 3], []])
+@pytest.mark.parametrize("y", [None, np.arange(60) % 2], ids=["without y", "with y"])
+def test_row_numbers_that_are_none(indices, y):
+    message = "budget_quality: budget must have 3 indices of rows of X, one a point."
+    with pytest.raises(ValueError, match=re.escape(message)):
+        budget_quality(Budget(X[:3], np.array(indices, int)), KERNEL, X, y)
 
 
 def test_no_row_counts():
@@ -85,3 +99,11 @@ def test_shares_do_not_depend_on_the_scale(scale):
     assert found.residual_trace == pytest.approx(expected.residual_trace, rel=1e-9)
     assert found.standard_error == pytest.approx(expected.standard_error, rel=1e-9)
     assert found.mean_distance == pytest.approx(scale * expected.mean_distance, rel=1e-9)
+
+
+@pytest.mark.parametrize(("apart", "singular"), [(2.0**-48, False), (2.0**-52, True)])
+def test_condition_numbers_beyond_precision_are_infinite(apart, singular):
+    # of [[1, 1], [1, 1 + apart]] it is 4 / apart, nearly
+    points = np.array([[1.0, 0.0], [1.0, np.sqrt(apart)]])
+    found = budget_quality(points, Linear(), points).condition_number
+    assert found == (np.inf if singular else pytest.approx(4 / apart, rel=1e-5))

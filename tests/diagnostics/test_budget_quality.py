@@ -8,6 +8,7 @@ from skimp._core._random import draw_seed
 from skimp.budgets import Budget, KMeans, Uniform
 from skimp.data import ArrayRows, open_rows
 from skimp.diagnostics import budget_quality
+from skimp.diagnostics._budget_quality import _JUDGING
 from skimp.features import Nystroem
 from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Polynomial, Precomputed
 from tests.problems import labelled, regression
@@ -119,7 +120,7 @@ def test_standard_error_is_that_of_a_ratio(size):
     X = regression(300)[0]
     kernel, B = Polynomial(2, 0.3), X[:1]
     quality = budget_quality(B, kernel, X, sample=size, random_state=4)
-    seed = draw_seed(np.random.default_rng(4))
+    seed = draw_seed(np.random.default_rng(4)) ^ _JUDGING
     drawn = X[naive.sampled_rows(300, size, seed)]
     whole = kernel(drawn).diagonal()
     K = kernel(drawn, B)
@@ -128,6 +129,16 @@ def test_standard_error_is_that_of_a_ratio(size):
     variance = ((missed - ratio * whole) ** 2).sum() * (1 - size / 300)
     assert quality.residual_trace == pytest.approx(ratio, rel=1e-9)
     assert quality.standard_error == pytest.approx(np.sqrt(variance) / whole.sum(), rel=1e-9)
+
+
+def test_budgets_are_not_judged_on_their_own_rows():
+    X = regression(3000)[0]
+    budget = Uniform().select(X, 300, KERNEL, np.random.default_rng(0))
+    own, other = (
+        budget_quality(budget, KERNEL, X, sample=600, random_state=seed) for seed in (0, 1)
+    )
+    errors = np.hypot(own.standard_error, other.standard_error)
+    assert abs(own.residual_trace - other.residual_trace) < 4 * errors
 
 
 def test_standard_error_is_the_spread_of_estimates():

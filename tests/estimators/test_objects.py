@@ -41,7 +41,7 @@ def classifier(kernel=KERNEL, approximation=20, **params):
     return KernelClassifier(kernel, approximation=approximation, **params)
 
 
-@every_mode
+@pytest.mark.parametrize("approximation", [None, Nystroem(budget=20, selector="uniform")])
 @pytest.mark.parametrize("wrap", WRAPPERS.values(), ids=WRAPPERS)
 def test_strings_in_any_container_are_their_vectors(approximation, wrap):
     W, y = words()

@@ -201,8 +201,8 @@ def test_the_default_for_rows_that_are_wide_or_few():
     X, y = problem()
     wide = np.tile(X, 1400)
     assert nystroem(kernel=Linear()).fit(wide, y).budget_.indices is not None
-    assert nystroem(budget=5).fit(X, y).budget_.indices is not None
-    assert nystroem(budget=6).fit(X, y).budget_.indices is None
+    assert nystroem(budget=2).fit(X, y).budget_.indices is not None
+    assert nystroem(budget=3).fit(X, y).budget_.indices is None
     assert np.array_equal(nystroem(budget=150).fit(X, y).budget_.indices, np.arange(150))
 
 
@@ -216,7 +216,7 @@ def test_centres_of_rows_that_are_not_negative_are_not(selector, dtype):
     assert np.isfinite(fitted.transform(X)).all()
 
 
-@pytest.mark.parametrize("tol", [1e-3, 0.1, 1.0])
+@pytest.mark.parametrize("tol", [1e-3, 0.1, 0.9])
 def test_points_up_to_a_share_of_the_trace(tol):
     X = regression(150)[0]
     fitted = nystroem(RPCholesky(tol=tol), Gaussian(0.1), budget=100).fit(X)
@@ -247,7 +247,7 @@ def test_probabilities_are_one_a_row():
         (Uniform, "Nystroem: selector must be a selector object or one of 'auto', 'uniform'"),
         (None, "Nystroem: selector must be a selector object or one of 'auto', 'uniform'"),
         (KMeans(points="all"), "KMeans: points must be"),
-        (DBH(members=0), "DBH: members must be an integer >= 1, got 0."),
+        (DBH(members=0), "DBH: members must be an integer from 1 to 1000, got 0."),
         (Balanced("nothing"), "Balanced: selector must be a selector object or one of"),
         (Balanced(Weighted()), "Balanced: selector must be a rule that chooses among any rows"),
     ],

@@ -142,6 +142,7 @@ def test_a_budget_that_misses_nothing_can_be_drawn(panels):
     nothing = SelectorComparison((record("all", 10, 0, 0.5, 0.0), record("all", 20, 0, 0.5, 0.0)))
     figure = SelectorDisplay(nothing).plot(panels).figure_
     FigureCanvasAgg(figure).draw()
+    assert {panel.get_yscale() for panel in panels} == {"linear"}
 
 
 def test_many_selectors_have_looks_of_their_own(panels):
@@ -151,15 +152,16 @@ def test_many_selectors_have_looks_of_their_own(panels):
     assert len({(line.get_marker(), line.get_color()) for line in lines}) == 12
 
 
-def test_nothing_to_draw(panels):
-    SelectorDisplay(SelectorComparison(())).plot(panels)
+@pytest.mark.parametrize("count", [1, 3])
+def test_axes_are_two(panels, count):
+    with pytest.raises(ValueError, match=f"SelectorDisplay: axes must be two Axes, found {count}."):
+        SelectorDisplay(COMPARISON).plot([*panels, panels[0]][:count])
     assert not panels[0].containers
 
 
-def test_axes_are_two(panels):
-    with pytest.raises(ValueError, match="axes must be two"):
+def test_one_panel_alone_is_not_two(panels):
+    with pytest.raises(ValueError, match="axes must be two Axes, found 1"):
         SelectorDisplay(COMPARISON).plot(panels[0])
-    assert not panels[0].containers
 
 
 def test_matplotlib_is_imported_to_plot():

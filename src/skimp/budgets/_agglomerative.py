@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 
-from skimp._core._linalg import check_representable, dense
+from skimp._core._linalg import check_representable
 from skimp._core._objects import as_real
 from skimp._core._random import draw_seed
 from skimp._core._rules import Rule, integer, one_of
@@ -78,7 +78,7 @@ class Agglomerative(RowSelector):
             check_representable(K)
             labels = _merged(K, size, self.linkage)
         if self.points == "centres":
-            centres = means(X, labels)
+            centres = means(X, labels, sample.weight)
             return Budget(complete_centres(centres, size, X, rng))
         order = np.argsort(labels, kind="stable")
         found = order[medoids(X[order], labels[order], kernel, rows.dtype, rows.n_jobs)]
@@ -86,13 +86,27 @@ class Agglomerative(RowSelector):
         return Budget(sample.X[chosen], sample.indices[chosen])
 
 
+def _equal_rows(X: Matrix) -> Array:
+    """Return numbers that rows share if they are equal."""
+    if not sparse.issparse(X):
+        return np.unique(X, axis=0, return_inverse=True)[1].ravel()
+    rows = [X[i] for i in range(X.shape[0])]
+    keys = [(row.indices.tobytes(), row.data.tobytes()) for row in rows]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return np.array([numbers[key] for key in keys])
+
+
 def _merged(K: Array, size: int, linkage: str) -> Array:
-    """Return the cluster of each row after as many merges as leave ``size`` of them."""
-    diagonal = K.diagonal()
-    squared = diagonal[:, None] + diagonal - 2 * K
-    squared = np.maximum((squared + squared.T) / 2, 0)
-    np.fill_diagonal(squared, 0)
-    tree = hierarchy.linkage(squareform(np.sqrt(squared), checks=False), linkage)
+    """Return the cluster of each row after as many merges as leave ``size`` of them.
+
+    The kernel matrix is overwritten.
+    """
+    diagonal = K.diagonal().copy()
+    K *= -2
+    K += diagonal[:, None]
+    K += diagonal
+    squared = squareform(K, checks=False)
+    tree = hierarchy.linkage(np.sqrt(np.maximum(squared, 0)), linkage)
     n, merges = len(K), len(K) - size
     joined = tree[:merges, :2].astype(np.int64).ravel()
     parents = n + np.repeat(np.arange(merges), 2)
@@ -106,7 +120,7 @@ def _bisected(X: Matrix, size: int, rng: np.random.Generator) -> Array:
     """Return the cluster of each row by bisecting k-means, none of them empty."""
     from sklearn.cluster import BisectingKMeans
 
-    codes = np.unique(dense(X, X.dtype), axis=0, return_inverse=True)[1].ravel()
+    codes = _equal_rows(X)
     if codes.max() < size:
         return codes
     model = BisectingKMeans(size, random_state=seed(rng))

@@ -6,6 +6,7 @@ import numpy as np
 
 from skimp._core._objects import is_object
 from skimp._core._random import draw_seed
+from skimp._core._types import Array
 from skimp.budgets._balanced import Balanced
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._groups import are_classes
@@ -15,7 +16,6 @@ from skimp.data import ArrayRows, Rows
 from skimp.kernels import Kernel
 
 _LEAST_SAMPLE, _ROWS_A_POINT = 20_000, 16
-_POINTS_A_CLASS = 2
 _WIDEST = 4096
 
 
@@ -28,8 +28,10 @@ class Auto(RowSelector):
     random do. They are found in a uniform sample of 20,000 rows, and of sixteen a point at least,
     in one pass.
 
-    Uniform rows for everything else: no rule is better on most regression problems, centres of very
-    wide rows take much memory, and other objects have none.
+    Uniform rows for everything else, and where there are more classes than points: no rule is
+    better on most regression problems, centres of very wide rows take much memory, and other
+    objects have none. The y of a regressor are never classes; where `Nystroem` is used alone, whole
+    numbers are.
 
     Examples
     --------
@@ -53,11 +55,14 @@ class Auto(RowSelector):
     ) -> Budget:
         first = next(rows.blocks())
         vectors = not (kernel.takes_objects or is_object(first.X))
-        if first.y is None or not vectors or rows.n_features > _WIDEST:
+        if not vectors or rows.n_features > _WIDEST or not _has_classes(rows, first.y, size):
             return Uniform()._choose_some(rows, size, kernel, rng)
         sample = rows.sample(max(_LEAST_SAMPLE, _ROWS_A_POINT * size), draw_seed(rng))
-        assert sample.y is not None, "the first block has targets"
-        if not are_classes(sample.y, at_most=size // _POINTS_A_CLASS):
-            return Budget(sample.X[:size], sample.indices[:size])
+        if not _has_classes(rows, sample.y, size):
+            return Uniform()._choose_some(rows, size, kernel, rng)
         within = ArrayRows(sample.X, sample.y, sample.weight).copy_with(n_jobs=rows.n_jobs)
         return Balanced(KMeans())._choose_some(within, size, kernel, rng)
+
+
+def _has_classes(rows: Rows, y: Array | None, size: int) -> bool:
+    return rows.labelled is not False and y is not None and are_classes(y, at_most=size)

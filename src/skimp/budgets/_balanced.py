@@ -19,7 +19,8 @@ class Balanced(RowSelector):
     """As many points of each class, chosen within each by another rule.
 
     Rare classes get the share that frequent ones have, as far as they have rows; what they cannot
-    take goes to the others.
+    take goes to the others. A class that has no more rows than its share gives all of them, which
+    makes a mixture of rows and centres where the rule gives centres.
 
     Parameters
     ----------
@@ -76,6 +77,9 @@ class Balanced(RowSelector):
             budget = selector.select(masked_rows(rows, mask), int(given[group]), kernel, rng)
             parts.append((budget, np.flatnonzero(mask)))
         points = concatenate_rows([budget.points for budget, _ in parts])
-        if any(budget.indices is None for budget, _ in parts):
-            return Budget(points)
-        return Budget(points, np.concatenate([members[b.indices] for b, members in parts]))
+        indices = weights = None
+        if all(budget.indices is not None for budget, _ in parts):
+            indices = np.concatenate([members[budget.indices] for budget, members in parts])
+        if all(budget.weights is not None for budget, _ in parts):
+            weights = np.concatenate([budget.weights for budget, _ in parts])
+        return Budget(points, indices, weights)

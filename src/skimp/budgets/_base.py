@@ -96,7 +96,10 @@ class Selector(Parametrized, ABC):
 
 
 class RowSelector(Selector, ABC):
-    """A rule that chooses among rows: those of weight zero are absent, few ones are all taken."""
+    """A rule that chooses among rows: those of weight zero are absent, few ones are all taken.
+
+    Other weights count for means of clusters; rows are drawn as if they were equal.
+    """
 
     def select(
         self,

@@ -55,8 +55,12 @@ class Frame:
         return cls(offset, scale)
 
     def scaled(self, X: Matrix) -> Matrix:
-        """Return rows in this frame; sparse ones are not shifted."""
-        return X / self.scale if sparse.issparse(X) else X / self.scale - self.offset / self.scale
+        """Return rows in this frame; sparse ones stay sparse where there is no shift."""
+        if sparse.issparse(X):
+            if not self.offset.any():
+                return X / self.scale
+            X = X.toarray()
+        return X / self.scale - self.offset / self.scale
 
 
 @dataclass(frozen=True)

@@ -83,13 +83,18 @@ def _gram(rows: Rows, points: Matrix, kernel: Kernel) -> Array:
 
 
 def _spanning(G: Array, size: int, eps: float, rng: np.random.Generator) -> Array:
-    """Return the columns that the two stages choose, in the order of their pivots."""
+    """Return the columns that the two stages choose, in the order of their pivots.
+
+    Columns are drawn without replacement and not rescaled, unlike in the reference: scaled by their
+    probabilities all of them would be equally long, and the first pivot a matter of rounding.
+    Where fewer singular values are resolved than columns asked for, the rest are as drawn.
+    """
     values, vectors = eigenpairs(G)
     resolved = int(np.count_nonzero(values > eps * len(G) * max(values[-1], 0.0)))
     rank = min(size, resolved)
     V = vectors[:, len(G) - rank :]
     scores = np.einsum("ij,ij->i", V, V)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         waiting = rng.exponential(size=len(G)) / scores
     drawn = np.argsort(waiting, kind="stable")[: size + (2 * (len(G) - size) + 2) // 3]
     if rank == 0:

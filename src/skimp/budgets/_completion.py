@@ -18,12 +18,12 @@ def complete(chosen: Array, size: int, n_rows: int, rng: np.random.Generator) ->
 
 def complete_centres(centres: Array, size: int, X: Matrix, rng: np.random.Generator) -> Array:
     """Return centres that differ by more than rounding, then rows of X at random."""
-    resolution = _ROUNDING * np.finfo(centres.dtype).eps * max(np.abs(centres).max(), _TINY)
-    steps = np.round(centres / resolution)
+    largest = np.abs(centres).max(axis=0)
+    largest[largest == 0] = 1
+    steps = np.round(centres / largest / (_ROUNDING * np.finfo(centres.dtype).eps))
     first = np.sort(np.unique(steps, axis=0, return_index=True)[1])
     others = rng.permutation(X.shape[0])[: size - len(first)]
     return np.concatenate([centres[first], dense(X[others], centres.dtype)])
 
 
 _ROUNDING = 64
-_TINY = float(np.finfo(np.float32).tiny)

@@ -30,7 +30,7 @@ class DBH(RowSelector):
 
     Rows of equal projections are split at random. Splits of different pairs are not nested, so
     that buckets differ in size, and some are empty: large buckets give more points then, each
-    the medoid of other rows. Takes 2 n log m kernel values.
+    the medoid of other rows. Takes 2 n log m kernel values, and O(n log m) memory.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class DBH(RowSelector):
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
-        "members": integer(at_least=1),
+        "members": integer(at_least=1, at_most=1000),
         "hashing": one_of("median", "interval", "floor"),
     }
 
@@ -77,7 +77,7 @@ class DBH(RowSelector):
         order = np.lexsort((row_keys(draw_seed(rng), 0, rows.n_rows), buckets))
         rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
         offsets = np.cumsum(given) - given
-        taken = rank < (given * min(self.members, rows.n_rows))[buckets[order]]
+        taken = rank < (given * self.members)[buckets[order]]
         bucket, rank = buckets[order][taken], rank[taken]
         point = offsets[bucket] + rank % given[bucket]
         by_point = np.argsort(point, kind="stable")

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from skimp._core._objects import check_any_rows
-from skimp._core._types import Array
+from skimp._core._types import Array, Matrix
 from skimp.budgets._base import Budget, Selector
 from skimp.kernels import Kernel
 
@@ -44,15 +44,20 @@ class Fixed(Selector):
     ) -> Budget:
         """Return the points; see `Selector.select`."""
         rows, kernel = self._open(X, size, kernel, y)
-        if not kernel.takes_objects:
-            points = check_array(
-                self.points, accept_sparse="csr", dtype="numeric", input_name="points"
-            )
-        else:
-            points = check_any_rows(self.points, "points")
-        n_features = rows.n_features
-        if points.shape[1] != n_features:
-            raise ValueError(
-                f"Fixed: points must have {n_features} columns as X has, found {points.shape[1]}."
-            )
+        points = check_points(
+            self.points, kernel, rows.n_features, owner=type(self).__name__, name="points"
+        )
         return Budget(points[:size].copy())
+
+
+def check_points(points: Any, kernel: Kernel, n_features: int, *, owner: str, name: str) -> Matrix:
+    """Return points of the user's as an array, a CSR matrix or objects, as wide as the rows."""
+    if kernel.takes_objects:
+        points = check_any_rows(points, name)
+    else:
+        points = check_array(points, accept_sparse="csr", dtype="numeric", input_name=name)
+    if points.shape[1] != n_features:
+        raise ValueError(
+            f"{owner}: {name} must have {n_features} columns as X has, found {points.shape[1]}."
+        )
+    return points

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
 from skimp._core._blocks import Scratch
+from skimp._core._objects import as_real
 from skimp._core._random import draw_seed
 from skimp._core._types import Array
 from skimp.budgets._clusters import cluster, vectors
@@ -39,6 +40,7 @@ def cluster_codes(
     rows: Rows, n_clusters: int, kernel: Kernel, rng: np.random.Generator, *, owner: str
 ) -> Array:
     """Return the number of each row's cluster: that of the nearest centre of k-means."""
+    n_clusters = min(n_clusters, rows.n_rows)
     sample = rows.sample(max(_SAMPLE, n_clusters), draw_seed(rng))
     X = vectors(sample.X, kernel, rows.dtype, owner=owner)
     clusters = cluster(X, n_clusters, rng, sample.weight)
@@ -46,7 +48,7 @@ def cluster_codes(
 
     def assign(block: Block, _: Scratch) -> None:
         part = slice(block.start, block.start + block.size)
-        codes[part] = clusters.labels(vectors(block.X, kernel, rows.dtype, owner=owner))
+        codes[part] = clusters.labels(as_real(block.X, rows.dtype))
 
     rows.map_reduce(assign, lambda total, _: total, None)
     return np.unique(codes, return_inverse=True)[1]

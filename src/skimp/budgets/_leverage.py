@@ -34,8 +34,8 @@ class Leverage(RowSelector):
     and S is drawn by the scores among half of the rows, which are estimated from a sample among a
     quarter, and so on.
 
-    Takes about 2 n m kernel values, O(n m^2) time, O(m^2) memory, and a pass over the rows for each
-    halving.
+    Takes about 2 n m kernel values, O(n m^2) time, O(n + m^2) memory, and two passes over the rows
+    for each halving.
 
     References
     ----------
@@ -85,9 +85,9 @@ def _scores(rows: Rows, points: Matrix, weight: Array, rank: int, kernel: Kernel
     dtype = rows.dtype
     K = kernel(as_real(points, np.dtype(np.float64)), n_jobs=rows.n_jobs)
     check_representable(K)
-    values = eigenpairs(K * np.outer(weight, weight))[0]
     if K.max() < np.finfo(dtype).tiny:
         return np.zeros(rows.n_rows)
+    values = eigenpairs(K * np.outer(weight, weight))[0]
     penalty = max(values[:-rank].sum() / rank, np.finfo(dtype).eps * values[-1])
     K.flat[:: len(K) + 1] += penalty / weight**2
     R = cholesky(K, jitter=np.finfo(np.float64).eps)
@@ -112,5 +112,6 @@ def _scores(rows: Rows, points: Matrix, weight: Array, rank: int, kernel: Kernel
 def _drawn(scores: Array, size: int, rng: np.random.Generator) -> Array:
     """Draw rows of positive scores in proportion to them, without replacement."""
     positive = np.flatnonzero(scores)
-    waiting = rng.exponential(size=len(scores))[positive] / scores[positive]
+    with np.errstate(over="ignore"):
+        waiting = rng.exponential(size=len(scores))[positive] / scores[positive]
     return positive[np.argsort(waiting, kind="stable")[:size]]

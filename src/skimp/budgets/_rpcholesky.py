@@ -36,12 +36,14 @@ class RPCholesky(RowSelector):
     by what others of them took away, which gives the law of drawing them one by one (accelerated
     RPCholesky). The first points of a budget are a budget.
 
-    Takes n m kernel values, O(n m^2) time and n m numbers of memory.
+    Takes n m kernel values, O(n m^2) time, n m numbers of memory, and two passes over the rows for
+    each round, of which there are six or more.
 
     Parameters
     ----------
     tol : float or None, default=None
-        Stop before the size is reached, where the sum of r is at most this share of the trace.
+        Stop before the size is reached, where the sum of r is at most this share of the trace, and
+        compute in float64.
     presample : int or None, default=None
         Rows, drawn uniformly, to choose from; None for as many as keep the n m numbers within
         one gigabyte, and at least two a point.
@@ -102,12 +104,13 @@ class RPCholesky(RowSelector):
 
 def _pivots(rows: Rows, size: int, kernel: Kernel, tol: float, rng: np.random.Generator) -> Array:
     """Return at most ``size`` pivots, fewer where the residual is down to a share of the trace."""
-    dtype = rows.dtype
+    # errors of float32 add up to a few eps for each pivot, more than small tolerances
+    dtype = _DOUBLE if tol else rows.dtype
     F = np.empty((rows.n_rows, size), dtype)
     residual = _diagonal(rows, kernel)
     check_representable(residual)
     trace = residual.sum()
-    enough = max(tol, float(np.finfo(dtype).eps)) * trace
+    enough = max(tol, size * float(np.finfo(dtype).eps)) * trace
     if residual.max() < np.finfo(dtype).tiny:
         return np.empty(0, np.int64)
     n_proposals = max(_LEAST_PROPOSALS, size // 5)
@@ -190,18 +193,18 @@ def _accepted(H: Array, limit: int, rng: np.random.Generator) -> tuple[Array, Ar
 
     A proposal is kept with the probability of what those kept before it leave of its diagonal.
     """
-    chances = rng.uniform(size=len(H)) * H.diagonal()
-    left = H.copy()
-    floor = _ROUNDING * np.abs(H.diagonal()).max()
+    left = H.diagonal().copy()
+    chances = rng.uniform(size=len(H)) * left
+    floor = _ROUNDING * np.abs(left).max()
     L = np.zeros((len(H), min(limit, len(H))))
     accepted: list[int] = []
     for j in range(len(H)):
-        if len(accepted) == L.shape[1]:
+        k = len(accepted)
+        if k == L.shape[1]:
             break
-        if left[j, j] > max(chances[j], floor):
-            column = left[:, j] / np.sqrt(left[j, j])
-            L[:, len(accepted)] = column
-            left[j:] -= np.outer(column[j:], column)
+        if left[j] > max(chances[j], floor):
+            L[:, k] = (H[:, j] - L[:, :k] @ L[j, :k]) / np.sqrt(left[j])
+            left -= L[:, k] ** 2
             accepted.append(j)
     kept = np.array(accepted, np.int64)
     return kept, np.tril(L[kept, : len(kept)])

@@ -36,6 +36,8 @@ class Rows(ABC):
         Names of the columns.
     report : callable or None
         Called with the number of rows done after each block of `map_reduce`.
+    labelled : bool or None
+        Whether y are classes; None where nobody has said.
     """
 
     n_features: int
@@ -44,6 +46,7 @@ class Rows(ABC):
     n_jobs: int | None = None
     feature_names: list[str] | None = None
     report: Report | None = None
+    labelled: bool | None = None
     _n_rows: int | None = None
     checked: bool = False
     """True for a source that has checked its rows; others are checked block by block."""

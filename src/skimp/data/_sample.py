@@ -92,7 +92,9 @@ def take_rows(rows: Any, numbers: Array) -> Block:
         return block[rising[first:last] - block.start]
 
     def append(parts: list[Block], part: Block) -> list[Block]:
-        return [*parts, part] if part.size else parts
+        if part.size:
+            parts.append(part)
+        return parts
 
     initial: list[Block] = []
     parts = rows.map_reduce(of_block, append, initial)
@@ -109,7 +111,8 @@ def column_of(rows: Any, name: str) -> Array | None:
         return None
 
     def append(parts: list[Array], part: Array) -> list[Array]:
-        return [*parts, part]
+        parts.append(part)
+        return parts
 
     initial: list[Array] = []
     return np.concatenate(rows.map_reduce(lambda block, _: getattr(block, name), append, initial))

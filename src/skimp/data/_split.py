@@ -61,6 +61,7 @@ class _Part(Rows):
         self.feature_names = source.feature_names
         self.report = source.report
         self.checked = source.checked
+        self.labelled = source.labelled
 
     def chunks(self) -> Iterator[Block]:
         """Read the source, and leave out what is not in this part."""
@@ -72,5 +73,26 @@ class _Part(Rows):
 
     @property
     def n_rows(self) -> int:
-        """Return the number of rows in this part."""
-        return sum(int(self._chosen(*ends).sum()) for ends in _ranges(self._source.n_rows))
+        """Return the number of rows in this part, counted once."""
+        if self._n_rows is None:
+            chosen = (self._chosen(*ends) for ends in _ranges(self._source.n_rows))
+            self._n_rows = sum(int(np.count_nonzero(mask)) for mask in chosen)
+        return self._n_rows
+
+    def take(self, numbers: Array) -> Block:
+        """Return rows by number, as the source does."""
+        return self._source.take(self._numbers()[numbers])
+
+    def targets(self) -> Array | None:
+        """Return y of the rows in this part."""
+        y = self._source.targets()
+        return None if y is None else y[self._numbers()]
+
+    def weights(self) -> Array | None:
+        """Return the weights of the rows in this part."""
+        weight = self._source.weights()
+        return None if weight is None else weight[self._numbers()]
+
+    def _numbers(self) -> Array:
+        """Return the numbers of the rows in the source."""
+        return np.flatnonzero(self._chosen(0, self._source.n_rows))

@@ -4,7 +4,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
 from skimp._core._linalg import (
     check_representable,
@@ -13,11 +12,12 @@ from skimp._core._linalg import (
     inverse_root,
     reciprocal_condition,
 )
-from skimp._core._objects import as_real, check_any_rows
+from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._rules import RANDOM_STATE, broken, integer, number
-from skimp._core._types import Array, Matrix, RandomState
+from skimp._core._types import Array, RandomState
 from skimp.budgets import Budget
+from skimp.budgets._fixed import check_points
 from skimp.budgets._groups import are_classes
 from skimp.data import Rows, open_rows
 from skimp.kernels import Kernel, as_kernel
@@ -25,6 +25,7 @@ from skimp.kernels._checks import require
 
 _DOUBLE = np.dtype(np.float64)
 _ALPHA = 1e-6
+_JUDGING = 0x5851F42D4C957F2D
 _RULES = {"alpha": number(above=0), "sample": integer(at_least=2), "random_state": RANDOM_STATE}
 
 
@@ -132,11 +133,15 @@ def budget_quality(
     kernel = as_kernel(kernel, owner="budget_quality").resolve(rows, 0)
     require(kernel, "positive_definite", owner="budget_quality", advice="others have no distance")
     budget = budget if isinstance(budget, Budget) else Budget(budget)
-    B = _checked_points(budget.points, kernel, rows.n_features)
+    points = check_points(
+        budget.points, kernel, rows.n_features, owner="budget_quality", name="budget"
+    )
+    B = as_real(points, _DOUBLE)
     m = B.shape[0]
     if budget.indices is not None and not _are_numbers(budget.indices, m, rows.n_rows):
         raise ValueError(f"budget_quality: budget must have {m} indices of rows of X, one a point.")
-    drawn = rows.sample(max(sample, 2 * m), draw_seed(as_generator(random_state)))
+    # a seed of its own: a rule with the same random state must not be judged on its own sample
+    drawn = rows.sample(max(sample, 2 * m), draw_seed(as_generator(random_state)) ^ _JUDGING)
     S = as_real(drawn.X, _DOUBLE)
     K_mm, K = kernel(B), kernel(S, B)
     own, weight = kernel.diag(S), drawn.weight / drawn.weight.sum()
@@ -164,21 +169,10 @@ def budget_quality(
     )
 
 
-def _checked_points(points: Any, kernel: Kernel, n_features: int) -> Matrix:
-    if kernel.takes_objects:
-        points = check_any_rows(points, "budget")
-    else:
-        points = check_array(points, accept_sparse="csr", dtype="numeric", input_name="budget")
-    if points.shape[1] != n_features:
-        raise ValueError(
-            f"budget_quality: budget must have {n_features} columns as X has, found "
-            f"{points.shape[1]}."
-        )
-    return as_real(points, _DOUBLE)
-
-
-def _are_numbers(indices: Array, m: int, n_rows: int) -> bool:
-    return len(indices) == m and indices.min() >= 0 and indices.max() < n_rows
+def _are_numbers(given: Any, m: int, n_rows: int) -> bool:
+    indices = np.asarray(given)
+    whole = indices.shape == (m,) and indices.dtype.kind in "iu"
+    return whole and indices.min() >= 0 and bool(indices.max() < n_rows)
 
 
 def _ratio(part: Array, whole: Array, weight: Array, fraction: float) -> tuple[float, float]:

@@ -110,6 +110,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         "class_weight": NONE | one_of("balanced") | instance(dict, "a dict of class weights"),
     }
 
+    _labelled: ClassVar[bool] = True
+
     def __init__(
         self,
         kernel: Kernel | str = "rbf",

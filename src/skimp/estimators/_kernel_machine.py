@@ -84,6 +84,7 @@ class KernelMachine(Parametrized, ABC):
     random_state: RandomState
     approximation_: FeatureMap | Landmarks
     _n_outputs: int
+    _labelled: ClassVar[bool]
 
     def _open(self, X: Any, y: Any, sample_weight: Any, **target_checks: Any) -> Rows:
         """Check parameters and data."""
@@ -170,7 +171,7 @@ class KernelMachine(Parametrized, ABC):
         )
         if approximation.random_state is not None:
             rng = as_generator(approximation.random_state)
-        return approximation.fit_rows(rows, rng, kernel)
+        return approximation.fit_rows(rows.copy_with(labelled=self._labelled), rng, kernel)
 
     def _previous_start(self, rows: Rows, shift: Array | float) -> tuple[Array, Array] | None:
         """Return the coefficients of the last fit where a warm start can use them."""

@@ -1,7 +1,7 @@
 """Kernel regression on a budget."""
 
 from dataclasses import replace
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -98,6 +98,8 @@ class KernelRegressor(RegressorMixin, KernelMachine):
     >>> bool(model.score(X, y) > 0.97)
     True
     """
+
+    _labelled: ClassVar[bool] = False
 
     def __init__(
         self,
