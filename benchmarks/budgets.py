@@ -220,7 +220,10 @@ def dbh_under_sgd() -> list[Bar]:
                 for name, difference in zip(lead, np.subtract(*scores[::-1]), strict=True):
                     lead[name].append(difference)
             name = f"DBH - uniform, {type(kernel).__name__}, {size} points, least squares"
-            mean, error = float(np.mean(lead["SGD"])), float(np.std(lead["SGD"]) / np.sqrt(5))
+            mean, error = (
+                float(np.mean(lead["SGD"])),
+                float(np.std(lead["SGD"], ddof=1) / np.sqrt(5)),
+            )
             details = {"SGD": mean, "its standard error": error}
             bars.append(Bar(name, float(np.mean(lead["least squares"])), None, details=details))
     return bars
@@ -290,13 +293,23 @@ def quality_ranks() -> list[Bar]:
         ("appliances_energy", _appliances(), Gaussian(gamma=0.02), (25, 100, 400, 1600)),
     ):
         X, y, _, _ = data
-        found = []
+        found: dict[int, list[Any]] = {size: [] for size in sizes}
         for rule in rules:
             for size in sizes:
                 for seed in range(2):
                     budget, _ = _choose(SELECTORS[rule], size, seed, X, y, kernel)
-                    missed = budget_quality(budget, kernel, X).residual_trace
-                    found.append((missed, _error(budget, data, kernel, 1e-6)))
-        correlation = float(spearmanr(*np.transpose(found)).statistic)
-        bars.append(Bar(f"Spearman, {name}, {len(found)} budgets", correlation, 0.9, True))
+                    before = budget_quality(budget, kernel, X, y)
+                    after = _error(budget, data, kernel, 1e-6)
+                    found[size].append((before.residual_trace, before.sample_error, after))
+        # a larger budget misses less and errs less: within a size the rule and the seed are left
+        everything = [numbers for some in found.values() for numbers in some]
+        for column, measure in enumerate(("residual trace", "sample error")):
+            within = {f"{size} points": _ranks(some, column) for size, some in found.items()}
+            title = f"Spearman, {measure}, {name}, {len(everything)} budgets"
+            bars.append(Bar(title, _ranks(everything, column), 0.9, True, within))
     return bars
+
+
+def _ranks(found: list[Any], column: int) -> float:
+    numbers = np.array(found)
+    return float(spearmanr(numbers[:, column], numbers[:, -1]).statistic)

@@ -301,3 +301,43 @@ def test_the_seed_chooses_the_sample():
     assert budget_quality(X[:5], KERNEL, X, sample=20) == found[0]
     generator = np.random.default_rng(0)
     assert budget_quality(X[:5], KERNEL, X, sample=20, random_state=generator) == found[0]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sample_error_is_that_of_models_without_a_row(weighted):
+    X, y, weight = labelled(60)
+    weight = weight + 1 if weighted else np.ones(60)
+    alpha, B = 1e-2, X[:7]
+    target = X[:, 0] ** 2 + np.sin(3 * X[:, 1])
+    for labels, outputs in (
+        (y, (y[:, None] == np.unique(y)).astype(float)),
+        (target, target[:, None]),
+    ):
+        found = budget_quality(B, KERNEL, open_rows(X, target=labels, weight=weight), alpha=alpha)
+        left_out = np.array([_without(i, X, B, outputs, weight, alpha) for i in range(60)])
+        share = weight / weight.sum()
+        if labels is y:
+            expected = share @ (outputs.argmax(axis=1) != left_out.argmax(axis=1))
+        else:
+            spread = share @ (outputs - share @ outputs) ** 2
+            expected = share @ (outputs - left_out) ** 2 / spread
+        assert found.sample_error == pytest.approx(float(np.squeeze(expected)), rel=1e-8)
+
+
+def _without(i, X, B, Y, weight, alpha):
+    """Predict row i by the ridge model of the others, whose mean and total weight stay."""
+    share = weight / weight.sum()
+    mean = share @ Y
+    K, K_mm = KERNEL(X, B), KERNEL(B)
+    others = np.where(np.arange(len(X)) == i, 0, share)
+    A = (K.T * others) @ K + alpha * K_mm
+    return mean + K[i] @ np.linalg.solve(A, (K.T * others) @ (Y - mean))
+
+
+def test_numbers_are_classes_where_they_are_whole_and_few():
+    X = regression(300)[0]
+    few, many = np.arange(300) % 30, np.arange(300) % 31
+    assert budget_quality(X[:3], KERNEL, X, few).class_shares is not None
+    assert budget_quality(X[:3], KERNEL, X, many).class_shares is None
+    said = open_rows(X, target=many).copy_with(labelled=True)
+    assert budget_quality(X[:3], KERNEL, said).class_shares is not None

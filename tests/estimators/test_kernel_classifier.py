@@ -15,9 +15,15 @@ from tests.problems import TOLERANCE, difference, labelled
 from tests.sources import ChunkedRows
 
 APPROXIMATIONS = [None, 30, Nystroem(budget=30, rank=8), RandomFourier(n_components=31)]
+SAME_POINTS = [
+    None,
+    Nystroem(budget=30, selector="uniform"),
+    Nystroem(budget=30, rank=8, selector="uniform"),
+    RandomFourier(n_components=31),
+]
 
 
-@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+@pytest.mark.parametrize("approximation", SAME_POINTS)
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_two_classes_are_a_regression_on_signs(approximation, fit_intercept):
     X, y, weight = labelled(150, n_classes=2)
@@ -31,15 +37,7 @@ def test_two_classes_are_a_regression_on_signs(approximation, fit_intercept):
     assert model.score(X, y) > 0.75
 
 
-@pytest.mark.parametrize(
-    "approximation",
-    [
-        None,
-        Nystroem(budget=30, selector="uniform"),
-        Nystroem(budget=30, rank=8, selector="uniform"),
-        RandomFourier(n_components=31),
-    ],
-)
+@pytest.mark.parametrize("approximation", SAME_POINTS)
 def test_several_classes_are_one_against_the_rest(approximation):
     X, y, weight = labelled(150, n_classes=4)
     model = classifier(approximation, loss="squared").fit(X, y, weight)

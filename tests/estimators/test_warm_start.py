@@ -48,7 +48,11 @@ def test_a_fit_that_ended_has_nothing_left_to_do(approximation):
     assert difference(model.predict(X), expected) <= 1e-6
 
 
-@pytest.mark.parametrize("approximation", [20, RandomFourier(n_components=21)])
+@pytest.mark.parametrize(
+    "approximation",
+    [Nystroem(budget=20, selector="uniform"), RandomFourier(n_components=21)],
+    ids=repr,
+)
 @pytest.mark.parametrize("loss", ["hinge", "log", "multiclass_hinge"])
 def test_dual_coordinate_descent_goes_on(approximation, loss):
     X, y, _ = labelled(80)

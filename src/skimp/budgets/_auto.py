@@ -30,8 +30,8 @@ class Auto(RowSelector):
 
     Uniform rows for everything else, and where there are more classes than points: no rule is
     better on most regression problems, centres of very wide rows take much memory, and other
-    objects have none. The y of a regressor are never classes; where `Nystroem` is used alone, whole
-    numbers are.
+    objects have none. The y of a regressor are never classes, and those of a classifier always
+    are; where `Nystroem` is used alone, up to thirty whole numbers are.
 
     Examples
     --------
@@ -65,4 +65,4 @@ class Auto(RowSelector):
 
 
 def _has_classes(rows: Rows, y: Array | None, size: int) -> bool:
-    return rows.labelled is not False and y is not None and are_classes(y, at_most=size)
+    return y is not None and are_classes(y, size, rows.labelled)

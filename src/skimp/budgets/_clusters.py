@@ -51,7 +51,9 @@ class Frame:
         offset = np.zeros(X.shape[1], X.dtype)
         if not sparse.issparse(X):
             offset = X[0]
-            scale *= np.abs(X / scale - offset / scale).max() or X.dtype.type(1)
+            spread = np.abs(X / scale - offset / scale).max() or X.dtype.type(1)
+            # at most one, for the largest numbers have no double
+            scale *= min(spread, X.dtype.type(1))
         return cls(offset, scale)
 
     def scaled(self, X: Matrix) -> Matrix:

@@ -18,9 +18,9 @@ def complete(chosen: Array, size: int, n_rows: int, rng: np.random.Generator) ->
 
 def complete_centres(centres: Array, size: int, X: Matrix, rng: np.random.Generator) -> Array:
     """Return centres that differ by more than rounding, then rows of X at random."""
-    largest = np.abs(centres).max(axis=0)
-    largest[largest == 0] = 1
-    steps = np.round(centres / largest / (_ROUNDING * np.finfo(centres.dtype).eps))
+    spread = np.ptp(centres, axis=0)
+    spread[spread == 0] = 1
+    steps = np.round((centres - centres[0]) / spread / (_ROUNDING * np.finfo(centres.dtype).eps))
     first = np.sort(np.unique(steps, axis=0, return_index=True)[1])
     others = rng.permutation(X.shape[0])[: size - len(first)]
     return np.concatenate([centres[first], dense(X[others], centres.dtype)])

@@ -12,8 +12,15 @@ from skimp.data import Block, Rows
 from skimp.kernels import Kernel
 
 
-def are_classes(y: Array, at_most: int) -> bool:
-    """Tell whether y are labels, one a row, of a number of classes that is not too large."""
+def are_classes(y: Array, at_most: int, labelled: bool | None = None) -> bool:
+    """Tell whether y are labels, one a row, of a number of classes that is not too large.
+
+    Where nobody has said whether they are, numbers are classes if they are whole and few.
+    """
+    if labelled is False:
+        return False
+    if labelled is None and y.dtype.kind in "iuf":
+        at_most = min(at_most, _NUMERIC_CLASSES)
     try:
         kind = type_of_target(y[:_SAMPLE])
         return kind in {"binary", "multiclass"} and len(np.unique(y)) <= at_most
@@ -55,3 +62,4 @@ def cluster_codes(
 
 
 _SAMPLE = 10_000
+_NUMERIC_CLASSES = 30

@@ -53,6 +53,10 @@ class BudgetQuality:
     condition_number : float
         Of the kernel matrix of the points, in the 1-norm, as LAPACK estimates it; infinite where
         the matrix is singular to working precision.
+    sample_error : float or None
+        Leave-one-out error, on the sample, of the ridge model in the points with this penalty: the
+        share of wrong labels where y are classes, one minus R^2 where they are numbers. None
+        without y.
     class_shares : dict or None
         For each label, its share in the budget. A point that is no row counts for the label of the
         nearest row of the sample. None without y, or where y are no classes.
@@ -67,6 +71,7 @@ class BudgetQuality:
     largest_distance: float
     mean_distance: float
     condition_number: float
+    sample_error: float | None = None
     class_shares: dict[Any, float] | None = None
     class_imbalance: float | None = None
 
@@ -87,8 +92,9 @@ def budget_quality(
 ) -> BudgetQuality:
     """Tell how well points stand for the rows, without training.
 
-    Budgets of one problem rank by ``residual_trace`` almost as they do by the error of the models
-    that are fitted to them. Takes O(s m d + s m^2 + m^3) time for a sample of s rows.
+    Budgets of one problem rank by ``residual_trace`` nearly as they do by the error of the models
+    that are fitted to them, and by ``sample_error`` even where they are of one size. Takes
+    O(s m d + s m^2 + m^3) time for a sample of s rows.
 
     Parameters
     ----------
@@ -98,8 +104,8 @@ def budget_quality(
         The kernel, which has to be positive definite.
     X : array, CSR matrix, frame or Rows of shape (n, d)
         The rows that the points stand for.
-    y : array of shape (n,), optional
-        Labels, for the shares of classes; `Rows` bring their own.
+    y : array of shape (n,) or (n, k), optional
+        Labels or numbers; more than thirty whole numbers are numbers. `Rows` bring their own.
     alpha : float, optional
         The penalty of the models that the effective dimension is about, as in
         `KernelRegressor`; 1e-6 by default.
@@ -154,7 +160,11 @@ def budget_quality(
     share, error = _ratio(residual, own, weight, len(own) / n_present)
     squared = np.clip(own[:, None] - 2 * K + K_mm.diagonal(), 0, None)
     distances = np.sqrt(squared.min(axis=1))
-    explained = eigenpairs((Z.T * weight) @ Z)[0].clip(0)
+    values, Q = eigenpairs((Z.T * weight) @ Z)
+    explained = values.clip(0)
+    left_out = _left_out(
+        Z @ (Q / np.sqrt(explained + given["alpha"])), weight, drawn.y, rows.labelled
+    )
     shares, imbalance = _classes(budget, rows, drawn.indices[squared.argmin(axis=0)])
     return BudgetQuality(
         size=m,
@@ -164,6 +174,7 @@ def budget_quality(
         largest_distance=float(distances.max()),
         mean_distance=float(weight @ distances),
         condition_number=_condition_number(K_mm),
+        sample_error=left_out,
         class_shares=shares,
         class_imbalance=imbalance,
     )
@@ -185,6 +196,24 @@ def _ratio(part: Array, whole: Array, weight: Array, fraction: float) -> tuple[f
     return ratio, float(np.sqrt((deviations @ deviations) * max(0.0, 1 - fraction)))
 
 
+def _left_out(V: Array, weight: Array, y: Array | None, labelled: bool | None) -> float | None:
+    r"""Return the leave-one-out error of the ridge model whose hat matrix is :math:`V V^T W`."""
+    if y is None:
+        return None
+    classes = are_classes(y, len(y), labelled)
+    if not (classes or y.dtype.kind in "biuf"):
+        return None
+    labels, codes = np.unique(y.ravel(), return_inverse=True) if classes else (y, y)
+    Y = np.eye(len(labels))[codes] if classes else y.reshape(len(y), -1).astype(np.float64)
+    centred = Y - weight @ Y
+    leverage = np.minimum(weight * np.einsum("ij,ij->i", V, V), 1 - np.finfo(np.float64).eps)
+    missed = (centred - V @ (V.T @ (weight[:, None] * centred))) / (1 - leverage)[:, None]
+    if classes:
+        return float(weight @ ((Y - missed).argmax(axis=1) != codes))
+    spread = float(weight @ (centred**2).sum(axis=1))
+    return float(weight @ (missed**2).sum(axis=1)) / spread if spread > 0 else 0.0
+
+
 def _condition_number(K: Array) -> float:
     R = cholesky(K)
     inverse = 0.0 if R is None else reciprocal_condition(R, K)
@@ -195,7 +224,7 @@ def _classes(
     budget: Budget, rows: Rows, nearest: Array
 ) -> tuple[dict[Any, float] | None, float | None]:
     y = rows.targets()
-    if y is None or not are_classes(y, at_most=len(y)):
+    if y is None or not are_classes(y, len(y), rows.labelled):
         return None, None
     weight = rows.weights()
     labels, codes = np.unique(y.ravel(), return_inverse=True)

@@ -20,7 +20,10 @@ _RULES = {
     "sizes": Rule(
         "a sequence of integers >= 1",
         lambda v: (
-            isinstance(v, Sequence | np.ndarray) and len(v) > 0 and all(map(_POSITIVE.test, v))
+            isinstance(v, Sequence | np.ndarray)
+            and np.size(v) > 0
+            and np.ndim(v) == 1
+            and all(map(_POSITIVE.test, v))
         ),
     ),
     "repeats": _POSITIVE,
@@ -108,10 +111,10 @@ def compare_selectors(
     owner = "compare_selectors"
     if isinstance(selectors, str | Selector):
         selectors = [selectors]
+    if not isinstance(selectors, Mapping | Sequence) or not selectors:
+        raise broken(owner, "selectors", "at least one, in a mapping or a sequence", selectors)
     if not isinstance(selectors, Mapping):
         selectors = {s if isinstance(s, str) else repr(s): s for s in selectors}
-    if not selectors:
-        raise broken(owner, "selectors", "at least one", selectors)
     for name, value in {"sizes": sizes, "repeats": repeats, "random_state": random_state}.items():
         if not _RULES[name].test(value):
             raise broken(owner, name, _RULES[name].wording, value)
