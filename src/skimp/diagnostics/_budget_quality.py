@@ -55,8 +55,8 @@ class BudgetQuality:
         the matrix is singular to working precision.
     sample_error : float or None
         Leave-one-out error, on the sample, of the ridge model in the points with this penalty: the
-        share of wrong labels where y are classes, one minus R^2 where they are numbers. None
-        without y.
+        share of wrong labels where y are classes, one minus R^2 where they are numbers. To compare
+        budgets of one size: the sample is small, and many points overfit it. None without y.
     class_shares : dict or None
         For each label, its share in the budget. A point that is no row counts for the label of the
         nearest row of the sample. None without y, or where y are no classes.
@@ -92,8 +92,8 @@ def budget_quality(
 ) -> BudgetQuality:
     """Tell how well points stand for the rows, without training.
 
-    Budgets of one problem rank by ``residual_trace`` nearly as they do by the error of the models
-    that are fitted to them, and by ``sample_error`` even where they are of one size. Takes
+    Budgets of several sizes rank by ``residual_trace`` nearly as they do by the error of the models
+    that are fitted to them; budgets of one size, for classes, rank by ``sample_error``. Takes
     O(s m d + s m^2 + m^3) time for a sample of s rows.
 
     Parameters
