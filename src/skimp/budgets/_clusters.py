@@ -105,7 +105,9 @@ def cluster(
     seeds = first[:n_clusters]
     if n_clusters <= _FEW:
         weights = None if weight is None else weight[: first.shape[0]]
-        seeds, _ = kmeans_plusplus(first, n_clusters, sample_weight=weights, random_state=seed(rng))
+        seeds, _ = kmeans_plusplus(
+            first, n_clusters, sample_weight=weights, random_state=seed(rng), n_local_trials=1
+        )
     seeds = seeds.toarray() if sparse.issparse(seeds) else seeds
     model = KMeans(n_clusters, init=seeds, n_init=1, max_iter=_STEPS)
     # its labels are taken, its centres are not, which lie outside of the data where rows are equal
