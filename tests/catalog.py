@@ -198,6 +198,19 @@ SELECTORS = [
     _row(AutoSelector()),
 ]
 
+SELECTOR_NAMES = [
+    "auto",
+    "uniform",
+    "weighted",
+    "balanced",
+    "column_subset",
+    "dbh",
+    "kmeans",
+    "agglomerative",
+    "leverage",
+    "rpcholesky",
+]
+
 LOSSES = [
     _row(Squared()),
     _row(Hinge()),

@@ -6,10 +6,9 @@ from skimp._core._random import draw_seed
 from skimp.budgets import ColumnSubset
 from skimp.budgets._column_subset import _gram, _spanning
 from skimp.data import ArrayRows
-from skimp.kernels import FunctionKernel, Gaussian, Linear, Polynomial, Precomputed
+from skimp.kernels import Gaussian, Linear, Polynomial
 from tests.problems import TOLERANCE, difference, regression
 from tests.reference import budgets, naive
-from tests.words import shared_letters, words
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -116,19 +115,6 @@ def test_columns_of_a_low_rank_are_spanned_and_completed(dtype, size):
     assert np.linalg.matrix_rank(budget.points[:3]) == 3
 
 
-@pytest.mark.parametrize("size", [1, 5, 29])
-@pytest.mark.parametrize(
-    "X",
-    [np.ones((30, 2)), np.repeat(np.eye(3), 10, axis=0), np.zeros((30, 1))],
-    ids=["equal", "repeated", "zero"],
-)
-@pytest.mark.parametrize("kernel", [Gaussian(gamma=1.0), Linear()], ids=repr)
-def test_equal_rows_are_completed(X, size, kernel):
-    budget = select(X, size, kernel)
-    assert len(np.unique(budget.indices)) == size
-    assert np.array_equal(budget.points, X[budget.indices])
-
-
 def test_repeated_rows_give_one_column_of_each():
     X = np.repeat(np.eye(3), 10, axis=0)
     for seed in range(20):
@@ -146,15 +132,6 @@ def test_a_seed_decides():
 def test_points_keep_their_dtype(dtype):
     X = (3 * regression(100)[0]).astype(dtype)
     assert select(X, 9).points.dtype == dtype
-
-
-def test_rows_may_be_strings_or_row_numbers():
-    W = np.array(words()[0], dtype=object)[:, None]
-    kernel = FunctionKernel(shared_letters)
-    by_words = select(ArrayRows(W), 4, kernel)
-    by_numbers = select(np.arange(60)[:, None], 4, Precomputed(kernel(W)))
-    assert np.array_equal(by_words.points, W[by_words.indices])
-    assert np.array_equal(by_words.indices, by_numbers.indices)
 
 
 @pytest.mark.parametrize(("dtype", "scale"), [(np.float32, 1e25), (np.float64, 1e200)])

@@ -8,10 +8,9 @@ from scipy import sparse, stats
 from skimp.budgets import Leverage
 from skimp.budgets._leverage import _drawn, _scores
 from skimp.data import ArrayRows
-from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Precomputed, Tanh
+from skimp.kernels import Gaussian, Laplacian, Linear, Tanh
 from tests.problems import regression
 from tests.reference import budgets
-from tests.words import shared_letters, words
 
 
 def select(X, size, kernel=None, seed=0):
@@ -109,32 +108,10 @@ def test_a_low_rank_is_completed(dtype, size):
     assert len(np.unique(budget.indices)) == size
 
 
-@pytest.mark.parametrize("size", [1, 5, 29])
-@pytest.mark.parametrize(
-    "X",
-    [np.ones((30, 2)), np.repeat(np.eye(3), 10, axis=0), np.zeros((30, 1))],
-    ids=["equal", "repeated", "zero"],
-)
-@pytest.mark.parametrize("kernel", [Gaussian(gamma=1.0), Linear()], ids=repr)
-def test_equal_rows_are_completed(X, size, kernel):
-    budget = select(X, size, kernel)
-    assert len(np.unique(budget.indices)) == size
-    assert np.array_equal(budget.points, X[budget.indices])
-
-
 def test_a_seed_decides():
     X = regression(1000)[0]
     assert np.array_equal(select(X, 10, seed=1).indices, select(X, 10, seed=1).indices)
     assert not np.array_equal(select(X, 10, seed=1).indices, select(X, 10, seed=2).indices)
-
-
-def test_rows_may_be_strings_or_row_numbers():
-    W = np.array(words()[0], dtype=object)[:, None]
-    kernel = FunctionKernel(shared_letters)
-    by_words = select(ArrayRows(W), 4, kernel)
-    by_numbers = select(np.arange(60)[:, None], 4, Precomputed(kernel(W)))
-    assert np.array_equal(by_words.points, W[by_words.indices])
-    assert np.array_equal(by_words.indices, by_numbers.indices)
 
 
 def test_a_kernel_without_a_root_is_refused():

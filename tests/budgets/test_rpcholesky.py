@@ -9,10 +9,9 @@ from skimp._core._random import draw_seed
 from skimp.budgets import RPCholesky, _rpcholesky
 from skimp.budgets._rpcholesky import _accepted, _extend, _pivots
 from skimp.data import ArrayRows
-from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Precomputed, Tanh
+from skimp.kernels import Gaussian, Laplacian, Linear, Precomputed, Tanh
 from tests.problems import regression
 from tests.reference import budgets, naive
-from tests.words import shared_letters, words
 
 
 def select(X, size, kernel=None, seed=0, **params):
@@ -214,15 +213,6 @@ def test_points_keep_their_dtype(dtype):
     budget = select(X, 9)
     assert budget.points.dtype == dtype
     assert np.array_equal(budget.points, X[budget.indices])
-
-
-def test_rows_may_be_strings_or_row_numbers():
-    W = np.array(words()[0], dtype=object)[:, None]
-    kernel = FunctionKernel(shared_letters)
-    by_words = select(ArrayRows(W), 4, kernel)
-    by_numbers = select(np.arange(60)[:, None], 4, Precomputed(kernel(W)))
-    assert np.array_equal(by_words.points, W[by_words.indices])
-    assert np.array_equal(by_words.indices, by_numbers.indices)
 
 
 def test_a_kernel_without_a_root_is_refused():

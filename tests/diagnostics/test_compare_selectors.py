@@ -8,23 +8,12 @@ from skimp.budgets import DBH, Balanced, KMeans, Selector, Uniform
 from skimp.data import open_rows
 from skimp.diagnostics import budget_quality, compare_selectors
 from skimp.kernels import Gaussian, Laplacian, Precomputed, Tanh
+from tests.catalog import SELECTOR_NAMES
 from tests.problems import labelled, regression
 from tests.sources import ChunkedRows
 
 KERNEL = Laplacian(0.5)
 SIZES = "compare_selectors: sizes must be a sequence of integers >= 1"
-NAMES = [
-    "auto",
-    "uniform",
-    "weighted",
-    "balanced",
-    "column_subset",
-    "dbh",
-    "kmeans",
-    "agglomerative",
-    "leverage",
-    "rpcholesky",
-]
 
 
 class Recording(Selector):
@@ -48,9 +37,9 @@ def without_seconds(comparison):
 
 def test_every_selector_by_name():
     X, y, _ = labelled(150)
-    comparison = compare(NAMES, X, y, repeats=2)
+    comparison = compare(SELECTOR_NAMES, X, y, repeats=2)
     keys = [(r["selector"], r["size"], r["repeat"]) for r in comparison.records]
-    assert keys == [(name, size, i) for name in NAMES for size in (5, 10) for i in (0, 1)]
+    assert keys == [(name, size, i) for name in SELECTOR_NAMES for size in (5, 10) for i in (0, 1)]
     for record in comparison.records:
         assert record["quality"].size == record["size"]
         assert 0 < record["quality"].residual_trace < 1

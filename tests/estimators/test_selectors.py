@@ -14,24 +14,13 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from skimp.budgets import DBH, Agglomerative, Balanced, KMeans, Uniform, Weighted
 from skimp.features import Landmarks, Nystroem
 from skimp.kernels import AdditiveChi2, Chi2, FunctionKernel, Gaussian, Precomputed
+from tests.catalog import SELECTOR_NAMES
 from tests.models import ALPHA, classifier, regressor
 from tests.problems import difference, labelled, regression
 from tests.reference import naive
 from tests.sources import ChunkedRows
 from tests.words import letter_indicators, shared_letters, words
 
-NAMES = [
-    "auto",
-    "uniform",
-    "weighted",
-    "balanced",
-    "column_subset",
-    "dbh",
-    "kmeans",
-    "agglomerative",
-    "leverage",
-    "rpcholesky",
-]
 OBJECTS = [
     Uniform(stratify="cluster"),
     Uniform(stratify="class"),
@@ -40,11 +29,11 @@ OBJECTS = [
     KMeans(points="rows"),
     Agglomerative(linkage="bisecting", points="centres"),
 ]
-SELECTORS = [*NAMES, *OBJECTS]
+SELECTORS = [*SELECTOR_NAMES, *OBJECTS]
 KERNEL = Gaussian(2.0)
 OF_CLASSES = ["balanced", Uniform(stratify="class"), Balanced("kmeans")]
 OF_VECTORS = ["kmeans", Balanced("kmeans"), KMeans(points="rows"), DBH(hashing="floor")]
-OF_ANY_ROWS = [n for n in NAMES if n != "kmeans"]
+OF_ANY_ROWS = [n for n in SELECTOR_NAMES if n != "kmeans"]
 
 every_selector = pytest.mark.parametrize("selector", SELECTORS, ids=repr)
 

@@ -26,24 +26,13 @@ from skimp.budgets import (
 from skimp.data import open_rows
 from skimp.features import Nystroem
 from skimp.kernels import Chi2, Gaussian, Laplacian, Linear
+from tests.catalog import SELECTOR_NAMES
 from tests.problems import labelled, regression
 from tests.reference import naive
 
-NAMES = [
-    "auto",
-    "uniform",
-    "weighted",
-    "balanced",
-    "column_subset",
-    "dbh",
-    "kmeans",
-    "agglomerative",
-    "leverage",
-    "rpcholesky",
-]
 KERNEL = Laplacian(0.5)
 
-every_name = pytest.mark.parametrize("selector", NAMES)
+every_name = pytest.mark.parametrize("selector", SELECTOR_NAMES)
 
 
 def problem(n=150):
@@ -167,7 +156,7 @@ def test_rules_for_classes_need_classes(selector):
             fit()
 
 
-@pytest.mark.parametrize("selector", [s for s in NAMES if s not in ("auto", "balanced")])
+@pytest.mark.parametrize("selector", [s for s in SELECTOR_NAMES if s not in ("auto", "balanced")])
 def test_rules_that_do_not_look_at_targets_ignore_them(selector):
     X = regression(60)[0]
     expected = nystroem(selector).fit(X).budget_.points

@@ -71,6 +71,7 @@ class SelectorDisplay:
         self
         """
         import numpy as np
+        from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
         if axes is None:
             from matplotlib import pyplot
@@ -88,9 +89,14 @@ class SelectorDisplay:
                 panel.errorbar(x, mean, spread, label=name, markersize=5, linewidth=1.3, **look)
         for panel, label in zip(axes, ("points", "seconds to choose them"), strict=True):
             panel.set(xscale="log", yscale="log" if positive else "linear", xlabel=label)
+            panel.xaxis.set_major_formatter("{x:g}")
+            panel.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
+            if positive:
+                panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+                panel.yaxis.set_minor_formatter(NullFormatter())
             panel.grid(alpha=0.3)
         axes[0].set_ylabel("share of the trace that is missed")
-        axes[1].legend(fontsize="small", frameon=False)
+        axes[1].legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
         self.axes_, self.figure_ = axes, axes[0].figure
         return self
 
