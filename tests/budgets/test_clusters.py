@@ -49,7 +49,9 @@ def test_few_centres_are_those_of_lloyd_from_seeds_of_kmeans_plusplus(n_clusters
     X, weight = data()
     weight = weight if weighted else None
     state = seed(np.random.default_rng(1))
-    seeds = kmeans_plusplus(X, n_clusters, sample_weight=weight, random_state=state)[0]
+    seeds, _ = kmeans_plusplus(
+        X, n_clusters, sample_weight=weight, random_state=state, n_local_trials=1
+    )
     found = centres_of(X, n_clusters, weight)
     np.testing.assert_allclose(found, lloyd(X, seeds, weight), rtol=1e-10)
 

@@ -89,8 +89,10 @@ def test_losses_of_labels_are_refused_by_the_regressor(loss):
 @pytest.mark.parametrize("loss", TARGET_LOSSES)
 def test_the_classifier_takes_losses_of_numbers_on_signs(loss):
     X, y, _ = labelled(60, n_classes=2)
-    model = classifier(20, KERNEL, loss=loss, fit_intercept=False, **MILD).fit(X, y)
-    signs = regressor(20, KERNEL, loss=loss, fit_intercept=False, **MILD).fit(X, 2 * y - 1)
+    params = {"loss": loss, "fit_intercept": False, **MILD}
+    landmarks = Nystroem(budget=20, selector="uniform")
+    model = classifier(landmarks, KERNEL, **params).fit(X, y)
+    signs = regressor(landmarks, KERNEL, **params).fit(X, 2 * y - 1)
     assert difference(model.decision_function(X), signs.predict(X)) <= 1e-9
 
 
