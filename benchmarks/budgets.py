@@ -50,10 +50,11 @@ SELECTORS: dict[str, Selector] = {
     "RPCholesky": RPCholesky(),
 }
 THESIS = {
-    "S0, SGD, random": (58.0, 70.2, 77.2, 81.7, 84.3, 86.0, 87.2, 87.8),
-    "S0, SGD, DBH": (62.0, 73.6, 78.9, 82.2, 84.5, 85.9, 87.0, 87.5),
+    "thesis, SGD, random": (58.0, 70.2, 77.2, 81.7, 84.3, 86.0, 87.2, 87.8),
+    "thesis, SGD, DBH": (62.0, 73.6, 78.9, 82.2, 84.5, 85.9, 87.0, 87.5),
 }
-"""Rows of S0's table 5-1, RBF."""
+"""Castellanos (2021), Scalable kernel methods using randomized numerical linear algebra: table 5-1,
+RBF."""
 
 
 @cache
@@ -184,7 +185,7 @@ def _scaled(name: str) -> tuple[Any, Any, Any, Any]:
 
 @benchmark
 def selector_table() -> Bar:
-    """Every selector at eight sizes on MNIST, beside S0's table 5-1, as a Markdown file."""
+    """Every selector at eight sizes on MNIST, beside the thesis's table 5-1, as a Markdown file."""
     lines = [f"| | {' | '.join(map(str, SIZES))} |", "|---" * (len(SIZES) + 1) + "|"]
     times = list(lines)
     spread = 0.0
@@ -207,7 +208,7 @@ def selector_table() -> Bar:
 
 @benchmark
 def dbh_under_sgd() -> list[Bar]:
-    """Accuracy of DBH less that of uniform rows, by S0's own solver and at the optimum."""
+    """Accuracy of DBH less that of uniform rows, by the thesis's own solver and at the optimum."""
     X, y, _, _ = _mnist()
     bars = []
     for kernel in (RBF, Linear()):
@@ -232,7 +233,7 @@ def dbh_under_sgd() -> list[Bar]:
 
 
 def _sgd_accuracy(B: Any, kernel: Kernel, seed: int, *, batch: int = 100, epochs: int = 2) -> float:
-    """Minimise the hinge loss as S0's algorithm 2 does, C = 1, with a step that decreases."""
+    """Minimise the hinge loss as algorithm 2 of the thesis does, C = 1, with a step that decreases."""
     X, y, X_test, y_test = _mnist()
     Y = np.where(y[:, None] == np.arange(10), 1, -1).astype(np.float32)
     K, K_mm = kernel(X, B), kernel(B)

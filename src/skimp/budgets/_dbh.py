@@ -46,6 +46,8 @@ class DBH(RowSelector):
     ----------
     Athitsos, Potamias, Papapetrou and Kollios (2008), Nearest neighbor retrieval using
     distance-based hashing.
+    Castellanos (2021), Scalable kernel methods using randomized numerical linear algebra, algorithm
+    1.
 
     Examples
     --------
