@@ -233,7 +233,7 @@ def dbh_under_sgd() -> list[Bar]:
 
 
 def _sgd_accuracy(B: Any, kernel: Kernel, seed: int, *, batch: int = 100, epochs: int = 2) -> float:
-    """Minimise the hinge loss as algorithm 2 of the thesis does, C = 1, with a step that decreases."""
+    """Minimise the hinge loss by algorithm 2 of the thesis, C = 1, with a step that decreases."""
     X, y, X_test, y_test = _mnist()
     Y = np.where(y[:, None] == np.arange(10), 1, -1).astype(np.float32)
     K, K_mm = kernel(X, B), kernel(B)
