@@ -218,3 +218,14 @@ def test_weights_are_checked(bad):
     weight[33] = bad
     with pytest.raises(ValueError, match="weight"):
         ChunkedRows(np.ones((40, 1)), weight=weight).weights()
+
+
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_what_is_computed_of_each_row(shape):
+    X = np.arange(80.0).reshape(40, 2)
+    for rows in (open_rows(X, block_rows=7), ChunkedRows(X)):
+        values = rows.computed(
+            lambda block, _: 3 * block.X[:, 0] if not shape else 3 * block.X, shape, int
+        )
+        assert values.dtype == int
+        assert np.array_equal(values, 3 * X[:, 0] if not shape else 3 * X)

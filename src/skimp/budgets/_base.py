@@ -125,11 +125,16 @@ class RowSelector(Selector, ABC):
         return replace(budget, indices=present[budget.indices])
 
     def _choose(self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator) -> Budget:
-        """Choose among rows that all count; all of them where there are not more than ``size``."""
-        if size >= rows.n_rows and not self.repeats:
+        """Choose among rows that all count; all of them where that is what the rule does."""
+        if size >= rows.n_rows and self._takes_all:
             self._check(rows)
             return Budget(rows.collect().X, np.arange(rows.n_rows))
         return self._choose_some(rows, size, kernel, rng)
+
+    @property
+    def _takes_all(self) -> bool:
+        """True for a rule that takes all rows where there are not more of them than points."""
+        return not self.repeats
 
     def _check(self, rows: Rows) -> None:
         """Raise where rows are not what the rule needs, though all of them are taken."""

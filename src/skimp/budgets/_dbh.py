@@ -1,7 +1,7 @@
 """Distance-based hashing: a point of each bucket."""
 
 from math import floor, log2
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from skimp._core._linalg import check_representable, product
 from skimp._core._objects import as_real
 from skimp._core._random import draw_seed, row_keys
 from skimp._core._rules import Rule, integer, one_of
-from skimp._core._types import Array, Matrix
+from skimp._core._types import Array
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._clusters import vectors
 from skimp.budgets._medoids import medoids
@@ -96,12 +96,14 @@ class DBH(RowSelector):
             return np.zeros(rows.n_rows, np.int64)
         if self.hashing == "floor":
             P = _normal_projections(rows, n_hashes, kernel, rng)
+            check_representable(P)
             P = P / (np.abs(P).max(axis=0) + np.finfo(P.dtype).tiny)
             widths = 2 * P.std(axis=0, dtype=np.float64)
             widths[widths == 0] = 1
             codes = np.floor(P / widths + rng.uniform(size=n_hashes)).astype(np.int64)
         else:
             P = _kernel_projections(rows, n_hashes, kernel, rng)
+            check_representable(P)
             codes = np.empty(P.shape, np.int64)
             for i in range(n_hashes):
                 first = 0.5 if self.hashing == "median" else rng.uniform(0, 0.5)
@@ -116,12 +118,12 @@ def _kernel_projections(
     pairs = np.reshape(numbers, (n_hashes, 2)).T.ravel()
     columns = kernel.bind(as_real(rows.take(pairs).X, rows.dtype), rows.dtype)
 
-    def project(X: Matrix, scratch: Scratch) -> Array:
-        K = scratch.array("K", (X.shape[0], 2 * n_hashes), rows.dtype)
-        columns.fill(X, K)
+    def project(block: Block, scratch: Scratch) -> Array:
+        K = scratch.array("K", (block.size, 2 * n_hashes), rows.dtype)
+        columns.fill(block.X, K)
         return K[:, :n_hashes] - K[:, n_hashes:]
 
-    return _projections(rows, n_hashes, project)
+    return rows.computed(project, (n_hashes,), rows.dtype)
 
 
 def _normal_projections(
@@ -129,23 +131,12 @@ def _normal_projections(
 ) -> Array:
     V = rng.standard_normal((rows.n_features, n_hashes)).astype(rows.dtype)
 
-    def project(X: Matrix, scratch: Scratch) -> Array:
-        P = scratch.array("P", (X.shape[0], n_hashes), rows.dtype)
-        product(vectors(X, kernel, rows.dtype, owner="DBH"), V, P)
+    def project(block: Block, scratch: Scratch) -> Array:
+        P = scratch.array("P", (block.size, n_hashes), rows.dtype)
+        product(vectors(block.X, kernel, rows.dtype, owner="DBH"), V, P)
         return P
 
-    return _projections(rows, n_hashes, project)
-
-
-def _projections(rows: Rows, n_hashes: int, project: Any) -> Array:
-    P = np.empty((rows.n_rows, n_hashes), rows.dtype)
-
-    def of_block(block: Block, scratch: Scratch) -> None:
-        P[block.start : block.start + block.size] = project(block.X, scratch)
-
-    rows.map_reduce(of_block, lambda total, _: total, None)
-    check_representable(P)
-    return P
+    return rows.computed(project, (n_hashes,), rows.dtype)
 
 
 def _bits(projection: Array, first: float, seed: int) -> Array:

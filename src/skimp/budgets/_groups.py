@@ -51,13 +51,11 @@ def cluster_codes(
     sample = rows.sample(max(_SAMPLE, n_clusters), draw_seed(rng))
     X = vectors(sample.X, kernel, rows.dtype, owner=owner)
     clusters = cluster(X, n_clusters, rng, sample.weight)
-    codes = np.empty(rows.n_rows, np.int64)
 
-    def assign(block: Block, _: Scratch) -> None:
-        part = slice(block.start, block.start + block.size)
-        codes[part] = clusters.labels(as_real(block.X, rows.dtype))
+    def assign(block: Block, _: Scratch) -> Array:
+        return clusters.labels(as_real(block.X, rows.dtype))
 
-    rows.map_reduce(assign, lambda total, _: total, None)
+    codes = rows.computed(assign, (), np.int64)
     return np.unique(codes, return_inverse=True)[1]
 
 

@@ -94,17 +94,16 @@ def _scores(rows: Rows, points: Matrix, weight: Array, rank: int, kernel: Kernel
     assert R is not None, "a positive diagonal was added"
     half = linalg.solve_triangular(R, np.eye(len(R))).astype(dtype)
     columns = kernel.bind(as_real(points, dtype), dtype)
-    scores = np.empty(rows.n_rows)
 
-    def fill(block: Block, scratch: Scratch) -> None:
-        part = slice(block.start, block.start + block.size)
+    def of_block(block: Block, scratch: Scratch) -> Array:
         K = scratch.array("K", (block.size, len(half)), dtype)
         columns.fill(block.X, K)
         Z = np.matmul(K, half, out=scratch.array("Z", K.shape, dtype))
-        explained = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
-        scores[part] = (kernel.diag(block.X, n_jobs=1) - explained) / penalty
+        left: Array = kernel.diag(block.X, n_jobs=1)
+        left -= np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
+        return left / penalty
 
-    rows.map_reduce(fill, lambda total, _: total, None)
+    scores = rows.computed(of_block, (), np.float64)
     check_representable(scores)
     return np.clip(scores, 0, 1)
 

@@ -76,10 +76,9 @@ class RPCholesky(RowSelector):
         self.tol = tol
         self.presample = presample
 
-    def _choose(self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator) -> Budget:
-        if self.tol is None:
-            return super()._choose(rows, size, kernel, rng)
-        return self._choose_some(rows, min(size, rows.n_rows), kernel, rng)
+    @property
+    def _takes_all(self) -> bool:
+        return self.tol is None
 
     def _choose_some(
         self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
@@ -87,6 +86,7 @@ class RPCholesky(RowSelector):
         require(
             kernel, "positive_definite", owner=type(self).__name__, advice="its matrix needs a root"
         )
+        size = min(size, rows.n_rows)
         fitting = _FACTOR_BYTES // (size * rows.dtype.itemsize)
         limit = max(2 * size, fitting if self.presample is None else self.presample)
         numbers = None
@@ -107,7 +107,7 @@ def _pivots(rows: Rows, size: int, kernel: Kernel, tol: float, rng: np.random.Ge
     # errors of float32 add up to a few eps for each pivot, more than small tolerances
     dtype = _DOUBLE if tol else rows.dtype
     F = np.empty((rows.n_rows, size), dtype)
-    residual = _diagonal(rows, kernel)
+    residual = rows.computed(lambda block, _: kernel.diag(block.X, n_jobs=1), (), np.float64)
     check_representable(residual)
     trace = residual.sum()
     enough = max(tol, size * float(np.finfo(dtype).eps)) * trace
@@ -175,17 +175,6 @@ def _extend(
         return total
 
     return rows.map_reduce(extend, add, np.zeros(len(new)))
-
-
-def _diagonal(rows: Rows, kernel: Kernel) -> Array:
-    diagonal = np.empty(rows.n_rows)
-
-    def fill(block: Block, _: Scratch) -> None:
-        part = slice(block.start, block.start + block.size)
-        diagonal[part] = kernel.diag(block.X, n_jobs=1)
-
-    rows.map_reduce(fill, lambda total, _: total, None)
-    return diagonal
 
 
 def _accepted(H: Array, limit: int, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Protocol, Self, TypeVar, final
 
+import numpy as np
+
 from skimp._core._blocks import Scratch, fold
 from skimp._core._rechunk import rechunk
 from skimp._core._threads import thread_count
@@ -88,6 +90,18 @@ class Rows(ABC):
             return total
 
         return fold(self.blocks(), sized, reported, initial, thread_count(self.n_jobs))
+
+    def computed(
+        self, fn: Callable[[Block, Scratch], Array], shape: tuple[int, ...], dtype: Any
+    ) -> Array:
+        """Return what ``fn`` computes of each row, an array of this shape, for all rows."""
+        values = np.empty((self.n_rows, *shape), dtype)
+
+        def fill(block: Block, scratch: Scratch) -> None:
+            values[block.start : block.start + block.size] = fn(block, scratch)
+
+        self.map_reduce(fill, lambda total, _: total, None)
+        return values
 
     def sample(self, size: int, seed: int) -> Sample:
         """Draw rows uniformly, without replacement, the same ones in any chunking."""

@@ -121,7 +121,7 @@ def budget_quality(
     Examples
     --------
     >>> import numpy as np
-    >>> from skimp.budgets import KMeans, Uniform
+    >>> from skimp.budgets import Uniform
     >>> from skimp.diagnostics import budget_quality
     >>> from skimp.kernels import Gaussian
     >>> X = np.random.default_rng(0).normal(size=(1000, 2))
