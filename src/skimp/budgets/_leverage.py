@@ -101,7 +101,8 @@ def _scores(rows: Rows, points: Matrix, weight: Array, rank: int, kernel: Kernel
         Z = np.matmul(K, half, out=scratch.array("Z", K.shape, dtype))
         left: Array = kernel.diag(block.X, n_jobs=1)
         left -= np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
-        return left / penalty
+        left /= penalty
+        return left
 
     scores = rows.computed(of_block, (), np.float64)
     check_representable(scores)
