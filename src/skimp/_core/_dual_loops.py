@@ -1,7 +1,7 @@
 """Loops of dual coordinate descent: steps of one row after the other, in any layout of rows.
 
 Rows X are a C-contiguous array, the data, columns and row starts of a CSR matrix, or the codes,
-offsets and value of `skimp.data.Codes`. Slopes, of shape (n, k), are the dual variables: row i
+offsets, value and first code of `skimp.data.Codes`. Slopes, of shape (n, k), are the dual variables: row i
 adds ``C_i slopes_ij x_i`` to the coefficients ``V_j``, and the same without ``x_i`` to the
 intercept ``b_j``, where ``constant`` is 1, not 0. Slopes of outputs that are not active stay.
 """
@@ -50,7 +50,8 @@ def _sparse_dot(X, i, v):
 
 
 def _coded_dot(X, i, v):
-    codes, offsets, value = X
+    # the coefficients of codes that stand for no feature are zero, and stay so
+    codes, offsets, value, _ = X
     total = 0.0
     for g in range(len(offsets)):
         total += v[offsets[g] + np.int64(codes[i, g])]
@@ -79,9 +80,11 @@ def _add_sparse(X, i, t, v):
 
 
 def _add_coded(X, i, t, v):
-    codes, offsets, value = X
+    codes, offsets, value, first = X
+    t *= np.float64(value)
     for g in range(len(offsets)):
-        v[offsets[g] + np.int64(codes[i, g])] += t * np.float64(value)
+        code = np.int64(codes[i, g])
+        v[offsets[g] + code] += t if code >= first else 0.0
 
 
 def squared_norm(X, i):
@@ -110,8 +113,11 @@ def _sparse_norm(X, i):
 
 
 def _coded_norm(X, i):
-    _, offsets, value = X
-    return len(offsets) * np.float64(value) * np.float64(value)
+    codes, offsets, value, first = X
+    count = 0
+    for g in range(len(offsets)):
+        count += np.int64(codes[i, g]) >= first
+    return count * np.float64(value) * np.float64(value)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)

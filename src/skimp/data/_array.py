@@ -6,6 +6,7 @@ from typing import final
 from skimp._core._linalg import as_compute_dtype
 from skimp._core._types import Array, Matrix
 from skimp.data._block import Block
+from skimp.data._codes import Codes
 from skimp.data._rows import Rows, block_rows_for
 from skimp.data._sample import Sample, sample_rows
 
@@ -39,6 +40,7 @@ class ArrayRows(Rows):
         self._whole = Block(X, y, weight, 0)
         self.n_features = X.shape[1]
         self.dtype = as_compute_dtype(X.dtype)
+        self.coded = X[:0] if isinstance(X, Codes) else None
         self.block_rows = block_rows or block_rows_for(self.n_features, self.dtype)
 
     @property

@@ -1,4 +1,4 @@
-"""Rows with one nonzero feature in each group of columns, as integers."""
+"""Rows with at most one nonzero feature in each group of columns, as integers."""
 
 from dataclasses import dataclass
 from typing import final
@@ -16,6 +16,7 @@ class Codes:
 
     What binning makes of a row: the nonzero features of row i are at columns
     ``offsets + codes[i]``. A row takes a code for each group, a quarter or less of its CSR form.
+    With ``first`` of 1 the code 0 stands for no feature in the group.
 
     Attributes
     ----------
@@ -27,6 +28,8 @@ class Codes:
         The nonzero feature, a NumPy float32 or float64.
     width : int
         The number of columns.
+    first : 0 or 1
+        The least code that stands for a feature.
 
     Examples
     --------
@@ -41,6 +44,7 @@ class Codes:
     offsets: Array
     value: np.floating
     width: int
+    first: int = 0
 
     def __post_init__(self) -> None:
         """Raise for codes that are not columns: compiled loops do not check their bounds."""
@@ -57,6 +61,8 @@ class Codes:
             )
         if not isinstance(self.value, np.float32 | np.float64):
             raise ValueError(f"value must be a NumPy float32 or float64, found {self.value!r}.")
+        if self.first not in (0, 1):
+            raise ValueError(f"first must be 0 or 1, found {self.first!r}.")
         if codes.size == 0:
             return
         first, last = offsets.min(), (offsets + codes.max(axis=0).astype(np.int64)).max()
@@ -76,20 +82,46 @@ class Codes:
         return self.value.dtype
 
     def __getitem__(self, part: slice | Array) -> "Codes":
-        """Return a part of the rows, whose codes were checked already."""
-        rows = object.__new__(Codes)
-        vars(rows).update(vars(self), codes=np.ascontiguousarray(self.codes[part]))
-        return rows
+        """Return a part of the rows."""
+        return self.trusted(np.ascontiguousarray(self.codes[part]))
 
     def stack(self, parts: list["Codes"]) -> "Codes":
         """Return the rows of several parts of one matrix, this one's, as one."""
+        return self.trusted(np.concatenate([part.codes for part in parts]))
+
+    def trusted(self, codes: Array) -> "Codes":
+        """Return other rows in the same columns, whose codes need no check."""
         rows = object.__new__(Codes)
-        vars(rows).update(vars(self), codes=np.concatenate([part.codes for part in parts]))
+        vars(rows).update(vars(self), codes=codes)
         return rows
+
+    def __matmul__(self, C: Array) -> Array:
+        """Return the product with C, of shape (width, k), in its dtype."""
+        from skimp._core._code_loops import gather
+
+        product = np.empty((len(self.codes), C.shape[1]), C.dtype)
+        gather(*self.layout, np.ascontiguousarray(C), product)
+        return product
+
+    @property
+    def layout(self) -> tuple[Array, Array, np.floating, int]:
+        """Return what compiled loops know the rows by."""
+        return self.codes, self.offsets, self.value, self.first
+
+    def add_transposed(self, U: Array, out: Array) -> None:
+        """Add the product of the transposed rows with U, of shape (n, k), to ``out``."""
+        from skimp._core._code_loops import scatter
+
+        scatter(*self.layout, np.ascontiguousarray(U), out)
 
     def tocsr(self) -> sparse.csr_matrix:
         """Return the same features as a CSR matrix."""
         n, g = self.codes.shape
         columns = (self.codes + self.offsets).ravel() if g else np.empty(0, np.int64)
         starts = np.arange(n + 1, dtype=np.int64) * g
-        return sparse.csr_matrix((np.full(n * g, self.value), columns, starts), shape=self.shape)
+        if self.first:
+            present = self.codes != 0
+            columns = columns[present.ravel()]
+            starts[1:] = np.cumsum(np.count_nonzero(present, axis=1))
+        data = np.full(len(columns), self.value)
+        return sparse.csr_matrix((data, columns, starts), shape=self.shape)

@@ -6,9 +6,10 @@ import numpy as np
 
 from skimp._core._blocks import Scratch
 from skimp._core._linalg import dense
-from skimp._core._types import Array
+from skimp._core._types import Array, DType
 from skimp.data._array import ArrayRows
 from skimp.data._block import Block
+from skimp.data._codes import Codes
 from skimp.data._rows import Rows
 
 _Targets: TypeAlias = tuple[Array | None, Array | None]
@@ -18,17 +19,20 @@ def kept_bytes(rows: Rows) -> int:
     """Return what `keep_rows` would take: nothing for rows that are in memory already."""
     if isinstance(rows, ArrayRows):
         return 0
-    return rows.n_rows * rows.n_features * rows.dtype.itemsize
+    width, dtype = _layout(rows)
+    return rows.n_rows * width * dtype.itemsize
 
 
 def keep_rows(rows: Rows) -> Rows:
     """Return the same rows, in the same blocks, with features that were computed once for all."""
     if isinstance(rows, ArrayRows):
         return rows
-    X = np.empty((rows.n_rows, rows.n_features), rows.dtype)
+    width, dtype = _layout(rows)
+    X = np.empty((rows.n_rows, width), dtype)
 
     def compute(block: Block, _: Scratch) -> _Targets:
-        X[block.start : block.start + block.size] = dense(block.X, rows.dtype)
+        features = block.X.codes if isinstance(block.X, Codes) else dense(block.X, dtype)
+        X[block.start : block.start + block.size] = features
         return block.y, block.weight
 
     def append(parts: list[_Targets], part: _Targets) -> list[_Targets]:
@@ -37,8 +41,16 @@ def keep_rows(rows: Rows) -> Rows:
 
     initial: list[_Targets] = []
     ys, weights = zip(*rows.map_reduce(compute, append, initial), strict=True)
-    kept = ArrayRows(X, _joined(ys), _joined(weights), block_rows=rows.block_rows)
+    features = X if rows.coded is None else rows.coded.trusted(X)
+    kept = ArrayRows(features, _joined(ys), _joined(weights), block_rows=rows.block_rows)
     return kept.copy_with(n_jobs=rows.n_jobs, report=rows.report)
+
+
+def _layout(rows: Rows) -> tuple[int, DType]:
+    """Return how many numbers a row is kept as, and of which dtype."""
+    if rows.coded is None:
+        return rows.n_features, rows.dtype
+    return rows.coded.codes.shape[1], rows.coded.codes.dtype
 
 
 def _joined(parts: tuple[Array | None, ...]) -> Array | None:

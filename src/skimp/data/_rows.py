@@ -13,6 +13,7 @@ from skimp._core._rechunk import rechunk
 from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType, Matrix, Report
 from skimp.data._block import Block, join
+from skimp.data._codes import Codes
 from skimp.data._sample import Sample, column_of, entry_moments, no_rows, sample_rows, take_rows
 
 P = TypeVar("P")
@@ -40,6 +41,8 @@ class Rows(ABC):
         Called with the number of rows done after each block of `map_reduce`.
     labelled : bool or None
         Whether y are classes; None where nobody has said.
+    coded : Codes or None
+        None of the rows, with their columns, where all blocks are `Codes`; None where they are not.
     """
 
     n_features: int
@@ -49,6 +52,7 @@ class Rows(ABC):
     feature_names: list[str] | None = None
     report: Report | None = None
     labelled: bool | None = None
+    coded: Codes | None = None
     _n_rows: int | None = None
     checked: bool = False
     """True for a source that has checked its rows; others are checked block by block."""
@@ -169,6 +173,17 @@ class BlockMap(Protocol):
         """What the features are computed in."""
 
 
+class CodeMap(BlockMap, Protocol):
+    """A map whose features are `Codes`, which `Rows.mapped` then holds instead of arrays."""
+
+    @property
+    def coded(self) -> Codes:
+        """No rows, with the columns of the features."""
+
+    def map_codes(self, X: Matrix, out: Array) -> None:
+        """Write the codes of the rows X into ``out``."""
+
+
 @final
 class MappedRows(Rows):
     """Rows of another source with features, targets or both computed block by block."""
@@ -177,7 +192,7 @@ class MappedRows(Rows):
         self,
         source: Rows,
         *,
-        feature_map: BlockMap | None = None,
+        feature_map: "BlockMap | CodeMap | None" = None,
         targets: Callable[[Array | None, Array | None], tuple[Array, Array | None]] | None = None,
     ):
         self._source = source
@@ -187,7 +202,10 @@ class MappedRows(Rows):
         self.dtype = source.dtype if feature_map is None else feature_map.dtype
         self.n_jobs = source.n_jobs
         self.report = source.report
-        self.block_rows = min(source.block_rows, block_rows_for(self.n_features, self.dtype))
+        self.coded = source.coded if feature_map is None else getattr(feature_map, "coded", None)
+        self.block_rows = source.block_rows
+        if self.coded is None:
+            self.block_rows = min(self.block_rows, block_rows_for(self.n_features, self.dtype))
 
     def chunks(self) -> Iterator[Block]:
         """Map the rows at the block boundaries, into new arrays."""
@@ -226,7 +244,14 @@ class MappedRows(Rows):
         if self._targets is not None:
             y, weight = self._targets(block.y, block.weight)
             block = replace(block, y=y, weight=weight)
-        if self._map is not None:
+        if self._map is None:
+            return block
+        if self.coded is not None:
+            groups = self.coded.codes.shape[1]
+            codes = scratch.array("codes", (block.size, groups), self.coded.codes.dtype)
+            self._map.map_codes(block.X, codes)
+            block = replace(block, X=self.coded.trusted(codes))
+        else:
             Z = scratch.array("Z", (block.size, self.n_features), self.dtype)
             self._map.map_block(block.X, Z)
             block = replace(block, X=Z)

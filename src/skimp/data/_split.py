@@ -56,6 +56,7 @@ class _Part(Rows):
         self._chosen = chosen
         self.n_features = source.n_features
         self.dtype = source.dtype
+        self.coded = source.coded
         self.block_rows = source.block_rows
         self.n_jobs = source.n_jobs
         self.feature_names = source.feature_names

@@ -45,6 +45,7 @@ from skimp.solvers import (
     as_solver,
     solve_exact,
 )
+from skimp.solvers._features import features
 
 _STRIP = 512
 
@@ -164,7 +165,7 @@ class KernelMachine(Parametrized, ABC):
         check_params(approximation)
         width = approximation.planned_width(rows)
         require_memory(
-            48 * width**2,
+            approximation.planned_bytes(rows),
             self.memory_limit,
             f"a model of {width} landmarks or features",
             "take fewer of them",
@@ -234,8 +235,8 @@ class KernelMachine(Parametrized, ABC):
 
         def fill(block: Any, _: object) -> None:
             for start in range(0, block.size, _STRIP):
-                Z = block.X[start : start + _STRIP].astype(self._coef.dtype, copy=False)
-                F[block.start + start : block.start + start + len(Z)] = Z @ self._coef
+                Z = features(block.X[start : start + _STRIP], self._coef.dtype)
+                F[block.start + start : block.start + start + Z.shape[0]] = Z @ self._coef
 
         rows.map_reduce(fill, lambda total, _: total, None)
         F += self.intercept_

@@ -1,7 +1,7 @@
 """What every feature map is: a scikit-learn transformer with a hot path on row blocks."""
 
 from abc import ABC, abstractmethod
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -41,6 +41,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
 
     random_state: RandomState
     dtype_: DType
+    _default_kernel: ClassVar[str] = "rbf"
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the map.
@@ -99,10 +100,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         return False
 
     def _own_kernel(self, given: Kernel | None) -> Kernel:
-        """Return the map's kernel, else the one of the estimator, else a Gaussian."""
+        """Return the map's kernel, else the one of the estimator, else a default."""
         chosen = getattr(self, "kernel", None)
         chosen = given if chosen is None else chosen
-        return as_kernel("rbf" if chosen is None else chosen, owner=type(self).__name__)
+        default = self._default_kernel
+        return as_kernel(default if chosen is None else chosen, owner=type(self).__name__)
 
     @property
     @abstractmethod
@@ -112,6 +114,13 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     @abstractmethod
     def planned_width(self, rows: Rows) -> int:
         """Return the most features that fitting to these rows can give, before it is done."""
+
+    def planned_bytes(self, rows: Rows) -> int:
+        """Return the most memory that a model with this map may take besides the rows.
+
+        That of square matrices of its features, unless a map knows better.
+        """
+        return 48 * self.planned_width(rows) ** 2
 
     @property
     def dtype(self) -> DType:

@@ -18,6 +18,7 @@ from skimp.kernels._precomputed import Precomputed
 from skimp.kernels._product import Product
 from skimp.kernels._restricted import Restricted
 from skimp.kernels._scaled import Scaled
+from skimp.kernels._separable import Separable
 from skimp.kernels._sum import Sum
 from skimp.kernels._tanh import Tanh
 
@@ -39,6 +40,7 @@ __all__ = [
     "Product",
     "Restricted",
     "Scaled",
+    "Separable",
     "Sum",
     "Tanh",
     "as_kernel",

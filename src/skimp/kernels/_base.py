@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
 from skimp._core._blocks import fold
+from skimp._core._draws import SAMPLING, Draws, draws_of
 from skimp._core._linalg import as_compute_dtype, canonical
 from skimp._core._objects import check_any_rows
 from skimp._core._parametrized import Parametrized
@@ -19,6 +20,7 @@ from skimp._core._types import Array, DType, Matrix
 from skimp.kernels._checks import require
 from skimp.kernels._columns import STRIP, Columns
 from skimp.kernels._gamma import RowStatistics
+from skimp.kernels._tents import TentMixture
 
 if TYPE_CHECKING:
     from skimp.kernels import Product, Restricted, Scaled, Sum
@@ -200,7 +202,9 @@ class Kernel(Parametrized, ABC):
         B has been checked, and parameters are numbers: `check_resolved` says so.
         """
 
-    def sample_frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+    def sample_frequencies(
+        self, n_features: int, size: int, rng: np.random.Generator, sampling: str = "iid"
+    ) -> Array:
         r"""Draw frequencies w from the spectrum of a stationary kernel.
 
         They are such that :math:`E \cos(w^T (x - y)) = k(x, y) / k(0, 0)`.
@@ -213,6 +217,9 @@ class Kernel(Parametrized, ABC):
             Number of frequencies.
         rng : numpy.random.Generator
             Source of randomness.
+        sampling : "iid", "orthogonal" or "qmc", default="iid"
+            Independent of each other, orthogonal in groups of d, or a scrambled Sobol sequence; see
+            `~skimp.features.RandomFourier`. Each frequency alone has the same distribution.
 
         Returns
         -------
@@ -228,11 +235,81 @@ class Kernel(Parametrized, ABC):
         """
         self.check_resolved()
         require(self, "stationary", owner="sample_frequencies", advice="others have no spectrum")
-        return self._frequencies(n_features, size, rng)
+        if not SAMPLING.test(sampling):
+            raise broken("sample_frequencies", "sampling", SAMPLING.wording, sampling)
+        return self._frequencies(n_features, draws_of(sampling, size, rng))
 
-    def _frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
-        """Draw frequencies; every stationary kernel does."""
+    def _frequencies(self, n_features: int, draws: Draws) -> Array:
+        """Make frequencies of random numbers; every stationary kernel does."""
         raise NotImplementedError(f"{type(self).__name__} is stationary, but has no _frequencies.")
+
+    def spectral_moment(self, n_features: int) -> float:
+        """Return the mean squared length of a frequency; infinite by default.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns d of the rows.
+        """
+        return np.inf
+
+    def sample_pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+        r"""Draw pitches of grids: rows share a bin of such a grid with probability k(x, y).
+
+        More exactly with :math:`k(x, y) / k(0, 0)`, for kernels that are products over columns of
+        functions :math:`k_j(|x_j - y_j|)` for which :math:`p(h) = h \, k_j''(h)` is a density:
+        that fall, ever more slowly. Rahimi and Recht (2007), section 4.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns d of the rows.
+        size : int
+            Number of grids.
+        rng : numpy.random.Generator
+            Source of randomness.
+
+        Returns
+        -------
+        h : array of shape (d, size)
+            Infinite for columns that a grid does not look at.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skimp.kernels import Laplacian
+        >>> h = Laplacian(gamma=0.5).sample_pitches(1, 100_000, np.random.default_rng(0))
+        >>> bool(abs(np.maximum(0, 1 - 2.0 / h).mean() - np.exp(-1)) < 0.01)
+        True
+        """
+        self.check_resolved()
+        return self._pitches(n_features, size, rng)
+
+    def _pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+        """Draw pitches: of a stationary kernel of one column by its values, of others not at all."""
+        return self._tent_mixture(n_features).sample(size, rng)[None]
+
+    def pitch_rates(self, n_features: int) -> Array:
+        r"""Return :math:`E[1/h] = -k_j'(0)` of the pitches of each column, infinite ones included.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns d of the rows.
+        """
+        return np.array([self._tent_mixture(n_features).rate])
+
+    def _tent_mixture(self, n_features: int) -> TentMixture:
+        if n_features != 1 or not self.stationary:
+            wording = "a product over columns of functions that fall ever more slowly (Laplacian())"
+            raise broken("RandomBinning", "kernel", wording, self)
+        origin = np.zeros((1, 1))
+
+        def profile(t: Array) -> Array:
+            values: Array = self(t[:, None], origin)[:, 0] / self._diag(origin)
+            return values
+
+        return TentMixture(profile, owner="RandomBinning", value=self)
 
     def resolve(self, rows: RowStatistics, seed: int) -> Self:
         """Return this kernel with numbers in the place of heuristics and of column names.

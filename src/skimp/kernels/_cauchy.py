@@ -4,6 +4,7 @@ from typing import final
 
 import numpy as np
 
+from skimp._core._draws import Draws
 from skimp._core._types import Array
 from skimp.kernels._gamma import Gamma
 from skimp.kernels._radial import Radial
@@ -44,7 +45,7 @@ class Cauchy(Radial):
         self._profile(S)
         np.multiply(S, -S, out=S)
 
-    def _stretches(self, size: int, rng: np.random.Generator) -> Array:
+    def _stretches(self, draws: Draws) -> Array:
         # 1 / (1 + s) is the mean of exp(-t s) over an exponential t
-        stretches: Array = np.sqrt(rng.standard_exponential(size))
+        stretches: Array = np.sqrt(-np.log(draws.uniforms()))
         return stretches

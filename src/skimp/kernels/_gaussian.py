@@ -2,9 +2,12 @@
 
 from typing import final
 
+import numpy as np
+
 from skimp.kernels._exponential import Exponential
 from skimp.kernels._gamma import Gamma
 from skimp.kernels._radial import Radial
+from skimp.kernels._tents import TentMixture
 
 
 @final
@@ -32,3 +35,8 @@ class Gaussian(Radial, Exponential):
 
     def __init__(self, gamma: Gamma = "scale"):
         self.gamma = gamma
+
+    def _tent_mixture(self, n_features: int) -> TentMixture:
+        """Raise: it is a product over columns, but none of its functions is convex."""
+        gamma = np.max(self.gamma)
+        return TentMixture(lambda t: np.exp(-gamma * t**2), owner="RandomBinning", value=self)

@@ -4,6 +4,7 @@ from typing import final
 
 import numpy as np
 
+from skimp._core._draws import Draws
 from skimp._core._pairs import ManhattanDistances
 from skimp._core._types import Array
 from skimp.kernels._exponential import Exponential
@@ -40,8 +41,18 @@ class Laplacian(Exponential):
     def __init__(self, gamma: Gamma = "scale"):
         self.gamma = gamma
 
-    def _frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+    def _frequencies(self, n_features: int, draws: Draws) -> Array:
         r"""Draw from the spectrum, independent Cauchy entries of scale :math:`\gamma`."""
         gamma = np.reshape(self.column_weights(n_features), (-1, 1))
-        W: Array = rng.standard_cauchy((n_features, size)) * gamma
+        W: Array = draws.cauchys(n_features) * gamma
         return W
+
+    def _pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+        r"""Draw from :math:`h k''(h) = \gamma^2 h e^{-\gamma h}`, of the family Gamma(2)."""
+        gamma = np.reshape(self.column_weights(n_features), (-1, 1)).astype(float)
+        h = rng.standard_gamma(2.0, (n_features, size))
+        return np.divide(h, gamma, out=np.full_like(h, np.inf), where=gamma > 0)
+
+    def pitch_rates(self, n_features: int) -> Array:
+        """Return gamma for each column."""
+        return np.array(np.broadcast_to(self.column_weights(n_features), n_features), float)

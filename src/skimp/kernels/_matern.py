@@ -3,8 +3,9 @@
 from typing import Any, ClassVar, final
 
 import numpy as np
-from scipy.special import gammaln, kve
+from scipy.special import gammaincinv, gammaln, kve
 
+from skimp._core._draws import Draws
 from skimp._core._rules import Rule, number
 from skimp._core._types import Array
 from skimp.kernels._gamma import GAMMA, Gamma
@@ -84,10 +85,14 @@ class Matern(Radial):
         real = S.dtype.type
         decaying_polynomial(S, real(4 * self.nu), real(a), real(b))
 
-    def _stretches(self, size: int, rng: np.random.Generator) -> Array:
-        # a Student t vector: one chi-square variable for all entries of a frequency
-        stretches: Array = np.sqrt(2 * self.nu / rng.chisquare(2 * self.nu, size))
+    def _stretches(self, draws: Draws) -> Array:
+        # a Student t vector: one chi-square variable, of 2 nu degrees, for all of its entries
+        stretches: Array = np.sqrt(self.nu / gammaincinv(self.nu, draws.uniforms()))
         return stretches
+
+    @property
+    def _squared_stretch(self) -> float:
+        return self.nu / (self.nu - 1) if self.nu > 1 else np.inf
 
 
 def _matern(S: Array, nu: float, order: float) -> Array:

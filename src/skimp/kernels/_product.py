@@ -4,6 +4,8 @@ from typing import final
 
 import numpy as np
 
+from skimp._core._draws import Draws
+from skimp._core._rules import broken
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels._binary import Binary, BinaryColumns
 from skimp.kernels._columns import Columns
@@ -41,11 +43,27 @@ class Product(Binary):
         """Return the functions k(., b); see `Kernel.bind`."""
         return _ProductColumns(self.k1.bind(B, dtype), self.k2.bind(B, dtype))
 
-    def _frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+    def _frequencies(self, n_features: int, draws: Draws) -> Array:
         """Draw from the convolution of both spectra: the sum of a frequency of each."""
-        W1, W2 = (k._frequencies(n_features, size, rng) for k in (self.k1, self.k2))
+        W1, W2 = (k._frequencies(n_features, draws) for k in (self.k1, self.k2))
         W: Array = W1 + W2
         return W
+
+    def spectral_moment(self, n_features: int) -> float:
+        """Return the mean squared length of a sum of independent frequencies."""
+        return self.k1.spectral_moment(n_features) + self.k2.spectral_moment(n_features)
+
+    def _pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+        """Draw the pitches of each factor; no column can have two."""
+        h1, h2 = (k._pitches(n_features, size, rng) for k in (self.k1, self.k2))
+        if np.any(np.isfinite(h1).any(axis=1) & np.isfinite(h2).any(axis=1)):
+            raise broken("RandomBinning", "kernel", "a product over different columns", self)
+        return np.minimum(h1, h2)
+
+    def pitch_rates(self, n_features: int) -> Array:
+        """Return those of the factors, on the columns that they look at."""
+        rates: Array = self.k1.pitch_rates(n_features) + self.k2.pitch_rates(n_features)
+        return rates
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the product as it is written."""

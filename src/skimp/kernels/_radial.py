@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from skimp._core._draws import Draws
 from skimp._core._rules import Rule
 from skimp._core._squared_distances import SquaredDistances
 from skimp._core._types import Array, Matrix
@@ -34,12 +35,26 @@ class Radial(PairKernel, ABC):
         """Return ones."""
         return np.ones(X.shape[0])
 
-    def _frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+    def _frequencies(self, n_features: int, draws: Draws) -> Array:
         r"""Draw from the spectrum: :math:`N(0, 2 \gamma I)` times a stretch, as columns."""
-        root = np.sqrt(2 * np.reshape(self.column_weights(n_features), (-1, 1)))
-        W: Array = rng.standard_normal((n_features, size)) * root * self._stretches(size, rng)
+        W = draws.normals(n_features)
+        W *= self.frequency_scale(n_features)[:, None]
+        W *= self._stretches(draws)
         return W
 
-    def _stretches(self, size: int, rng: np.random.Generator) -> Array | float:
+    def frequency_scale(self, n_features: int) -> Array:
+        r"""Return :math:`\sqrt{2 \gamma}` for each column."""
+        return np.sqrt(2 * np.broadcast_to(self.column_weights(n_features), n_features))
+
+    def _stretches(self, draws: Draws) -> Array | float:
         """Return a factor for each frequency; one for the Gaussian kernel."""
         return 1.0
+
+    @property
+    def _squared_stretch(self) -> float:
+        """The mean of the squared stretch."""
+        return 1.0
+
+    def spectral_moment(self, n_features: int) -> float:
+        """Return the mean squared length of a frequency."""
+        return float(np.sum(self.frequency_scale(n_features) ** 2) * self._squared_stretch)

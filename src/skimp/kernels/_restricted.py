@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from sklearn.base import clone
 
+from skimp._core._draws import Draws
 from skimp._core._rules import Rule, broken, instance, integer
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels._base import Kernel
@@ -68,12 +69,30 @@ class Restricted(Composite):
         indices = self._indices(B.shape[1])
         return _RestrictedColumns(self.kernel.bind(B[:, indices], dtype), indices)
 
-    def _frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+    def _frequencies(self, n_features: int, draws: Draws) -> Array:
         """Draw frequencies that are zero on the other columns."""
         indices = self._indices(n_features)
-        W = np.zeros((n_features, size))
-        W[indices] = self.kernel._frequencies(len(indices), size, rng)
+        W = np.zeros((n_features, draws.size))
+        W[indices] = self.kernel._frequencies(len(indices), draws)
         return W
+
+    def spectral_moment(self, n_features: int) -> float:
+        """Return that of the kernel on the columns."""
+        return self.kernel.spectral_moment(len(self._indices(n_features)))
+
+    def _pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+        """Draw pitches that are infinite on the other columns."""
+        indices = self._indices(n_features)
+        h = np.full((n_features, size), np.inf)
+        h[indices] = self.kernel._pitches(len(indices), size, rng)
+        return h
+
+    def pitch_rates(self, n_features: int) -> Array:
+        """Return those of the kernel, and zero on the other columns."""
+        indices = self._indices(n_features)
+        rates = np.zeros(n_features)
+        rates[indices] = self.kernel.pitch_rates(len(indices))
+        return rates
 
     def with_names(self, names: list[str]) -> Self:
         """Return this kernel with column numbers in the place of names."""

@@ -4,6 +4,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from skimp._core._draws import Draws
 from skimp._core._rules import Rule, instance, number
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels._base import Kernel
@@ -53,9 +54,21 @@ class Scaled(Composite):
         """Return the functions k(., b); see `Kernel.bind`."""
         return _ScaledColumns(self.kernel.bind(B, dtype), self.factor)
 
-    def _frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+    def _frequencies(self, n_features: int, draws: Draws) -> Array:
         """Draw from the spectrum of the kernel, which a factor does not change."""
-        return self.kernel._frequencies(n_features, size, rng)
+        return self.kernel._frequencies(n_features, draws)
+
+    def spectral_moment(self, n_features: int) -> float:
+        """Return that of the kernel."""
+        return self.kernel.spectral_moment(n_features)
+
+    def _pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+        """Draw the pitches of the kernel, which a factor does not change."""
+        return self.kernel._pitches(n_features, size, rng)
+
+    def pitch_rates(self, n_features: int) -> Array:
+        """Return those of the kernel."""
+        return self.kernel.pitch_rates(n_features)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the multiple as it is written."""

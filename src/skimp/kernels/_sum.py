@@ -4,6 +4,7 @@ from typing import final
 
 import numpy as np
 
+from skimp._core._draws import Draws
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels._binary import Binary, BinaryColumns
 from skimp.kernels._columns import Columns
@@ -41,14 +42,36 @@ class Sum(Binary):
         """Return the functions k(., b); see `Kernel.bind`."""
         return _SumColumns(self.k1.bind(B, dtype), self.k2.bind(B, dtype))
 
-    def _frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+    def _frequencies(self, n_features: int, draws: Draws) -> Array:
         """Draw each frequency from one spectrum or the other, in proportion to k(0, 0)."""
-        origin = np.zeros((1, n_features))
-        share = float((self.k1._diag(origin) / self._diag(origin)).item())
-        first = rng.random(size) < share
-        W1, W2 = (k._frequencies(n_features, size, rng) for k in (self.k1, self.k2))
+        first = draws.uniforms() < self._share(n_features)
+        W1, W2 = (k._frequencies(n_features, draws) for k in (self.k1, self.k2))
         W: Array = np.where(first, W1, W2)
         return W
+
+    def _share(self, n_features: int) -> float:
+        """Return the first term's share of k(0, 0)."""
+        origin = np.zeros((1, n_features))
+        return float((self.k1._diag(origin) / self._diag(origin)).item())
+
+    def spectral_moment(self, n_features: int) -> float:
+        """Return the mean of those of the terms, in proportion to k(0, 0)."""
+        share = self._share(n_features)
+        moments = (k.spectral_moment(n_features) for k in (self.k1, self.k2))
+        return float(np.dot([share, 1 - share], list(moments)))
+
+    def _pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+        """Draw each grid for one term or the other, in proportion to k(0, 0)."""
+        first = rng.random(size) < self._share(n_features)
+        h1, h2 = (k._pitches(n_features, size, rng) for k in (self.k1, self.k2))
+        return np.where(first, h1, h2)
+
+    def pitch_rates(self, n_features: int) -> Array:
+        """Return the means of those of the terms, in proportion to k(0, 0)."""
+        share = self._share(n_features)
+        r1, r2 = (k.pitch_rates(n_features) for k in (self.k1, self.k2))
+        rates: Array = share * r1 + (1 - share) * r2
+        return rates
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the sum as it is written."""

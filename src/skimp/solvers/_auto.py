@@ -8,7 +8,7 @@ from skimp._core._rules import NONE, Rule, check_params, integer, number
 from skimp.losses import Squared
 from skimp.solvers._base import Problem, Solution, Solver
 from skimp.solvers._direct import Direct
-from skimp.solvers._dual_cd import DualCD
+from skimp.solvers._dual_cd import DualCD, has_dual
 from skimp.solvers._newton import Newton
 from skimp.solvers._pcg import PCG
 
@@ -22,7 +22,8 @@ class Auto(Solver):
 
     The squared loss goes to normal equations while the features are few and their equations fit
     the memory limit, and to conjugate gradients beyond; other smooth losses go to Newton's
-    method, and losses with kinks to dual coordinate descent.
+    method, and losses with kinks to dual coordinate descent. So do rows of `~skimp.data.Codes`,
+    which it reads as they are, where their features are many.
 
     Parameters
     ----------
@@ -65,8 +66,10 @@ class Auto(Solver):
 
 
 def _choose(problem: Problem) -> tuple[Solver, str]:
+    width = problem.rows.n_features
+    if problem.rows.coded is not None and width > _FEW and has_dual(problem.loss):
+        return DualCD(), f"rows are codes of {width} features, few of which a row has"
     if isinstance(problem.loss, Squared):
-        width = problem.rows.n_features
         if width > _FEW:
             return PCG(), f"the loss is squared and {width} features are many"
         if Direct().needed_bytes(problem) > parse_bytes(problem.memory_limit):

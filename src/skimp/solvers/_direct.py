@@ -17,10 +17,10 @@ from skimp._core._memory import require_memory
 from skimp._core._rules import broken
 from skimp._core._threads import single_threaded_blas, thread_count
 from skimp._core._types import Array, DType
-from skimp.data import Block, Rows
+from skimp.data import Block, Codes, Rows
 from skimp.losses import Squared
 from skimp.solvers._base import Problem, Solution, Solver
-from skimp.solvers._features import dense_features
+from skimp.solvers._features import targets
 
 
 @final
@@ -106,11 +106,11 @@ def _condition(H: Array) -> float:
 
 def _covariance(problem: Problem, dtype: DType) -> "_Covariance":
     shift = np.zeros(problem.rows.n_features)
-    if problem.fit_intercept:
+    if problem.fit_intercept and problem.rows.coded is None:
         # the mean of some rows: what is left of the mean, to be subtracted from sums, is small
         with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
             first = next(problem.rows.copy_with(block_rows=_SHIFT_ROWS).blocks())
-            shift = dense_features(first.X, _DOUBLE).mean(axis=0)
+            shift = dense(first.X, _DOUBLE).mean(axis=0)
     S = _moments(problem.rows, dtype, shift).covariance(centred=problem.fit_intercept)
     return replace(S, mean=S.mean + shift)
 
@@ -171,9 +171,11 @@ def _moments(rows: Rows, dtype: DType, shift: Array) -> _Moments:
     shift = shift.astype(dtype)
 
     def of_block(block: Block, scratch: Scratch) -> _Moments:
+        if isinstance(block.X, Codes):
+            return _coded_moments(block, block.X)
         Y = dense(block.y, dtype)
         Z = scratch.array("centred", block.X.shape, dtype)
-        np.subtract(dense_features(block.X, dtype), shift, out=Z)
+        np.subtract(dense(block.X, dtype), shift, out=Z)
         weight = np.ones(len(Z)) if block.weight is None else block.weight
         root = np.sqrt(weight).astype(dtype)
         if block.weight is not None:
@@ -204,3 +206,23 @@ def _moments(rows: Rows, dtype: DType, shift: Array) -> _Moments:
     moments = rows.map_reduce(of_block, add, initial)
     assert moments is not None, "rows that were checked are not empty"
     return moments
+
+
+def _coded_moments(block: Block, Z: Codes) -> _Moments:
+    """Do the same for codes, whose features are equal or zero: they need no shift."""
+    from skimp._core._code_loops import gram
+
+    Y, weight = targets(block, _DOUBLE)
+    zz, zy, z = (np.zeros((Z.width, size)) for size in (Z.width, Y.shape[1], 1))
+    gram(*Z.layout, weight[:, 0], zz)
+    Z.add_transposed(weight * Y, zy)
+    Z.add_transposed(weight, z)
+    return _Moments(
+        n_rows=block.size,
+        weight=float(weight.sum()),
+        yy=float(np.sum(weight * Y**2)),
+        z=z[:, 0],
+        y=weight[:, 0] @ Y,
+        zz=zz,
+        zy=zy,
+    )

@@ -70,7 +70,7 @@ _NATIVE = {np.dtype(kind) for kind in ("f4", "f8", "u1", "i1", "u2", "i2")}
 def _layout(X: Matrix, dtype: DType) -> Any:
     """Return rows as compiled loops know them, converted where a dtype is too rare to compile."""
     if isinstance(X, Codes):
-        return X.codes, X.offsets, X.value
+        return X.layout
     dtype = X.dtype if X.dtype in _NATIVE else dtype
     if sparse.issparse(X):
         return X.data.astype(dtype, copy=False), X.indices, X.indptr

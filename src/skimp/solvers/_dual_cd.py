@@ -5,13 +5,13 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._linalg import inverse_root, product
+from skimp._core._linalg import inverse_root
 from skimp._core._memory import require_memory
 from skimp._core._rules import Rule, broken, check_params, integer, number
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, DType, Matrix
 from skimp.data import Rows
-from skimp.losses import Log, MulticlassHinge, PiecewiseLoss
+from skimp.losses import Log, Loss, MulticlassHinge, PiecewiseLoss
 from skimp.solvers._base import Problem, Solution, Solver
 from skimp.solvers._dual import Dual, DualPoint, kept_in_memory
 from skimp.solvers._features import features
@@ -90,7 +90,7 @@ class DualCD(Solver):
     def solve(self, problem: Problem) -> Solution:
         """Maximise the dual objective; see `Solver.solve`."""
         check_params(self)
-        if not isinstance(problem.loss, PiecewiseLoss | Log | MulticlassHinge):
+        if not has_dual(problem.loss):
             wording = "piecewise linear or quadratic, 'log' or 'multiclass_hinge'"
             raise broken(type(self).__name__, "loss", wording, problem.loss)
         if not problem.alpha > 0:
@@ -123,6 +123,11 @@ class DualCD(Solver):
         )
 
 
+def has_dual(loss: Loss) -> bool:
+    """Tell whether there are steps for a loss."""
+    return isinstance(loss, PiecewiseLoss | Log | MulticlassHinge)
+
+
 class _Whitening:
     """A map of features z to ``z W``, in float64 inside."""
 
@@ -130,9 +135,7 @@ class _Whitening:
         self.W, self.dtype, self.width = W, dtype, W.shape[1]
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        x = np.empty(out.shape)
-        product(features(X, self.W.dtype), self.W, x)
-        out[...] = x
+        out[...] = features(X, self.W.dtype) @ self.W
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """The features and targets of a block, in the dtype and form that a solver computes with."""
 
+from typing import Any
+
 import numpy as np
 
 from skimp._core._linalg import dense
@@ -7,16 +9,22 @@ from skimp._core._types import Array, DType, Matrix
 from skimp.data import Block, Codes
 
 
-def features(X: Matrix, dtype: DType) -> Matrix:
-    """Return features, dense or CSR, in a dtype: X itself where it is that already."""
-    if isinstance(X, Codes):
-        X = X.tocsr()
-    return X.astype(dtype, copy=False)
+def features(X: Matrix, dtype: DType) -> Any:
+    """Return features in a dtype, ready for products: X itself where it is that already."""
+    return X if isinstance(X, Codes) else X.astype(dtype, copy=False)
 
 
 def dense_features(X: Matrix, dtype: DType) -> Array:
     """Return features as an array."""
-    return dense(features(X, dtype), dtype)
+    return dense(X.tocsr() if isinstance(X, Codes) else X, dtype)
+
+
+def add_transposed(Z: Any, U: Array, out: Array) -> None:
+    """Add the product of the transposed features with U to ``out``."""
+    if isinstance(Z, Codes):
+        Z.add_transposed(U, out)
+    else:
+        out += Z.T @ U
 
 
 def targets(block: Block, dtype: DType) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ from skimp.data import ArrayRows, Block, Rows
 from skimp.data._sample import no_rows
 from skimp.losses import Loss
 from skimp.solvers._base import Problem
-from skimp.solvers._features import features, targets
+from skimp.solvers._features import add_transposed, features, targets
 
 _STRIP = 512
 """Rows that are used forth and back while they are in cache."""
@@ -117,7 +117,7 @@ class Objective:
                 Z = features(block.X[part], dtype)
                 F[part] = Z @ C + b
                 slope = weight[part] * loss.gradient(Y[part], F[part])
-                gradient[:-1] += Z.T @ slope
+                add_transposed(Z, slope, gradient[:-1])
                 gradient[-1] += slope.sum(axis=0)
             values = (weight * loss.value(Y, F)).sum(axis=0, dtype=np.float64)
             total = float(weight.sum(dtype=np.float64))
@@ -213,7 +213,7 @@ class Objective:
                     U = weight[part] * loss.curved(Y[part], F[part].astype(dtype), U)
                 else:
                     U *= D[part]
-                sums[:-1] += Z.T @ U
+                add_transposed(Z, U, sums[:-1])
                 sums[-1] += U.sum(axis=0)
             return sums
 

@@ -1,0 +1,132 @@
+"""Random numbers that frequencies are made of: independent, orthogonal or evenly spread."""
+
+from abc import ABC, abstractmethod
+from typing import final
+
+import numpy as np
+from scipy.special import ndtri
+
+from skimp._core._rules import one_of
+from skimp._core._threads import single_threaded_blas
+from skimp._core._types import Array
+
+_HALF_STEP = 2.0**-31
+"""Sobol points are multiples of 2^-30, zero included, where a normal number has no value."""
+
+
+class Draws(ABC):
+    """A number of draws, each with as many random entries as are asked for.
+
+    Entries of different calls are independent of each other.
+    """
+
+    def __init__(self, size: int, rng: np.random.Generator):
+        self.size = size
+        self._rng = rng
+
+    @abstractmethod
+    def normals(self, dimension: int) -> Array:
+        """Return standard normal entries, of shape (dimension, size)."""
+
+    @abstractmethod
+    def cauchys(self, dimension: int) -> Array:
+        """Return standard Cauchy entries, of shape (dimension, size)."""
+
+    @abstractmethod
+    def uniforms(self) -> Array:
+        """Return one number between 0 and 1 for each draw."""
+
+
+@final
+class IndependentDraws(Draws):
+    """Independent draws."""
+
+    def normals(self, dimension: int) -> Array:
+        """Return standard normal entries, of shape (dimension, size)."""
+        return self._rng.standard_normal((dimension, self.size))
+
+    def cauchys(self, dimension: int) -> Array:
+        """Return standard Cauchy entries, of shape (dimension, size)."""
+        return self._rng.standard_cauchy((dimension, self.size))
+
+    def uniforms(self) -> Array:
+        """Return one number between 0 and 1 for each draw."""
+        return self._rng.random(self.size)
+
+
+@final
+class OrthogonalDraws(Draws):
+    """Draws whose normal vectors are orthogonal, in groups as large as their dimension.
+
+    A vector's direction is uniform and its length that of a normal vector, independent of the
+    others': each of them alone is normal (Yu et al. 2016, Orthogonal random features, section 3).
+    """
+
+    def normals(self, dimension: int) -> Array:
+        """Return standard normal entries, of shape (dimension, size)."""
+        W = np.empty((dimension, self.size))
+        with single_threaded_blas():
+            for start in range(0, self.size, dimension):
+                group = W[:, start : start + dimension]
+                G = self._rng.standard_normal((dimension, dimension))
+                Q, R = np.linalg.qr(G)
+                # the signs of R make Q uniform over all rotations
+                group[...] = (Q * np.where(R.diagonal() < 0, -1.0, 1.0))[:, : group.shape[1]]
+        W *= np.sqrt(self._rng.chisquare(dimension, self.size))
+        return W
+
+    def cauchys(self, dimension: int) -> Array:
+        """Raise: independent Cauchy entries have no uniform direction."""
+        raise ValueError(
+            "sampling='orthogonal' must be for kernels of Euclidean distances, whose spectrum looks "
+            "the same in all directions; that of Laplacian, with its L1 distance, does not: "
+            "choose sampling='iid' or 'qmc'."
+        )
+
+    def uniforms(self) -> Array:
+        """Return one number between 0 and 1 for each draw."""
+        return self._rng.random(self.size)
+
+
+@final
+class QuasiDraws(Draws):
+    """Draws that fill the space evenly: a scrambled Sobol sequence, or Halton's where d is large.
+
+    Each point alone is uniform. Calls shuffle their points: a sequence is not even in the pairs
+    that it makes with itself.
+    """
+
+    def normals(self, dimension: int) -> Array:
+        """Return standard normal entries, of shape (dimension, size)."""
+        normals: Array = ndtri(self._points(dimension))
+        return normals
+
+    def cauchys(self, dimension: int) -> Array:
+        """Return standard Cauchy entries, of shape (dimension, size)."""
+        return np.tan(np.pi * (self._points(dimension) - 0.5))
+
+    def uniforms(self) -> Array:
+        """Return one number between 0 and 1 for each draw."""
+        return self._points(1)[0]
+
+    def _points(self, dimension: int) -> Array:
+        from scipy.stats import qmc
+
+        seed = int(self._rng.integers(2**63))
+        if dimension <= qmc.Sobol.MAXDIM:
+            sequence = qmc.Sobol(dimension, seed=seed)
+            points = sequence.random_base2(max(0, self.size - 1).bit_length())[: self.size]
+            points += _HALF_STEP
+        else:
+            points = qmc.Halton(dimension, seed=seed).random(self.size)
+        return np.ascontiguousarray(self._rng.permutation(points).T)
+
+
+_KINDS = {"iid": IndependentDraws, "orthogonal": OrthogonalDraws, "qmc": QuasiDraws}
+SAMPLING = one_of(*_KINDS)
+"""The rule for the name of a kind."""
+
+
+def draws_of(sampling: str, size: int, rng: np.random.Generator) -> Draws:
+    """Return draws of a kind, by its name."""
+    return _KINDS[sampling](size, rng)

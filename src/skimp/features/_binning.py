@@ -1,0 +1,182 @@
+"""Random binning features."""
+
+from typing import Any, ClassVar, final
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from skimp._core._blocks import Scratch
+from skimp._core._linalg import check_shape
+from skimp._core._random import draw_seed
+from skimp._core._rules import RANDOM_STATE, Rule, integer
+from skimp._core._types import Array, Matrix, RandomState
+from skimp.data import ArrayRows, Block, Rows, as_rows
+from skimp.features._base import Basis, FeatureMap
+from skimp.features._bins import Bins
+from skimp.features._grids import Grids
+from skimp.kernels import Kernel
+
+_LARGEST_SAMPLE = 2**19
+_SAMPLE_BYTES = 2**28
+_FEW = 1000
+"""Rows that show what most rows agree in."""
+
+
+@final
+class RandomBinning(FeatureMap):
+    r"""Random binning features: which bins of randomly pitched and shifted grids a row falls into.
+
+    For kernels that are products over columns, such as `Laplacian`. A grid cuts column j at steps
+    of a random pitch :math:`h_j \sim h \, k_j''(h)`, shifted by a random :math:`u_j`; two rows
+    share a bin of it with probability k(x, y). With P grids,
+
+    .. math:: z(x) = \sqrt{1 / P} \, [\text{one-hot}(\lfloor (x - u_p) / h_p \rfloor)]_{p=1}^P
+
+    is unbiased, :math:`E \langle z(x), z(y) \rangle = k(x, y)`, with variance
+    :math:`k (1 - k) / P`. Functions of the features are piecewise constant, as those of trees are.
+
+    Every row has P ones, so features are kept as integer codes, P of them a row: solvers and
+    predictions read those, and `transform` returns a CSR matrix. Binning n rows takes n d P
+    operations, less for columns in which most rows agree and for sparse rows.
+
+    Bins are told apart by 32-bit hashes. They are those of the training rows, of a sample where
+    there are more than 524,288, up to ``max_bins`` a grid, the fullest first; other bins have no
+    feature.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None, default=None
+        A product over columns of convex functions, with ``sample_pitches``: `Laplacian`,
+        `Separable`, and sums, multiples and restrictions of them; None for the estimator's own, or
+        Laplacian where the map is used alone. The Gaussian kernel is not one: it is concave at 0.
+    n_grids : int, default=128
+        Number of grids P.
+    max_bins : int, default=65535
+        Most bins of a grid; up to 255 codes take a byte, up to 65,535 two.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the grids.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with numbers for parameters.
+    n_bins_ : array of shape (n_grids,)
+        Number of bins of each grid.
+
+    References
+    ----------
+    Rahimi and Recht (2007), Random features for large-scale kernel machines, algorithm 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.features import RandomBinning
+    >>> from skimp.kernels import Laplacian
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> Z = RandomBinning(Laplacian(0.5), n_grids=10_000, random_state=0).fit_transform(X)
+    >>> bool(abs(Z @ Z.T - Laplacian(0.5)(X)).max() < 0.03)
+    True
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_grids": integer(at_least=1),
+        "max_bins": integer(at_least=1, at_most=2**31 - 1),
+        "random_state": RANDOM_STATE,
+    }
+    _default_kernel = "laplacian"
+
+    def __init__(
+        self,
+        kernel: Kernel | str | None = None,
+        *,
+        n_grids: int = 128,
+        max_bins: int = 65_535,
+        random_state: RandomState = None,
+    ):
+        self.kernel = kernel
+        self.n_grids = n_grids
+        self.max_bins = max_bins
+        self.random_state = random_state
+
+    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
+        self.kernel_ = self._own_kernel(kernel).resolve(rows, draw_seed(rng))
+        size = int(self.n_grids)
+        pitches = self.kernel_.sample_pitches(rows.n_features, size, rng)
+        self._grids = Grids.drawn(pitches, rows.sample(_FEW, draw_seed(rng)).X, rng)
+        self._bins = Bins.found(self._grids, _sampled(rows, draw_seed(rng)), int(self.max_bins))
+        self.n_bins_ = self._bins.counts
+        squared_norm = self.kernel_.diag(np.zeros((1, rows.n_features))).item()
+        self.coded = self._bins.codes(rows.dtype.type(np.sqrt(squared_norm / size)))
+
+    def transform(self, X: Any) -> sparse.csr_matrix:
+        """Return the features of each row.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        Z : CSR matrix of shape (n, width)
+            In the dtype of the rows that the map was fitted to. The first column of each grid is
+            empty: it is that of the bins that have no feature.
+        """
+        check_is_fitted(self)
+        rows = as_rows(self, X, reset=False)
+        groups = self.coded.codes.shape[1]
+
+        def codes(block: Block, scratch: Scratch) -> Array:
+            out = scratch.array("codes", (block.size, groups), self.coded.codes.dtype)
+            self.map_codes(block.X, out)
+            return out
+
+        return self.coded.trusted(rows.computed(codes, (groups,), self.coded.codes.dtype)).tocsr()
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return self.coded.width
+
+    def planned_width(self, rows: Rows) -> int:
+        """Return the number of features if no two rows of the sample shared a bin."""
+        n_bins = min(int(self.max_bins), rows.n_rows, _LARGEST_SAMPLE)
+        return int(self.n_grids) * (n_bins + 1)
+
+    def planned_bytes(self, rows: Rows) -> int:
+        """Return the size of hashes, their index, and coefficients of one output."""
+        return 36 * self.planned_width(rows)
+
+    def map_codes(self, X: Matrix, out: Array) -> None:
+        """Write the number of each row's bin in each grid into ``out``, 0 for no feature.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d)
+            Checked rows.
+        out : array of shape (n, n_grids)
+            Of the dtype of ``coded.codes``.
+        """
+        check_shape(out, (X.shape[0], self.coded.codes.shape[1]))
+        self._bins.look_up(self._grids.prints(X), out)
+
+    def map_block(self, X: Matrix, out: Array) -> None:
+        """Write the features of the rows X into ``out``, zeros included."""
+        check_shape(out, (X.shape[0], self.width))
+        codes = np.empty((X.shape[0], self.coded.codes.shape[1]), self.coded.codes.dtype)
+        self.map_codes(X, codes)
+        out[...] = self.coded.trusted(codes).tocsr().toarray()
+
+    def basis(self) -> Basis:
+        """Return the map itself."""
+        return self
+
+
+def _sampled(rows: Rows, seed: int) -> Rows:
+    """Return the rows, or a sample of them if they are many."""
+    if rows.n_rows <= _LARGEST_SAMPLE:
+        return rows
+    fitting = _SAMPLE_BYTES // (rows.n_features * rows.dtype.itemsize)
+    sample = rows.sample(max(_FEW, min(_LARGEST_SAMPLE, fitting)), seed)
+    return ArrayRows(sample.X).copy_with(n_jobs=rows.n_jobs)
