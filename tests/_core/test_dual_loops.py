@@ -1,10 +1,8 @@
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.optimize import linprog
 
 from skimp._core import _dual_loops as loops
-from skimp.data import Codes
 from skimp.losses import (
     EpsilonInsensitive,
     Hinge,
@@ -26,42 +24,6 @@ PIECEWISE = [
     EpsilonInsensitive(0.25),
     SquaredEpsilonInsensitive(0.25),
 ]
-
-
-def layouts(n=12, seed=0):
-    """Return matrices, each with what loops take for it."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 9)) * (rng.uniform(size=(n, 9)) < 0.6)
-    X[3] = 0
-    csr = sparse.csr_matrix(X)
-    codes = rng.integers(0, 3, (n, 3)).astype(np.uint16)
-    coded = Codes(codes, np.array([0, 3, 6]), np.float32(0.5), 9)
-    small = np.round(10 * X).astype(np.int8)
-    return {
-        "float64": (X, X),
-        "float32": (X.astype(np.float32), X.astype(np.float32)),
-        "int8": (small, small),
-        "csr": (X, (csr.data, csr.indices, csr.indptr)),
-        "codes": (coded.tocsr().toarray(), (codes, coded.offsets, coded.value)),
-    }
-
-
-@pytest.mark.parametrize("layout", layouts())
-def test_products_are_those_of_matrices(layout):
-    X, given = layouts()[layout]
-    X = X.astype(np.float64)
-    rng = np.random.default_rng(1)
-    V, b, T = rng.normal(size=(2, 9)), rng.normal(size=2), rng.normal(size=(12, 2))
-    F, Q = np.empty((12, 2)), np.empty(12)
-    loops.predictions(given, V, b, F)
-    loops.squared_norms(given, Q)
-    np.testing.assert_allclose(F, X @ V.T + b, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(Q, np.sum(X * X, axis=1), rtol=1e-12)
-    for constant in (0.0, 1.0):
-        W, c = V.copy(), b.copy()
-        loops.add_rows(given, T, constant, W, c)
-        np.testing.assert_allclose(W, V + T.T @ X, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(c, b + constant * T.sum(axis=0), rtol=1e-12)
 
 
 def parameters(loss):
@@ -254,7 +216,7 @@ def test_outputs_of_others_stay(loss):
                 slopes,
                 active,
                 1.0,
-                V,
+                V[slice(*share)],
                 b,
                 np.full(3, np.inf),
                 np.zeros(3),

@@ -1,6 +1,7 @@
 """Random numbers that frequencies are made of: independent, orthogonal or evenly spread."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import final
 
 import numpy as np
@@ -78,8 +79,8 @@ class OrthogonalDraws(Draws):
     def cauchys(self, dimension: int) -> Array:
         """Raise: independent Cauchy entries have no uniform direction."""
         raise ValueError(
-            "sampling='orthogonal' must be for kernels of Euclidean distances, whose spectrum looks "
-            "the same in all directions; that of Laplacian, with its L1 distance, does not: "
+            "sampling='orthogonal' must be for kernels of Euclidean distances, whose spectrum is "
+            "the same in all directions; that of Laplacian, with its L1 distance, is not: "
             "choose sampling='iid' or 'qmc'."
         )
 
@@ -103,11 +104,13 @@ class QuasiDraws(Draws):
 
     def cauchys(self, dimension: int) -> Array:
         """Return standard Cauchy entries, of shape (dimension, size)."""
-        return np.tan(np.pi * (self._points(dimension) - 0.5))
+        cauchys: Array = np.tan(np.pi * (self._points(dimension) - 0.5))
+        return cauchys
 
     def uniforms(self) -> Array:
         """Return one number between 0 and 1 for each draw."""
-        return self._points(1)[0]
+        uniforms: Array = self._points(1)[0]
+        return uniforms
 
     def _points(self, dimension: int) -> Array:
         from scipy.stats import qmc
@@ -122,7 +125,11 @@ class QuasiDraws(Draws):
         return np.ascontiguousarray(self._rng.permutation(points).T)
 
 
-_KINDS = {"iid": IndependentDraws, "orthogonal": OrthogonalDraws, "qmc": QuasiDraws}
+_KINDS: dict[str, Callable[[int, np.random.Generator], Draws]] = {
+    "iid": IndependentDraws,
+    "orthogonal": OrthogonalDraws,
+    "qmc": QuasiDraws,
+}
 SAMPLING = one_of(*_KINDS)
 """The rule for the name of a kind."""
 

@@ -1,148 +1,20 @@
 """Loops of dual coordinate descent: steps of one row after the other, in any layout of rows.
 
-Rows X are a C-contiguous array, the data, columns and row starts of a CSR matrix, or the codes,
-offsets, value and first code of `skimp.data.Codes`. Slopes, of shape (n, k), are the dual variables: row i
-adds ``C_i slopes_ij x_i`` to the coefficients ``V_j``, and the same without ``x_i`` to the
-intercept ``b_j``, where ``constant`` is 1, not 0. Slopes of outputs that are not active stay.
+Slopes, of shape (n, k), are the dual variables: row i adds ``C_i slopes_ij x_i`` to the
+coefficients ``V_j``, and the same without ``x_i`` to the intercept ``b_j``, where ``constant`` is
+1, not 0. Slopes of outputs that are not active stay.
 """
 
 import numpy as np
-from numba import njit, types
-from numba.extending import overload
+from numba import njit
 
 from skimp._core._math_loops import FAST
+from skimp._core._row_loops import add_outputs, outputs_at
 
 _LARGEST = 1 - np.finfo(np.float64).epsneg
 _SMALLEST = np.finfo(np.float64).tiny
 _NEWTON_STEPS = 100
 _NEWTON_TOL = 1e-9
-
-
-def dot(X, i, v):
-    """Return the inner product of row i and v."""
-    raise NotImplementedError("compiled code only")
-
-
-@overload(dot, jit_options={"fastmath": FAST})
-def _dot(X, i, v):
-    return _by_layout(X, _dense_dot, _sparse_dot, _coded_dot)
-
-
-def _by_layout(X, dense, sparse, coded):
-    if isinstance(X, types.Array):
-        return dense
-    return sparse if isinstance(X[2], types.Array) else coded
-
-
-def _dense_dot(X, i, v):
-    total = 0.0
-    for c in range(len(v)):
-        total += np.float64(X[i, c]) * v[c]
-    return total
-
-
-def _sparse_dot(X, i, v):
-    data, columns, starts = X
-    total = 0.0
-    for e in range(starts[i], starts[i + 1]):
-        total += np.float64(data[e]) * v[columns[e]]
-    return total
-
-
-def _coded_dot(X, i, v):
-    # the coefficients of codes that stand for no feature are zero, and stay so
-    codes, offsets, value, _ = X
-    total = 0.0
-    for g in range(len(offsets)):
-        total += v[offsets[g] + np.int64(codes[i, g])]
-    return np.float64(value) * total
-
-
-def add_row(X, i, t, v):
-    """Add t times row i to v."""
-    raise NotImplementedError("compiled code only")
-
-
-@overload(add_row, jit_options={"fastmath": FAST})
-def _add_row(X, i, t, v):
-    return _by_layout(X, _add_dense, _add_sparse, _add_coded)
-
-
-def _add_dense(X, i, t, v):
-    for c in range(len(v)):
-        v[c] += t * np.float64(X[i, c])
-
-
-def _add_sparse(X, i, t, v):
-    data, columns, starts = X
-    for e in range(starts[i], starts[i + 1]):
-        v[columns[e]] += t * np.float64(data[e])
-
-
-def _add_coded(X, i, t, v):
-    codes, offsets, value, first = X
-    t *= np.float64(value)
-    for g in range(len(offsets)):
-        code = np.int64(codes[i, g])
-        v[offsets[g] + code] += t if code >= first else 0.0
-
-
-def squared_norm(X, i):
-    """Return the squared norm of row i."""
-    raise NotImplementedError("compiled code only")
-
-
-@overload(squared_norm, jit_options={"fastmath": FAST})
-def _squared_norm(X, i):
-    return _by_layout(X, _dense_norm, _sparse_norm, _coded_norm)
-
-
-def _dense_norm(X, i):
-    total = 0.0
-    for c in range(X.shape[1]):
-        total += np.float64(X[i, c]) * np.float64(X[i, c])
-    return total
-
-
-def _sparse_norm(X, i):
-    data, _, starts = X
-    total = 0.0
-    for e in range(starts[i], starts[i + 1]):
-        total += np.float64(data[e]) * np.float64(data[e])
-    return total
-
-
-def _coded_norm(X, i):
-    codes, offsets, value, first = X
-    count = 0
-    for g in range(len(offsets)):
-        count += np.int64(codes[i, g]) >= first
-    return count * np.float64(value) * np.float64(value)
-
-
-@njit(nogil=True, cache=True, fastmath=FAST)
-def squared_norms(X, Q):
-    """Fill ``Q_i = |x_i|^2``."""
-    for i in range(len(Q)):
-        Q[i] = squared_norm(X, i)
-
-
-@njit(nogil=True, cache=True, fastmath=FAST)
-def predictions(X, V, b, F):
-    """Fill ``F_ij = x_i . V_j + b_j``."""
-    for i in range(F.shape[0]):
-        for j in range(F.shape[1]):
-            F[i, j] = dot(X, i, V[j]) + b[j]
-
-
-@njit(nogil=True, cache=True, fastmath=FAST)
-def add_rows(X, T, constant, V, b):
-    """Add ``sum_i T_ij x_i`` to ``V_j``."""
-    for i in range(T.shape[0]):
-        for j in range(T.shape[1]):
-            if T[i, j] != 0:
-                add_row(X, i, T[i, j], V[j])
-                b[j] += constant * T[i, j]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -181,24 +53,29 @@ def piecewise_sweep(
 ):
     """Minimise over each active slope of some outputs, and return how many there were.
 
-    Rows come in this order, and ``outputs`` holds the first of the outputs and the one behind the
-    last: outputs do not touch each other, so that threads can share them out.
+    Rows come in this order, and ``outputs`` holds the first of the outputs, whose coefficients are
+    V, and the one behind the last: outputs do not touch each other, so that threads can share them
+    out.
 
     ``lows`` and ``highs`` are the limits for negative and for other targets. A slope that sits at
     one of them, or at the kink at 0, pulled there by more than ``worst_j``, becomes inactive;
     ``largest_j`` becomes the largest violation met.
     """
     steps = 0
+    first, last = outputs
+    f, t = np.empty((2, last - first))
     for i in order:
-        for j in range(outputs[0], outputs[1]):
+        outputs_at(X, i, V, active[i, first:last], f)
+        moved = False
+        for j in range(first, last):
+            t[j - first] = 0
             if not active[i, j]:
                 continue
             steps += 1
             y, slope = Y[i, j], slopes[i, j]
             side = 0 if y < 0 else 1
             low, high = lows[side], highs[side]
-            f = dot(X, i, V[j]) + b[j]
-            g, up, down, violation = _pulls(f, y, slope, low, high, epsilon, q)
+            g, up, down, violation = _pulls(f[j - first] + b[j], y, slope, low, high, epsilon, q)
             if violation == 0:
                 above = slope >= high or up > worst[j]
                 below = slope <= low or down < -worst[j]
@@ -211,9 +88,11 @@ def piecewise_sweep(
             new = raised if raised > 0 else (lowered if lowered < 0 else 0.0)
             new = min(max(new, low), high)
             slopes[i, j] = new
-            t = C[i] * (new - slope)
-            add_row(X, i, t, V[j])
-            b[j] += constant * t
+            t[j - first] = C[i] * (new - slope)
+            b[j] += constant * t[j - first]
+            moved = True
+        if moved:
+            add_outputs(X, i, t, V)
     return steps
 
 
@@ -256,19 +135,23 @@ def _log_step(p, m, A):
 def log_sweep(X, order, outputs, Q, C, Y, slopes, active, constant, V, b, worst, largest):
     """Do what `piecewise_sweep` does for the logistic loss; its slopes never reach a limit."""
     steps = 0
+    first, last = outputs
+    f, t = np.empty((2, last - first))
     for i in order:
-        for j in range(outputs[0], outputs[1]):
+        outputs_at(X, i, V, active[i, first:last], f)
+        for j in range(first, last):
+            t[j - first] = 0
             if not active[i, j]:
                 continue
             steps += 1
             y, p = Y[i, j], Y[i, j] * slopes[i, j]
-            m = y * (dot(X, i, V[j]) + b[j])
+            m = y * (f[j - first] + b[j])
             largest[j] = max(largest[j], abs(m + np.log(p / (1 - p))))
             new = _log_step(p, m, C[i] * Q[i])
             slopes[i, j] = y * new
-            t = C[i] * y * (new - p)
-            add_row(X, i, t, V[j])
-            b[j] += constant * t
+            t[j - first] = C[i] * y * (new - p)
+            b[j] += constant * t[j - first]
+        add_outputs(X, i, t, V)
     return steps
 
 
@@ -312,13 +195,14 @@ def multiclass_sweep(X, order, outputs, Q, C, Y, slopes, active, constant, V, b,
     k = Y.shape[1]
     classes, p, scores = np.empty(k, np.int64), np.empty(k), np.empty(k)
     steps = 0
+    f, t = np.empty((2, k))
     for i in order:
+        outputs_at(X, i, V, active[i], f)
         n_classes, top, support = 0, -np.inf, np.inf
         for j in range(k):
             if active[i, j]:
-                f = dot(X, i, V[j]) + b[j]
                 own = Y[i, j] > 0
-                score = f if own else f + 1.0
+                score = f[j] + b[j] if own else f[j] + b[j] + 1.0
                 classes[n_classes], scores[n_classes] = j, score
                 p[n_classes] = (1.0 if own else 0.0) - slopes[i, j]
                 top = max(top, score)
@@ -337,14 +221,14 @@ def multiclass_sweep(X, order, outputs, Q, C, Y, slopes, active, constant, V, b,
             continue
         largest[0] = max(largest[0], top - support)
         _project(p[:n_classes], scores[:n_classes], top, C[i] * Q[i])
+        t[:] = 0
         for a in range(n_classes):
             j = classes[a]
             new = (1.0 if Y[i, j] > 0 else 0.0) - p[a]
-            t = C[i] * (new - slopes[i, j])
-            if t != 0:
-                slopes[i, j] = new
-                add_row(X, i, t, V[j])
-                b[j] += constant * t
+            t[j] = C[i] * (new - slopes[i, j])
+            slopes[i, j] = new
+            b[j] += constant * t[j]
+        add_outputs(X, i, t, V)
     return steps
 
 

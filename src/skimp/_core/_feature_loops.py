@@ -2,7 +2,7 @@
 
 from numba import njit
 
-from skimp._core._math_loops import FAST, cos_sin
+from skimp._core._math_loops import FAST, cos_sin, tanh
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -25,3 +25,20 @@ def cosines(Z, offset, scale):
     for i in range(Z.shape[0]):
         for j in range(Z.shape[1]):
             Z[i, j] = scale * cos_sin(Z[i, j] + offset[j])[0]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def ramps(Z, offset, scale):
+    """Replace Z by ``scale max(0, Z + offset)``."""
+    zero = 0 * scale
+    for i in range(Z.shape[0]):
+        for j in range(Z.shape[1]):
+            Z[i, j] = scale * max(Z[i, j] + offset[j], zero)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def sigmoids(Z, offset, steepness, scale, level):
+    """Replace Z by ``level + scale tanh(steepness (Z + offset))``."""
+    for i in range(Z.shape[0]):
+        for j in range(Z.shape[1]):
+            Z[i, j] = level + scale * tanh(steepness * (Z[i, j] + offset[j]))

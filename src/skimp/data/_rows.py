@@ -4,7 +4,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, Protocol, Self, TypeVar, final
+from typing import Any, Protocol, Self, TypeVar, cast, final
 
 import numpy as np
 
@@ -249,7 +249,7 @@ class MappedRows(Rows):
         if self.coded is not None:
             groups = self.coded.codes.shape[1]
             codes = scratch.array("codes", (block.size, groups), self.coded.codes.dtype)
-            self._map.map_codes(block.X, codes)
+            cast(CodeMap, self._map).map_codes(block.X, codes)
             block = replace(block, X=self.coded.trusted(codes))
         else:
             Z = scratch.array("Z", (block.size, self.n_features), self.dtype)

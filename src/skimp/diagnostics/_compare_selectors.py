@@ -16,16 +16,18 @@ from skimp.diagnostics._budget_quality import BudgetQuality, budget_quality
 from skimp.kernels import Kernel, as_kernel
 
 _POSITIVE = integer(at_least=1)
-_RULES = {
-    "sizes": Rule(
-        "a sequence of integers >= 1",
-        lambda v: (
-            isinstance(v, Sequence | np.ndarray)
-            and np.size(v) > 0
-            and np.ndim(v) == 1
-            and all(map(_POSITIVE.test, v))
-        ),
+SIZES = Rule(
+    "a sequence of integers >= 1",
+    lambda v: (
+        isinstance(v, Sequence | np.ndarray)
+        and np.size(v) > 0
+        and np.ndim(v) == 1
+        and all(map(_POSITIVE.test, v))
     ),
+)
+"""The rule for several sizes."""
+_RULES = {
+    "sizes": SIZES,
     "repeats": _POSITIVE,
     "random_state": RANDOM_STATE,
 }

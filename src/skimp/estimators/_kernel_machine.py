@@ -32,6 +32,7 @@ from skimp._core._types import Array, RandomState
 from skimp.data import Rows, as_rows
 from skimp.data._split import has_weight, split_rows
 from skimp.features import FeatureMap, Landmarks, Nystroem
+from skimp.features._transformer import TRANSFORMER, as_map
 from skimp.kernels import Kernel, as_kernel
 from skimp.kernels._checks import check_gram, require
 from skimp.kernels._names import has_flag
@@ -54,7 +55,10 @@ class KernelMachine(Parametrized, ABC):
     """A function fitted as a sum of basis functions of an approximated kernel, plus a constant."""
 
     _rules: ClassVar[dict[str, Rule]] = {
-        "approximation": NONE | integer(at_least=1) | instance(FeatureMap, "a feature map"),
+        "approximation": NONE
+        | integer(at_least=1)
+        | instance(FeatureMap, "a feature map")
+        | TRANSFORMER,
         "alpha": number(above=0),
         "fit_intercept": BOOLEAN,
         "tol": NONE | number(above=0),
@@ -160,7 +164,7 @@ class KernelMachine(Parametrized, ABC):
     ) -> FeatureMap:
         given = rows.n_rows if self.approximation is None else self.approximation
         approximation: FeatureMap = (
-            Nystroem(budget=int(given)) if isinstance(given, Integral) else clone(given)
+            Nystroem(budget=int(given)) if isinstance(given, Integral) else as_map(given)
         )
         check_params(approximation)
         width = approximation.planned_width(rows)

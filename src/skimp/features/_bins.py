@@ -11,6 +11,7 @@ from skimp._core._types import Array
 from skimp.data import Codes, Rows
 from skimp.features._grids import Grids
 
+
 @dataclass(frozen=True)
 class Bins:
     """Sorted hashes of the known bins of each grid, with an index of their leading bits.

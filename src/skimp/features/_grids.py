@@ -61,7 +61,7 @@ class Grids:
 
 
 def _majorities(X: Matrix) -> Array:
-    """Return, for each column, what more than half of the rows have, and zero where there is none."""
+    """Return what more than half of the rows have in each column, zero where there is no such."""
     majorities = np.zeros(X.shape[1])
     counts = np.asarray((X != 0).sum(axis=0)).ravel()
     columns = np.flatnonzero(2 * counts > X.shape[0])

@@ -286,7 +286,7 @@ class Kernel(Parametrized, ABC):
         return self._pitches(n_features, size, rng)
 
     def _pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
-        """Draw pitches: of a stationary kernel of one column by its values, of others not at all."""
+        """Draw pitches of a kernel of one column by its values; others say how, or have none."""
         return self._tent_mixture(n_features).sample(size, rng)[None]
 
     def pitch_rates(self, n_features: int) -> Array:

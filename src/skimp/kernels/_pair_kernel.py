@@ -1,6 +1,7 @@
 """Kernels that are a function of one statistic of a pair of rows."""
 
 from abc import ABC, abstractmethod
+
 from skimp._core._linalg import squared_norms
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels._columns import Columns, PairColumns

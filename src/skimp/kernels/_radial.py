@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skimp._core._draws import Draws
+from skimp._core._draws import Draws, IndependentDraws
 from skimp._core._rules import Rule
 from skimp._core._squared_distances import SquaredDistances
 from skimp._core._types import Array, Matrix
@@ -44,7 +44,12 @@ class Radial(PairKernel, ABC):
 
     def frequency_scale(self, n_features: int) -> Array:
         r"""Return :math:`\sqrt{2 \gamma}` for each column."""
-        return np.sqrt(2 * np.broadcast_to(self.column_weights(n_features), n_features))
+        gamma = np.broadcast_to(self.column_weights(n_features), n_features)
+        return np.sqrt(2 * np.asarray(gamma, np.float64))
+
+    def stretches(self, size: int, rng: np.random.Generator) -> Array:
+        """Draw factors of frequencies."""
+        return np.broadcast_to(self._stretches(IndependentDraws(size, rng)), size)
 
     def _stretches(self, draws: Draws) -> Array | float:
         """Return a factor for each frequency; one for the Gaussian kernel."""

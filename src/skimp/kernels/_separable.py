@@ -77,7 +77,8 @@ class Separable(Widths):
         """Draw pitches of the function, and scale them."""
         h = self._mixture().sample((n_features, size), rng)
         gamma = np.reshape(self.column_weights(n_features), (-1, 1)).astype(float)
-        return np.divide(h, gamma, out=np.full_like(h, np.inf), where=gamma > 0)
+        pitches: Array = np.divide(h, gamma, out=np.full_like(h, np.inf), where=gamma > 0)
+        return pitches
 
     def pitch_rates(self, n_features: int) -> Array:
         """Return the slope of the function at zero, scaled."""

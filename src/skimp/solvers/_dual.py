@@ -24,11 +24,16 @@ _TINY, _EPS = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class DualPoint:
-    """Coefficients of shape (k, width), intercepts, and their objective."""
+    """Coefficients of each share of the outputs, intercepts, and their objective."""
 
     objective: float
-    V: Array
+    V: list[Array]
     b: Array
+
+    @property
+    def coef(self) -> Array:
+        """Return the coefficients, of shape (width, k)."""
+        return np.ascontiguousarray(np.hstack([V.T for V in self.V]))
 
 
 def kept_in_memory(rows: Rows, problem: Problem) -> tuple[Rows, "ActiveSample | None", str]:
@@ -129,19 +134,24 @@ class Dual:
         self.constant = float(problem.fit_intercept)
         self.Y, self.slopes = np.empty((n, k)), np.zeros((n, k))
         self.C, self.Q = np.ones(n), np.empty(n)
-        self.V, self.b = np.zeros((k, width)), np.zeros(k)
+        threads = 1 if problem.loss.joint else min(k, thread_count(rows.n_jobs))
+        ends = [k * share // threads for share in range(threads + 1)]
+        self.shares = list(pairwise(ends))
+        # the coefficients of a code's outputs lie side by side: one cache miss serves all of them
+        sizes = [last - first for first, last in self.shares]
+        coded = rows.coded is not None
+        self.V = [np.zeros((size, width), order="F" if coded else "C") for size in sizes]
+        self.place = [np.empty_like(own) for own in self.V]
+        self.b = np.zeros(k)
         self._read()
         self.active = np.repeat(self.C[:, None] > 0, k, axis=1)
         self.n_entries = int(np.count_nonzero(self.active))
         self.run_sweep, self.wake, self.parameters = _loops(problem.loss)
         self.worst, self.largest = np.full(k, np.inf), np.zeros(k)
-        threads = 1 if problem.loss.joint else min(k, thread_count(rows.n_jobs))
-        ends = [k * share // threads for share in range(threads + 1)]
-        self.shares = list(pairwise(ends))
         self.reference, self.steps = np.inf, 0
 
     def _read(self) -> None:
-        from skimp._core._dual_loops import squared_norms
+        from skimp._core._row_loops import squared_norms
 
         def read(block: Block, _: Scratch) -> None:
             part = _part(block)
@@ -157,14 +167,18 @@ class Dual:
 
     def start(self, point: tuple[Array, Array] | None) -> tuple[DualPoint, float]:
         """Set slopes to those at a point, or to zeros where these are better; see `check`."""
-        best = DualPoint(np.inf, self.V.copy(), self.b.copy())
+        best = self._kept(np.inf)
         if point is not None:
-            V, b = point[0], self.constant * point[1]
+            V, b = [np.empty_like(own) for own in self.V], self.constant * point[1]
+            for share, own in zip(self.shares, V, strict=True):
+                own[...] = point[0][slice(*share)]
             best = DualPoint(self._set_slopes(self._slopes_at, V, b), V, b)
             best, gap, objective = self._compare(best)
             if objective > 0:
                 return best, gap
-            self.slopes[:], self.V[:], self.b[:] = 0, 0, 0
+            self.slopes[:], self.b[:] = 0, 0
+            for own in self.V:
+                own[:] = 0
         if isinstance(self.loss, Log):
             # min(1e-3, 1e-8 / C) as in LIBLINEAR: at zero the entropy has no derivative
             self._set_slopes(lambda Y, F, C: Y * (1e-8 / np.maximum(C, 1e-5)), self.V, self.b)
@@ -174,11 +188,17 @@ class Dual:
         slopes = -self.loss.gradient(Y, F)
         return Y * np.clip(Y * slopes, _TINY, 1 - _EPS) if isinstance(self.loss, Log) else slopes
 
-    def _set_slopes(self, slopes_of: Callable[..., Array], V: Array, b: Array) -> float:
-        """Set slopes by what is predicted at a point, and return its objective."""
-        from skimp._core._dual_loops import add_rows
+    def _kept(self, objective: float) -> DualPoint:
+        """Return the coefficients in the place of those that were kept before."""
+        for place, own in zip(self.place, self.V, strict=True):
+            np.copyto(place, own)
+        return DualPoint(objective, self.place, self.b.copy())
 
-        V, b = V.copy(), b.copy()
+    def _set_slopes(self, slopes_of: Callable[..., Array], V: list[Array], b: Array) -> float:
+        """Set slopes by what is predicted at a point, and return its objective."""
+        from skimp._core._row_loops import add_rows
+
+        V, b = [own.copy("K") for own in V], b.copy()
 
         def slope(block: Block, scratch: Scratch) -> tuple[Block, float]:
             F, Y, C = self._at(block, scratch, V, b)
@@ -188,23 +208,28 @@ class Dual:
         def add(total: float, result: tuple[Block, float]) -> float:
             part = _part(result[0])
             T = self.C[part, None] * self.slopes[part]
-            add_rows(_layout(result[0].X, self.rows.dtype), T, self.constant, self.V, self.b)
+            X = _layout(result[0].X, self.rows.dtype)
+            for share, own in zip(self.shares, self.V, strict=True):
+                add_rows(X, share, T, self.constant, own, self.b)
             return total + result[1]
 
         return self._in_units(self.rows.map_reduce(slope, add, 0.0), V, b)
 
-    def _at(self, block: Block, scratch: Scratch, V: Array, b: Array) -> tuple[Array, ...]:
+    def _at(self, block: Block, scratch: Scratch, V: list[Array], b: Array) -> tuple[Array, ...]:
         """Return predictions at a point, targets, and C as a column."""
-        from skimp._core._dual_loops import predictions
+        from skimp._core._row_loops import predictions
 
         part = _part(block)
         F = scratch.array("F", self.Y[part].shape, _DOUBLE)
-        predictions(_layout(block.X, self.rows.dtype), V, b, F)
+        X = _layout(block.X, self.rows.dtype)
+        for share, own in zip(self.shares, V, strict=True):
+            predictions(X, share, own, b, F)
         return F, self.Y[part], self.C[part, None]
 
-    def _in_units(self, cost: float, V: Array, b: Array, sign: float = 1.0) -> float:
+    def _in_units(self, cost: float, V: list[Array], b: Array, sign: float = 1.0) -> float:
         """Return the problem's objective, or with a sign of -1 that of the dual."""
-        return float(2 * self.alpha * (cost + sign * (np.sum(V * V) + np.sum(b * b)) / 2))
+        squares = sum(np.einsum("ij,ij->", own, own) for own in V) + b @ b
+        return float(2 * self.alpha * (cost + sign * squares / 2))
 
     def sweep(self, number: int) -> None:
         """Take a step for each active slope, and leave out those that need no further ones."""
@@ -237,25 +262,26 @@ class Dual:
         order = rng.permutation(np.flatnonzero(active.any(axis=1)))
         Q, C, Y = self.Q[part], self.C[part], self.Y[part]
 
-        def step(outputs: tuple[int, int], _: Scratch) -> int:
+        def step(number: int, _: Scratch) -> int:
             return self.run_sweep(
                 X,
                 order,
-                outputs,
+                self.shares[number],
                 Q,
                 C,
                 Y,
                 slopes,
                 active,
                 self.constant,
-                self.V,
+                self.V[number],
                 self.b,
                 self.worst,
                 self.largest,
                 *self.parameters,
             )
 
-        self.steps += fold(self.shares, step, lambda a, b: a + b, 0, len(self.shares))
+        numbers = range(len(self.shares))
+        self.steps += fold(numbers, step, lambda a, b: a + b, 0, len(numbers))
         if not isinstance(part, slice):
             self.slopes[part], self.active[part] = slopes, active
 
@@ -297,7 +323,7 @@ class Dual:
         dual = self._in_units(sums[1], self.V, self.b, sign=-1.0)
         check_representable(np.array([primal, dual]))
         if primal < best.objective:
-            best = DualPoint(primal, self.V.copy(), self.b.copy())
+            best = self._kept(primal)
         return best, max(0.0, best.objective - dual) / max(best.objective, _TINY), dual
 
 

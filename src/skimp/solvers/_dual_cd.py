@@ -187,5 +187,5 @@ class _Coordinates:
     def back(self, point: DualPoint) -> tuple[Array, Array]:
         """Return coefficients, of shape (width, k), and the intercept."""
         with single_threaded_blas():
-            coef = point.V.T if self.W is None else self.W @ point.V.T
-        return np.ascontiguousarray(coef), point.b.copy()
+            coef = point.coef if self.W is None else self.W @ point.coef
+        return coef, point.b.copy()

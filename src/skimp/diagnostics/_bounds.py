@@ -1,0 +1,314 @@
+"""How far random features can be from their kernel, how probably, and how many it takes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from skimp._core._rules import FRACTION, Rule, broken, integer, number, one_of
+from skimp.kernels import Kernel
+from skimp.kernels._checks import require
+
+_SHARES = np.linspace(0.01, 0.9, 60)
+"""Shares of eps that are left to what happens between the anchors."""
+_LOG_RADII = np.linspace(-14.0, 2.0, 800)
+_MOST = 2**40
+_RULES = {
+    "eps": number(above=0),
+    "delta": FRACTION,
+    "n_components": integer(at_least=1),
+    "n_grids": integer(at_least=1),
+    "n_features": integer(at_least=1),
+    "form": one_of("pair", "phase"),
+}
+_FORMS = one_of("pair", "phase", "binning")
+
+
+def hoeffding_bound(eps: float, n_components: int, *, form: str = "pair") -> float:
+    r"""Bound the probability that features miss k(x, y) of one pair of rows by eps.
+
+    By Hoeffding's inequality: D features of independent frequencies miss it, relative to k(0, 0),
+    with a probability of at most :math:`2 e^{-D \epsilon^2 / 4}` in the pair form and
+    :math:`2 e^{-D \epsilon^2 / 8}` in the phase form, P grids of random binning with at most
+    :math:`2 e^{-2 P \epsilon^2}`.
+
+    Parameters
+    ----------
+    eps : float
+        The error.
+    n_components : int
+        Number of features D, or of grids P.
+    form : "pair", "phase" or "binning", default="pair"
+        What features are made of.
+
+    Returns
+    -------
+    float
+        At most 1.
+
+    References
+    ----------
+    Rahimi and Recht (2007), Random features for large-scale kernel machines, section 3.
+
+    Examples
+    --------
+    >>> from skimp.diagnostics import hoeffding_bound
+    >>> round(hoeffding_bound(0.1, 4000), 6)
+    9.1e-05
+    """
+    _check("hoeffding_bound", eps=eps, n_components=n_components)
+    if not _FORMS.test(form):
+        raise broken("hoeffding_bound", "form", _FORMS.wording, form)
+    return float(min(1.0, 2 * np.exp(-_exponent(n_components, form) * eps**2)))
+
+
+def hoeffding_size(eps: float, delta: float, *, form: str = "pair") -> int:
+    """Return how many features miss k(x, y) by eps with a probability of delta at most.
+
+    Parameters
+    ----------
+    eps, form
+        As in `hoeffding_bound`.
+    delta : float
+        The probability, between 0 and 1.
+
+    Examples
+    --------
+    >>> from skimp.diagnostics import hoeffding_size
+    >>> hoeffding_size(0.1, 0.01)
+    2120
+    """
+    _check("hoeffding_size", delta=delta)
+    return _least(lambda size: hoeffding_bound(eps, size, form=form), delta)
+
+
+def fourier_bound(
+    kernel: Kernel,
+    eps: float,
+    n_components: int,
+    *,
+    n_features: int,
+    diameter: float,
+    form: str = "pair",
+) -> float:
+    r"""Bound the probability that random Fourier features miss k(x, y) of any pair by eps.
+
+    For all x and y of a set of a given diameter :math:`\ell` at once, and independent frequencies.
+    Balls of radius r cover the differences x - y; at their centres Hoeffding's inequality holds,
+    and between them the error changes by its Lipschitz constant L times r at most, with
+    :math:`E L^2 \leq 4 \sigma_p^2` and :math:`\sigma_p^2` the ``spectral_moment``. So, with N
+    frequencies of the pair form, for any r and any share s of eps,
+
+    .. math::
+        P \leq 2 \left(1 + \frac{2 \ell}{r}\right)^d e^{-N (1 - s)^2 \epsilon^2 / 2}
+        + \frac{4 \sigma_p^2 r^2}{s^2 \epsilon^2}
+
+    and the least value is returned. In the phase form pairs (x, y) are covered instead of
+    differences: 2 d takes the place of d, :math:`\sqrt 2 \, \ell` that of :math:`\ell`,
+    :math:`(2 + \sqrt 2)^2` that of 4, and 1/8 that of 1/2.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A stationary kernel with numbers for parameters; its spectrum must have a second moment,
+        which that of `Laplacian`, and of `Matern` with nu up to 1, has not.
+    eps : float
+        The error, relative to k(0, 0).
+    n_components : int
+        Number of features D.
+    n_features : int
+        Number of columns d.
+    diameter : float
+        The largest Euclidean distance of two rows.
+    form : "pair" or "phase", default="pair"
+        As in `~skimp.features.RandomFourier`.
+
+    Returns
+    -------
+    float
+        At most 1.
+
+    References
+    ----------
+    Rahimi and Recht (2007), claim 1. Sutherland and Schneider (2015), On the error of random
+    Fourier features, propositions 1 and 2, which fix r and s = 1/2, and take the expectation of
+    L^2 at a random point for that at a fixed one (4 is 1 there).
+
+    Examples
+    --------
+    >>> from skimp.diagnostics import fourier_bound
+    >>> from skimp.kernels import Gaussian
+    >>> bound = fourier_bound(Gaussian(0.5), 0.2, 6000, n_features=2, diameter=4.0)
+    >>> bool(bound < 0.01)
+    True
+    """
+    owner = "fourier_bound"
+    _check(owner, eps=eps, n_components=n_components, n_features=n_features, form=form)
+    _check_diameter(owner, diameter, 1)
+    require(kernel, "stationary", owner=owner, advice="others have no spectrum")
+    moment = kernel.spectral_moment(n_features)
+    if not np.isfinite(moment):
+        wording = "of a spectrum with a second moment (this one's is infinite)"
+        raise broken(owner, "kernel", wording, kernel)
+    paired = form == "pair"
+    radius, dimension = (diameter, n_features) if paired else (2**0.5 * diameter, 2 * n_features)
+    growth = (4.0 if paired else (2 + 2**0.5) ** 2) * moment
+    # r over s, in units in which the second term is a square
+    rho = eps * np.exp(_LOG_RADII)[:, None] / np.sqrt(growth)
+    cover = dimension * np.log1p(2 * radius / (rho * _SHARES))
+    anchors = cover - _exponent(n_components, form) * ((1 - _SHARES) * eps) ** 2
+    between = growth * (rho / eps) ** 2
+    return float(min(1.0, np.min(2 * np.exp(np.minimum(anchors, 0)) + between)))
+
+
+def fourier_size(
+    kernel: Kernel,
+    eps: float,
+    delta: float,
+    *,
+    n_features: int,
+    diameter: float,
+    form: str = "pair",
+) -> int:
+    """Return how many Fourier features miss no k(x, y) by eps with a probability of 1 - delta.
+
+    Parameters
+    ----------
+    kernel, eps, n_features, diameter, form
+        As in `fourier_bound`.
+    delta : float
+        The probability, between 0 and 1.
+
+    Examples
+    --------
+    >>> from skimp.diagnostics import fourier_size
+    >>> from skimp.kernels import Gaussian
+    >>> size = fourier_size(Gaussian(0.5), 0.2, 0.01, n_features=2, diameter=4.0)
+    >>> 1000 < size < 6000
+    True
+    """
+    _check("fourier_size", delta=delta)
+    known: dict[str, Any] = {"n_features": n_features, "diameter": diameter, "form": form}
+    return _least(lambda size: fourier_bound(kernel, eps, size, **known), delta)
+
+
+def binning_bound(
+    kernel: Kernel, eps: float, n_grids: int, *, n_features: int, diameter: Any
+) -> float:
+    r"""Bound the probability that random binning misses k(x, y) of any pair of rows by eps.
+
+    For all x and y in a box at once. Cut column j of the box into :math:`c_j` equal pieces, and the
+    box into T cells. Whether x and y share a bin of a grid lies between whether all of their two
+    cells do and whether any parts of them do. These two depend on the cells alone, so Hoeffding's
+    inequality holds for all pairs of cells, and their probabilities differ by a share s of eps
+    where :math:`c_j \geq 2 d \, \ell_j \alpha_j / (s \epsilon)`, with :math:`\ell_j` the range of
+    the column and :math:`\alpha_j = E[1/h_j]` the ``pitch_rates``. So
+
+    .. math:: P \leq T (T + 1) \, e^{-2 P_{grids} (1 - s)^2 \epsilon^2}
+
+    for any s, of which the least value is returned. It asks for several times fewer grids than
+    claim 2 of Rahimi and Recht.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A kernel with ``sample_pitches`` and numbers for parameters; :math:`E[1/h]` must be finite.
+    eps : float
+        The error, relative to k(0, 0).
+    n_grids : int
+        Number of grids.
+    n_features : int
+        Number of columns d.
+    diameter : float or array of shape (d,)
+        The range of all columns, or of each.
+
+    Returns
+    -------
+    float
+        At most 1.
+
+    Examples
+    --------
+    >>> from skimp.diagnostics import binning_bound
+    >>> from skimp.kernels import Laplacian
+    >>> bound = binning_bound(Laplacian(1.0), 0.1, 3000, n_features=2, diameter=1.0)
+    >>> bool(bound < 0.01)
+    True
+    """
+    owner = "binning_bound"
+    _check(owner, eps=eps, n_grids=n_grids, n_features=n_features)
+    _check_diameter(owner, diameter, n_features)
+    kernel.check_resolved()
+    rates = kernel.pitch_rates(n_features)
+    if not np.isfinite(rates).all():
+        wording = "of pitches h with a mean of 1/h (here it is infinite: k falls steeply at 0)"
+        raise broken(owner, "kernel", wording, kernel)
+    steps = np.multiply(rates, diameter)
+    dimension = max(1, int(np.count_nonzero(steps)))
+    cells = np.ceil(2 * dimension * steps[:, None] / (_SHARES * eps))
+    log_T = np.sum(np.log(np.maximum(cells, 1)), axis=0)
+    exponent = log_T + np.log1p(np.exp(log_T)) - 2 * n_grids * ((1 - _SHARES) * eps) ** 2
+    return float(min(1.0, np.exp(min(0.0, exponent.min()))))
+
+
+def binning_size(
+    kernel: Kernel, eps: float, delta: float, *, n_features: int, diameter: Any
+) -> int:
+    """Return how many grids miss no k(x, y) by eps with a probability of 1 - delta.
+
+    Parameters
+    ----------
+    kernel, eps, n_features, diameter
+        As in `binning_bound`.
+    delta : float
+        The probability, between 0 and 1.
+
+    Examples
+    --------
+    >>> from skimp.diagnostics import binning_size
+    >>> from skimp.kernels import Laplacian
+    >>> size = binning_size(Laplacian(1.0), 0.1, 0.01, n_features=2, diameter=1.0)
+    >>> 1000 < size < 3000
+    True
+    """
+    _check("binning_size", delta=delta)
+    known = {"n_features": n_features, "diameter": diameter}
+    return _least(lambda size: binning_bound(kernel, eps, size, **known), delta)
+
+
+def _exponent(size: int, form: str) -> float:
+    """Return a with a probability of 2 exp(-a eps^2) that a mean is off by eps."""
+    if form == "binning":
+        return 2.0 * size
+    # terms of pairs are in [-1, 1], those of frequencies with a random phase in [-2, 2]
+    pairs, alone = divmod(size, 2) if form == "pair" else (0, size)
+    return (pairs + alone) ** 2 / (2 * pairs + 8 * alone)
+
+
+def _least(bound: Callable[[int], float], delta: float) -> int:
+    """Return the least size with a bound of delta at most, by bisection."""
+    high = 1
+    while bound(high) > delta:
+        high *= 2
+        if high > _MOST:
+            raise ValueError(f"more than {_MOST} features would be needed: choose a larger eps.")
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if bound(middle) <= delta else (middle, high)
+    return high
+
+
+def _check(owner: str, **values: Any) -> None:
+    for name, value in values.items():
+        rule: Rule = _RULES[name]
+        if not rule.test(value):
+            raise broken(owner, name, rule.wording, value)
+
+
+def _check_diameter(owner: str, diameter: Any, n_features: int) -> None:
+    ranges = np.asarray(diameter)
+    numeric = ranges.dtype.kind in "fiu" and ranges.shape in ((), (n_features,))
+    if not (numeric and np.isfinite(ranges).all() and (ranges >= 0).all() and ranges.any()):
+        wording = "a number > 0" + (" or one for each column" if n_features > 1 else "")
+        raise broken(owner, "diameter", wording, diameter)

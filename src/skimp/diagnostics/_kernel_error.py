@@ -1,0 +1,207 @@
+"""How far the inner products of features are from the kernel."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import clone
+
+from skimp._core._random import as_generator, draw_seed
+from skimp._core._rules import NONE, RANDOM_STATE, broken, instance, integer
+from skimp._core._threads import single_threaded_blas
+from skimp._core._types import Array, RandomState
+from skimp.data import open_rows
+from skimp.diagnostics._compare_selectors import SIZES
+from skimp.features import FeatureMap
+from skimp.kernels import Kernel
+
+_SAMPLE = 1000
+_RULES = {
+    "kernel": NONE | instance(Kernel, "a kernel object"),
+    "sample": integer(at_least=2),
+    "sizes": SIZES,
+    "repeats": integer(at_least=1),
+    "random_state": RANDOM_STATE,
+}
+_SIZE_NAMES = ("n_components", "n_grids", "budget")
+
+
+def kernel_error(
+    feature_map: Any,
+    X: Any,
+    *,
+    kernel: Kernel | None = None,
+    sample: int = _SAMPLE,
+    random_state: RandomState = 0,
+) -> dict[str, float]:
+    r"""Compare the inner products of features with the kernel, on a sample of rows.
+
+    With :math:`E = Z Z^T - K` of s rows. Takes O(s^2 (d + D) + s^3).
+
+    Parameters
+    ----------
+    feature_map : fitted transformer
+        A feature map, of skimp or of scikit-learn.
+    X : array, CSR matrix, frame or Rows of shape (n, d)
+        The rows to draw the sample from.
+    kernel : Kernel, optional
+        The kernel, with numbers for parameters; the map's ``kernel_`` by default.
+    sample : int, default=1000
+        Rows to look at.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed of the sample; maps are compared on the same rows by default.
+
+    Returns
+    -------
+    dict
+        ``max`` and ``mean``, of the absolute entries of E; ``frobenius`` and ``spectral``, the
+        norms of E over those of K.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.diagnostics import kernel_error
+    >>> from skimp.features import RandomFourier
+    >>> X = np.random.default_rng(0).normal(size=(500, 3))
+    >>> errors = [
+    ...     kernel_error(RandomFourier(n_components=D, random_state=0).fit(X), X)["frobenius"]
+    ...     for D in (100, 10_000)
+    ... ]
+    >>> bool(errors[0] > 5 * errors[1])
+    True
+    """
+    _check("kernel_error", kernel=kernel, sample=sample, random_state=random_state)
+    drawn = open_rows(X).sample(int(sample), draw_seed(as_generator(random_state))).X
+    if kernel is None:
+        kernel = getattr(feature_map, "kernel_", None)
+        if not isinstance(kernel, Kernel):
+            wording = "given for a map without kernel_, or one that is not fitted yet"
+            raise broken("kernel_error", "kernel", wording, None)
+    return _errors(feature_map.transform(drawn), kernel(drawn))
+
+
+def _errors(Z: Any, K: Array) -> dict[str, float]:
+    G = Z @ Z.T
+    E = np.asarray(G.toarray() if hasattr(G, "toarray") else G, np.float64) - K
+    with single_threaded_blas():
+        spectral = [
+            np.abs(linalg.eigvalsh(A, check_finite=False)).max() for A in (E, K.astype(float))
+        ]
+    return {
+        "max": float(np.abs(E).max()),
+        "mean": float(np.abs(E).mean()),
+        "frobenius": float(np.linalg.norm(E) / np.linalg.norm(K)),
+        "spectral": float(spectral[0] / spectral[1]),
+    }
+
+
+@dataclass(frozen=True)
+class MapComparison:
+    """Feature maps that were fitted to the same rows.
+
+    Attributes
+    ----------
+    records : tuple of dict
+        One for each map: ``map``, its ``size``, ``repeat``, the ``seconds`` that mapping the
+        sample took, and the errors of `kernel_error`.
+    """
+
+    records: tuple[dict[str, Any], ...]
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame with a row for each map and a column for each number."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.records))
+
+
+def compare_maps(
+    maps: Mapping[str, FeatureMap] | Sequence[FeatureMap],
+    X: Any,
+    *,
+    sizes: Sequence[int] = (100, 200, 400, 800, 1600, 3200),
+    repeats: int = 3,
+    sample: int = _SAMPLE,
+    random_state: RandomState = 0,
+) -> MapComparison:
+    """Fit maps of several sizes, and tell how far each is from its kernel.
+
+    Parameters
+    ----------
+    maps : mapping from names to feature maps, or sequence of feature maps
+        The maps; a sequence is named by what its members print as. Each has one of the parameters
+        ``n_components``, ``n_grids`` or ``budget``, which is set to the sizes.
+    X : array, CSR matrix, frame or Rows of shape (n, d)
+        The rows to fit to.
+    sizes : sequence of int
+        Numbers of features, grids or landmarks.
+    repeats : int, default=3
+        Maps of each kind and size, with seeds of their own.
+    sample : int, default=1000
+        Rows to compare on.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed of all of it.
+
+    Returns
+    -------
+    MapComparison
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.diagnostics import compare_maps
+    >>> from skimp.features import RandomFourier
+    >>> X = np.random.default_rng(0).normal(size=(500, 3))
+    >>> kinds = {kind: RandomFourier(sampling=kind) for kind in ("iid", "orthogonal")}
+    >>> frame = compare_maps(kinds, X, sizes=[100], repeats=10).to_frame()
+    >>> errors = frame.groupby("map")["frobenius"].mean()
+    >>> bool(errors["orthogonal"] < errors["iid"])
+    True
+    """
+    owner = "compare_maps"
+    if isinstance(maps, FeatureMap):
+        maps = [maps]
+    if not isinstance(maps, Mapping | Sequence) or not maps:
+        raise broken(owner, "maps", "at least one, in a mapping or a sequence", maps)
+    if not isinstance(maps, Mapping):
+        maps = {repr(feature_map): feature_map for feature_map in maps}
+    _check(owner, sizes=sizes, repeats=repeats, sample=sample, random_state=random_state)
+    rows = open_rows(X)
+    rng = as_generator(random_state)
+    drawn = rows.sample(int(sample), draw_seed(rng)).X
+    seeds = [draw_seed(rng) for _ in range(repeats)]
+    known: dict[Kernel, Array] = {}
+    records = []
+    for name, feature_map in maps.items():
+        parameter = _size_name(owner, feature_map)
+        for size in sizes:
+            for repeat, seed in enumerate(seeds):
+                fitted = clone(feature_map).set_params(**{parameter: int(size)})
+                fitted.fit_rows(rows, np.random.default_rng(seed))
+                start = perf_counter()
+                Z = fitted.transform(drawn)
+                seconds = perf_counter() - start
+                kernel = fitted.kernel_
+                if kernel not in known:
+                    known[kernel] = kernel(drawn)
+                errors = _errors(Z, known[kernel])
+                record = {"map": name, "size": int(size), "repeat": repeat, "seconds": seconds}
+                records.append({**record, **errors})
+    return MapComparison(tuple(records))
+
+
+def _size_name(owner: str, feature_map: Any) -> str:
+    names = [name for name in _SIZE_NAMES if hasattr(feature_map, name)]
+    if not isinstance(feature_map, FeatureMap) or not names or not hasattr(feature_map, "kernel"):
+        wording = f"feature maps with a kernel and one of the parameters {', '.join(_SIZE_NAMES)}"
+        raise broken(owner, "maps", wording, feature_map)
+    return names[0]
+
+
+def _check(owner: str, **values: Any) -> None:
+    for name, value in values.items():
+        if not _RULES[name].test(value):
+            raise broken(owner, name, _RULES[name].wording, value)

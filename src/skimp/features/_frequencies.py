@@ -1,0 +1,200 @@
+"""Frequencies of random Fourier features: a matrix, or a product of fast transforms."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Self, final
+
+import numpy as np
+
+from skimp._core._linalg import dense, product
+from skimp._core._objects import as_numbers
+from skimp._core._rules import broken
+from skimp._core._types import Array, DType, Matrix
+from skimp.kernels import Kernel, Scaled
+from skimp.kernels._radial import Radial
+
+_TURN = 2 * np.pi
+
+
+class Frequencies(ABC):
+    r"""Frequencies, in turns: divided by :math:`2 \pi`."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many there are."""
+
+    @abstractmethod
+    def turns(self, X: Matrix, out: Array) -> None:
+        """Write the inner products of rows and frequencies into ``out``."""
+
+    @abstractmethod
+    def matrix(self) -> Array:
+        """Return the frequencies, as columns."""
+
+
+def frequencies(
+    kernel: Kernel,
+    sampling: str,
+    n_features: int,
+    size: int,
+    rng: np.random.Generator,
+    dtype: DType,
+) -> Frequencies:
+    """Draw frequencies of a kernel."""
+    if sampling in _FAST:
+        return _FAST[sampling].drawn(_radial(kernel, sampling), n_features, size, rng, dtype)
+    W = kernel.sample_frequencies(n_features, size, rng, sampling)
+    return MatrixFrequencies((W / _TURN).astype(dtype))
+
+
+@final
+@dataclass(frozen=True)
+class MatrixFrequencies(Frequencies):
+    """Frequencies as the columns of a matrix: 2 d operations for each product."""
+
+    W: Array
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return int(self.W.shape[1])
+
+    def turns(self, X: Matrix, out: Array) -> None:
+        """Write the inner products of rows and frequencies into ``out``."""
+        product(X, self.W, out)
+
+    def matrix(self) -> Array:
+        """Return the frequencies, as columns."""
+        return self.W
+
+
+class HadamardFrequencies(Frequencies, ABC):
+    """Frequencies in blocks of n, a power of two not below d, that n log n operations multiply.
+
+    Attributes
+    ----------
+    scale : array of shape (d,)
+        What columns are multiplied by first.
+    lengths : array of shape (size,)
+        What products are multiplied by last: they give each frequency its length.
+    """
+
+    scale: Array
+    lengths: Array
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.lengths)
+
+    def turns(self, X: Matrix, out: Array) -> None:
+        """Write the inner products of rows and frequencies into ``out``."""
+        self._multiply(dense(as_numbers(X, out.dtype), out.dtype), out)
+
+    def matrix(self) -> Array:
+        """Return the frequencies, as columns."""
+        W = np.empty((len(self.scale), self.size), self.scale.dtype)
+        self.turns(np.eye(len(self.scale), dtype=W.dtype), W)
+        return W
+
+    @classmethod
+    @abstractmethod
+    def drawn(
+        cls, kernel: Radial, n_features: int, size: int, rng: np.random.Generator, dtype: DType
+    ) -> Self:
+        """Draw frequencies of a kernel of Euclidean distances."""
+
+    @abstractmethod
+    def _multiply(self, X: Array, out: Array) -> None: ...
+
+
+@final
+@dataclass(frozen=True)
+class StructuredFrequencies(HadamardFrequencies):
+    """Products of three Hadamard matrices and random signs, orthogonal within a block.
+
+    Nearly uniform directions, with the lengths of normal vectors (Yu et al. 2016, section 4).
+    """
+
+    scale: Array
+    signs: Array
+    lengths: Array
+
+    @classmethod
+    def drawn(
+        cls, kernel: Radial, n_features: int, size: int, rng: np.random.Generator, dtype: DType
+    ) -> Self:
+        """Draw frequencies of a kernel of Euclidean distances."""
+        n, blocks = _blocks(n_features, size)
+        signs = rng.choice(np.array([-1, 1], dtype), (blocks, 3, n))
+        # three transforms multiply lengths by n^(3/2)
+        lengths = np.sqrt(rng.chisquare(n, size) / n**3.0) * kernel.stretches(size, rng) / _TURN
+        scale = kernel.frequency_scale(n_features)
+        return cls(scale.astype(dtype), signs, lengths.astype(dtype))
+
+    def _multiply(self, X: Array, out: Array) -> None:
+        from skimp._core._hadamard_loops import structured
+
+        structured(X, self.scale, self.signs, self.lengths, out)
+
+
+@final
+@dataclass(frozen=True)
+class FastfoodFrequencies(HadamardFrequencies):
+    """Two Hadamard matrices around a permutation and normal numbers.
+
+    Each frequency alone is exactly normal, those of a block depend on each other (Le, Sarlos and
+    Smola 2013, Fastfood).
+    """
+
+    scale: Array
+    signs: Array
+    orders: Array
+    normals: Array
+    lengths: Array
+
+    @classmethod
+    def drawn(
+        cls, kernel: Radial, n_features: int, size: int, rng: np.random.Generator, dtype: DType
+    ) -> Self:
+        """Draw frequencies of a kernel of Euclidean distances."""
+        n, blocks = _blocks(n_features, size)
+        signs = rng.choice(np.array([-1, 1], dtype), (blocks, n))
+        orders = rng.permuted(np.tile(np.arange(n, dtype=np.int32), (blocks, 1)), axis=1)
+        normals = rng.standard_normal((blocks, n))
+        # all frequencies of a block have the length of its normals, times the root of n
+        own = np.sqrt(np.sum(normals**2, axis=1) * n).repeat(n)[:size]
+        lengths = np.sqrt(rng.chisquare(n, size)) / own * kernel.stretches(size, rng) / _TURN
+        scale = kernel.frequency_scale(n_features)
+        return cls(scale.astype(dtype), signs, orders, normals.astype(dtype), lengths.astype(dtype))
+
+    def _multiply(self, X: Array, out: Array) -> None:
+        from skimp._core._hadamard_loops import fastfood
+
+        fastfood(X, self.scale, self.signs, self.orders, self.normals, self.lengths, out)
+
+
+_FAST: dict[str, type[HadamardFrequencies]] = {
+    "structured": StructuredFrequencies,
+    "fastfood": FastfoodFrequencies,
+}
+
+
+def _blocks(n_features: int, size: int) -> tuple[int, int]:
+    """Return the length of a block, and how many there are."""
+    n = max(_SMALLEST, 1 << (n_features - 1).bit_length())
+    return n, -(-size // n)
+
+
+_SMALLEST = 64
+"""Shorter blocks of signs are too few: the mean of features would be off by more than 0.001."""
+
+
+def _radial(kernel: Kernel, sampling: str) -> Radial:
+    """Return the kernel of Euclidean distances that this is a multiple of."""
+    inner: Any = kernel.kernel if isinstance(kernel, Scaled) else kernel
+    if not isinstance(inner, Radial):
+        wording = "'iid' or 'qmc' for a kernel other than those of Euclidean distances, such as "
+        raise broken("RandomFourier", "sampling", f"{wording}Gaussian", sampling)
+    return inner

@@ -1,0 +1,145 @@
+"""The random hidden layer of an extreme learning machine."""
+
+from typing import ClassVar, final
+
+import numpy as np
+
+from skimp._core._linalg import check_shape, product
+from skimp._core._random import draw_seed
+from skimp._core._rules import RANDOM_STATE, Rule, integer, one_of
+from skimp._core._types import Array, Matrix, RandomState
+from skimp.data import Rows
+from skimp.features._base import Basis, FeatureMap
+from skimp.kernels import Gaussian, Kernel
+from skimp.kernels._gamma import GAMMA, Gamma
+
+_STRIP = 512
+
+
+@final
+class RandomLayer(FeatureMap):
+    r"""Random hidden layer: an extreme learning machine where a linear model is fitted to it.
+
+    .. math:: z(x) = \frac{a}{\sqrt D} \, [g(w_j^T x + b_j)]_j, \qquad w_j \sim N(0, 2 \gamma I)
+
+    with :math:`b_j \sim N(0, 1)`, and a of 1, or of the root of 2 for "relu" and "sine". A sine
+    has a uniform phase :math:`b_j`: its features are those of the Gaussian kernel, as
+    `RandomFourier` in the phase form. Those of "relu" are of `ArcCosine` with order 1, of rows
+    :math:`(\sqrt{2 \gamma} \, x, 1)`. "rbf" nodes are :math:`\exp(-\gamma \|x - c_j\|^2)` around
+    random centres :math:`c_j \sim N(0, I / (\gamma d))`, as wide as rows of mean 0 are for
+    ``gamma="scale"``.
+
+    The map depends on the data through the number of columns and gamma only. Mapping n rows takes
+    2 n d D operations.
+
+    Parameters
+    ----------
+    n_components : int, default=1000
+        Number of nodes D.
+    activation : "sigmoid", "tanh", "relu", "sine" or "rbf", default="sigmoid"
+        The function g.
+    gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
+        Inverse squared width, as in `Gaussian`.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the weights.
+
+    Attributes
+    ----------
+    gamma_ : float or array of shape (d,)
+        The inverse squared width.
+    weights_ : array of shape (d, n_components)
+        The weights w, or the centres c.
+    offset_ : array of shape (n_components,)
+        The offsets b; zeros for "rbf".
+
+    References
+    ----------
+    Huang, Zhu and Siew (2006), Extreme learning machine: theory and applications.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp import KernelRegressor
+    >>> from skimp.features import RandomLayer
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> model = KernelRegressor(approximation=RandomLayer(200, random_state=0))
+    >>> bool(model.fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.99)
+    True
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_components": integer(at_least=1),
+        "activation": one_of("sigmoid", "tanh", "relu", "sine", "rbf"),
+        "gamma": GAMMA,
+        "random_state": RANDOM_STATE,
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1000,
+        *,
+        activation: str = "sigmoid",
+        gamma: Gamma = "scale",
+        random_state: RandomState = None,
+    ):
+        self.n_components = n_components
+        self.activation = activation
+        self.gamma = gamma
+        self.random_state = random_state
+
+    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
+        d, size = rows.n_features, int(self.n_components)
+        width = Gaussian(self.gamma).resolve(rows, draw_seed(rng))
+        self.gamma_ = width.gamma
+        self._activation = self.activation
+        W, offset = rng.standard_normal((d, size)), np.zeros(size)
+        scale = width.frequency_scale(d)
+        if self._activation == "rbf":
+            # columns without a width have no centre: they are not looked at
+            W *= np.divide(np.sqrt(2 / d), scale, out=np.zeros(d), where=scale > 0)[:, None]
+            self._nodes = width.bind(np.ascontiguousarray(W.T), rows.dtype)
+        elif self._activation == "sine":
+            # turns, and a quarter of one from cosine to sine
+            W *= scale[:, None] / (2 * np.pi)
+            offset = rng.random(size) - 0.25
+        else:
+            W *= scale[:, None]
+            offset = rng.standard_normal(size)
+        self.weights_, self.offset_ = W.astype(rows.dtype), offset.astype(rows.dtype)
+
+    def planned_width(self, rows: Rows) -> int:
+        """Return the number of nodes."""
+        return int(self.n_components)
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return len(self.offset_)
+
+    def map_block(self, X: Matrix, out: Array) -> None:
+        """Write the features of the rows X into ``out``, strip by strip."""
+        from skimp._core._feature_loops import cosines, ramps, sigmoids
+
+        check_shape(out, (X.shape[0], self.width))
+        real = self.dtype_.type
+        one, root = (real(np.sqrt(a / self.width)) for a in (1, 2))
+        for start in range(0, X.shape[0], _STRIP):
+            strip, part = out[start : start + _STRIP], X[start : start + _STRIP]
+            if self._activation == "rbf":
+                self._nodes.fill_strip(part, strip)
+                strip *= one
+                continue
+            product(part, self.weights_, strip)
+            if self._activation == "sine":
+                cosines(strip, self.offset_, root)
+            elif self._activation == "relu":
+                ramps(strip, self.offset_, root)
+            elif self._activation == "tanh":
+                sigmoids(strip, self.offset_, real(1), one, real(0))
+            else:
+                # 1 / (1 + exp(-t)) = (1 + tanh(t / 2)) / 2
+                sigmoids(strip, self.offset_, real(0.5), one / 2, one / 2)
+
+    def basis(self) -> Basis:
+        """Return the map itself."""
+        return self

@@ -1,0 +1,106 @@
+"""A scikit-learn transformer as a feature map."""
+
+from typing import Any, ClassVar, final
+
+import numpy as np
+from sklearn.base import clone
+
+from skimp._core._linalg import check_shape, dense
+from skimp._core._objects import as_numbers
+from skimp._core._random import draw_seed
+from skimp._core._rules import RANDOM_STATE, Rule
+from skimp._core._types import Array, Matrix, RandomState
+from skimp.data import Rows
+from skimp.features._base import Basis, FeatureMap
+from skimp.kernels import Kernel
+
+_SAMPLE = 10_000
+_FEW = 100
+
+
+def _is_transformer(value: Any) -> bool:
+    methods = ("fit", "transform", "get_params")
+    return all(hasattr(value, name) for name in methods) and not isinstance(value, type)
+
+
+TRANSFORMER = Rule("a transformer", _is_transformer)
+"""The rule for a transformer."""
+
+
+@final
+class Transformer(FeatureMap):
+    """Features of a scikit-learn transformer, such as its samplers of chi-square kernels.
+
+    Estimators take such a transformer as it is, ``approximation=AdditiveChi2Sampler()``, and make
+    this of it. It is fitted to the rows, to 10,000 of them where there are more: samplers look at
+    the number of columns alone.
+
+    Parameters
+    ----------
+    transformer : estimator with ``fit`` and ``transform``
+        The transformer; it is cloned.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed for a transformer whose own ``random_state`` is None.
+
+    Attributes
+    ----------
+    transformer_ : estimator
+        The fitted transformer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.kernel_approximation import AdditiveChi2Sampler
+    >>> from skimp import KernelClassifier
+    >>> X = np.random.default_rng(0).random((500, 4))
+    >>> model = KernelClassifier(approximation=AdditiveChi2Sampler(sample_steps=2))
+    >>> bool(model.fit(X, X[:, 0] > 0.5).score(X, X[:, 0] > 0.5) > 0.98)
+    True
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {"transformer": TRANSFORMER, "random_state": RANDOM_STATE}
+
+    def __init__(self, transformer: Any, *, random_state: RandomState = None):
+        self.transformer = transformer
+        self.random_state = random_state
+
+    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
+        self.transformer_ = self._fitted(rows, _SAMPLE, draw_seed(rng))
+        self._width = self._transformed(rows.sample(1, 0).X).shape[1]
+
+    def _fitted(self, rows: Rows, size: int, seed: int) -> Any:
+        transformer = clone(self.transformer)
+        if transformer.get_params().get("random_state", 0) is None:
+            transformer.set_params(random_state=seed % 2**32)
+        return transformer.fit(as_numbers(rows.sample(size, seed).X, rows.dtype))
+
+    def _transformed(self, X: Matrix) -> Array:
+        Z = self.transformer_.transform(as_numbers(X, self.dtype_))
+        return dense(Z, self.dtype_)
+
+    def planned_width(self, rows: Rows) -> int:
+        """Return the number of features after a fit to a few rows."""
+        few = as_numbers(rows.sample(1, 0).X, rows.dtype)
+        return int(self._fitted(rows, _FEW, 0).transform(few).shape[1])
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return int(self._width)
+
+    def map_block(self, X: Matrix, out: Array) -> None:
+        """Write the features of the rows X into ``out``."""
+        check_shape(out, (X.shape[0], self.width))
+        out[...] = self._transformed(X)
+
+    def basis(self) -> Basis:
+        """Return the map itself."""
+        return self
+
+
+def as_map(approximation: Any) -> FeatureMap:
+    """Return a feature map for one, or for a transformer: a clone of it."""
+    if isinstance(approximation, FeatureMap):
+        cloned: FeatureMap = clone(approximation)
+        return cloned
+    return Transformer(approximation)

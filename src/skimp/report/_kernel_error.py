@@ -1,0 +1,117 @@
+"""Feature maps side by side: plots of how far they are from their kernel."""
+
+from typing import TYPE_CHECKING, Any, Self, final
+
+if TYPE_CHECKING:
+    from skimp.diagnostics import MapComparison
+
+_MARKERS = "osD^vPX*<>"
+_LABELS = {
+    "frobenius": "Frobenius norm of the error, of that of K",
+    "spectral": "spectral norm of the error, of that of K",
+    "max": "largest error",
+    "mean": "mean absolute error",
+}
+
+
+@final
+class KernelErrorDisplay:
+    """How far inner products of features are from the kernel, by map and size.
+
+    Parameters
+    ----------
+    comparison : MapComparison
+        The maps, from `skimp.diagnostics.compare_maps`.
+
+    Attributes
+    ----------
+    figure_ : matplotlib.figure.Figure
+        The figure that was drawn last.
+    axes_ : array of matplotlib.axes.Axes
+        Its panels, one for each measure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.features import RandomFourier
+    >>> from skimp.report import KernelErrorDisplay
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> maps = {"iid": RandomFourier(), "qmc": RandomFourier(sampling="qmc")}
+    >>> display = KernelErrorDisplay.from_data(maps, X, sizes=[50, 100], repeats=1)
+    >>> display.to_frame()["map"].tolist()
+    ['iid', 'iid', 'qmc', 'qmc']
+    """
+
+    def __init__(self, comparison: "MapComparison"):
+        self.comparison = comparison
+
+    @classmethod
+    def from_data(cls, maps: Any, X: Any, **options: Any) -> Self:
+        """Fit maps, compare them with their kernels, and return the display, not yet drawn.
+
+        Parameters
+        ----------
+        maps, X, **options
+            As in `skimp.diagnostics.compare_maps`.
+        """
+        from skimp.diagnostics import compare_maps
+
+        return cls(compare_maps(maps, X, **options))
+
+    def to_frame(self) -> Any:
+        """Return the numbers as a pandas frame, a row for each map."""
+        return self.comparison.to_frame()
+
+    def plot(self, measures: Any = ("frobenius", "max"), axes: Any = None) -> Self:
+        """Draw measures of the error against the number of features.
+
+        Lines join the means over repeats; bars reach one standard deviation.
+
+        Parameters
+        ----------
+        measures : sequence of str, default=("frobenius", "max")
+            Any of "max", "mean", "frobenius" and "spectral", a panel each.
+        axes : as many matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self
+        """
+        import numpy as np
+
+        measures = [measures] if isinstance(measures, str) else list(measures)
+        unknown = [name for name in measures if name not in _LABELS]
+        if unknown or not measures:
+            known = ", ".join(map(repr, _LABELS))
+            raise ValueError(f"KernelErrorDisplay: measures must be of {known}, found {unknown}.")
+        if axes is None:
+            from matplotlib import pyplot
+
+            size = (5 * len(measures) + 1, 4.2)
+            _, axes = pyplot.subplots(1, len(measures), figsize=size, layout="constrained")
+        axes = np.ravel(axes)
+        if len(axes) != len(measures):
+            raise ValueError(
+                f"KernelErrorDisplay: axes must be {len(measures)} Axes, found {len(axes)}."
+            )
+        frame = self.to_frame()
+        for panel, measure in zip(axes, measures, strict=True):
+            for number, (name, group) in enumerate(frame.groupby("map", sort=False)):
+                errors = group.groupby("size")[measure].agg(["mean", "std"]).fillna(0.0)
+                look = {"marker": _MARKERS[number % len(_MARKERS)], "color": f"C{number}"}
+                panel.errorbar(
+                    errors.index,
+                    errors["mean"],
+                    errors["std"],
+                    label=name,
+                    markersize=5,
+                    linewidth=1.3,
+                    **look,
+                )
+            panel.set(xscale="log", yscale="log", xlabel="features", ylabel=_LABELS[measure])
+            panel.xaxis.set_major_formatter("{x:g}")
+            panel.grid(alpha=0.3, which="both")
+        axes[-1].legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        self.axes_, self.figure_ = axes, axes[0].figure
+        return self
