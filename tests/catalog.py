@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.kernel_approximation import AdditiveChi2Sampler, RBFSampler
 
 from skimp import KernelClassifier, KernelRegressor
 from skimp.budgets import (
@@ -21,7 +22,7 @@ from skimp.budgets import (
 from skimp.budgets import (
     Auto as AutoSelector,
 )
-from skimp.features import Nystroem, RandomFourier
+from skimp.features import Nystroem, RandomBinning, RandomFourier, RandomLayer, Transformer
 from skimp.kernels import (
     AdditiveChi2,
     ArcCosine,
@@ -36,6 +37,7 @@ from skimp.kernels import (
     NeuralTangent,
     Polynomial,
     Precomputed,
+    Separable,
     Tanh,
 )
 from skimp.losses import (
@@ -78,6 +80,14 @@ def _hoeffding(*, pairs=0, alone=0):
     return np.sqrt(np.log(2 * 600**2 / 1e-9) * squared_ranges / 2) / (pairs + alone)
 
 
+def _binning(grids):
+    """Bound the same error of 100^2 values of random binning, whose terms are 0 or 1."""
+    return np.sqrt(np.log(2 * 100**2 / 1e-9) / (2 * grids))
+
+
+# frequencies that depend on each other have no such bound; their variance is no larger
+_RADIAL = _hoeffding(pairs=1000)
+ROWS = np.random.default_rng(0).normal(size=(600, 5))
 WIDTHS = [0.3, 0.1, 0.7, 0.0, 0.2]
 
 KERNELS = [
@@ -96,6 +106,15 @@ KERNELS = [
     _row(Matern(nu=3.7)),
     _row(Cauchy(gamma=0.3), naive=partial(naive.cauchy, gamma=0.3)),
     _row(Cauchy(gamma=WIDTHS), naive=partial(naive.cauchy, gamma=WIDTHS)),
+    _row(
+        Separable(naive.slow_decay, gamma=0.3),
+        naive=partial(naive.separable, profile=naive.slow_decay, gamma=0.3),
+    ),
+    _row(
+        Separable(naive.slow_decay, gamma=WIDTHS),
+        naive=partial(naive.separable, profile=naive.slow_decay, gamma=WIDTHS),
+    ),
+    _row(Separable(naive.slow_decay)),
     _row(Linear(), naive=naive.inner_products),
     _row(
         Polynomial(degree=3, gamma=0.5, coef0=2.0),
@@ -168,6 +187,33 @@ MAPS = [
         RandomFourier(3.0 * Cauchy().on([0]), n_components=2001, form="phase"),
         max_error=3 * _hoeffding(alone=2001),
     ),
+    _row(RandomFourier(n_components=2000, sampling="orthogonal"), max_error=_RADIAL),
+    _row(RandomFourier(Matern(), n_components=2001, sampling="structured"), max_error=_RADIAL),
+    _row(RandomFourier(2.0 * Cauchy(), n_components=2000, sampling="fastfood")),
+    _row(RandomFourier(Laplacian(), n_components=2000, sampling="qmc"), max_error=_RADIAL),
+    _row(RandomFourier(n_components=301, sampling="structured", form="phase")),
+    _row(RandomBinning(n_grids=300), max_error=_binning(300), X=ROWS[:100]),
+    _row(
+        RandomBinning(2.0 * Laplacian("median"), n_grids=300),
+        max_error=2 * _binning(300),
+        X=ROWS[:100],
+    ),
+    _row(
+        RandomBinning(Laplacian().on([0]) * Separable(naive.slow_decay).on([2, 1]), n_grids=300),
+        max_error=_binning(300),
+        X=ROWS[:100],
+    ),
+    _row(
+        RandomBinning(Laplacian(WIDTHS) + Matern(nu=0.5).on([3]), n_grids=300),
+        max_error=2 * _binning(300),
+        X=ROWS[:100],
+    ),
+    _row(RandomBinning(n_grids=50, max_bins=20)),
+    *(_row(RandomLayer(100, activation=name)) for name in ("sigmoid", "tanh", "relu")),
+    _row(RandomLayer(100, activation="sine", gamma=0.1)),
+    _row(RandomLayer(100, activation="rbf", gamma=WIDTHS)),
+    _row(Transformer(RBFSampler(n_components=50))),
+    _row(Transformer(AdditiveChi2Sampler()), X=np.abs(ROWS)),
 ]
 
 SELECTORS = [
@@ -282,6 +328,11 @@ ESTIMATORS = [
     _row(KernelRegressor(Linear(), approximation=30, loss="quantile", alpha=1e-3)),
     _row(KernelRegressor(approximation=30, solver="pcg", alpha=1e-3, tol=1e-12)),
     _row(KernelRegressor(approximation=None, loss="huber", alpha=1e-3, tol=1e-12)),
+    _row(KernelClassifier("laplacian", approximation=RandomBinning(n_grids=20), alpha=1e-2)),
+    _row(KernelRegressor("laplacian", approximation=RandomBinning(n_grids=20), alpha=1e-2)),
+    _row(KernelRegressor(approximation=RandomLayer(20), alpha=1e-4)),
+    _row(KernelRegressor(approximation=RandomFourier(n_components=40, sampling="structured"))),
+    _row(KernelClassifier(approximation=RBFSampler(n_components=40, random_state=0))),
 ]
 
 

@@ -48,6 +48,19 @@ def gaussian(X, Y, gamma):
     return np.exp(-squared_distances(X, Y, np.array(gamma)))
 
 
+def slow_decay(t):
+    return 1 / (1 + t)
+
+
+def separable(X, Y, profile, gamma):
+    values = np.ones((len(X), len(Y)))
+    for i, x in enumerate(X):
+        for j, y in enumerate(Y):
+            for width, a, b in zip(np.broadcast_to(gamma, X.shape[1]), x, y, strict=True):
+                values[i, j] *= profile(width * abs(a - b))
+    return values
+
+
 def laplacian(X, Y, gamma):
     return np.exp(-manhattan_distances(X, Y, np.array(gamma)))
 

@@ -94,11 +94,11 @@ class FunctionKernel(Kernel):
         """Return the call that makes it, with functions by their names."""
         defaults = {"derivative": None, "batch": False, "positive_definite": True}
         options = [
-            f", {name}={_name(getattr(self, name))}"
+            f", {name}={function_name(getattr(self, name))}"
             for name, default in defaults.items()
             if getattr(self, name) is not default
         ]
-        return f"FunctionKernel({_name(self.function)}{''.join(options)})"
+        return f"FunctionKernel({function_name(self.function)}{''.join(options)})"
 
 
 @final
@@ -157,5 +157,6 @@ def _dense(samples: Any) -> Any:
     return samples.toarray() if sparse.issparse(samples) else samples
 
 
-def _name(value: Any) -> str:
+def function_name(value: Any) -> str:
+    """Return the name of a function, or what it prints as."""
     return str(getattr(value, "__name__", repr(value)))

@@ -9,6 +9,7 @@ from skimp._core._pairs import ManhattanDistances, private
 from skimp._core._rules import Rule
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels._columns import Columns
+from skimp.kernels._function import function_name
 from skimp.kernels._gamma import GAMMA, Gamma
 from skimp.kernels._tents import TentMixture
 from skimp.kernels._widths import Widths
@@ -85,6 +86,11 @@ class Separable(Widths):
         gamma = np.broadcast_to(self.column_weights(n_features), n_features).astype(float)
         rate = self._mixture().rate
         return np.where(gamma > 0, np.maximum(gamma, 0) * rate, 0.0)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the call that makes it, with the function by its name."""
+        gamma = "" if isinstance(self.gamma, str) and self.gamma == "scale" else f"{self.gamma!r}"
+        return f"Separable({function_name(self.profile)}{gamma and f', gamma={gamma}'})"
 
 
 @final

@@ -8,6 +8,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from skimp._core._linalg import dense
+from skimp._core._types import Array
 from skimp.data import open_rows
 from skimp.features import FeatureMap
 from skimp.testing._promises import close, params_of, refused, require, rows_for
@@ -37,21 +39,27 @@ def check_feature_map(feature_map: FeatureMap, X: Any = None, *, max_error: floa
     refused("transform before fit", new.transform, X)
     fitted = clone(new).fit(X)
     require(params_of(fitted) == params_of(new), "fit does not change the parameters")
-    Z = fitted.transform(X)
+
+    def transform(fitted: FeatureMap, X: Any) -> Array:
+        Z = fitted.transform(X)
+        return dense(Z, Z.dtype)
+
+    Z = transform(fitted, X)
     G = Z @ Z.T
     tol = 1e-8 * max(1.0, np.abs(G).max())
     require(Z.shape[1] == fitted.width == len(fitted.get_feature_names_out()), "width is columns")
-    single = clone(new).fit(X32).transform(X32)
+    single = transform(clone(new).fit(X32), X32)
     require(Z.dtype == float and single.dtype == np.float32, "the dtype of the rows is kept")
-    close(clone(new).fit_transform(X), Z, "the same seed gives the same features")
-    close(pickle.loads(pickle.dumps(fitted)).transform(X), Z, "a pickle gives the same features")
-    close(fitted.transform(S), Z, "sparse rows have the features of dense rows", tol)
+    close(transform(clone(new).fit(X), X), Z, "the same seed gives the same features")
+    copied = pickle.loads(pickle.dumps(fitted))
+    close(transform(copied, X), Z, "a pickle gives the same features")
+    close(transform(fitted, S), Z, "sparse rows have the features of dense rows", tol)
     out = np.empty_like(Z)
     for start in range(0, len(X), 77):
         fitted.map_block(X[start : start + 77], out[start : start + 77])
     close(out, Z, "map_block gives the rows of transform, block by block", tol)
     for source in (S, open_rows(X, block_rows=7)):
-        other = clone(new).fit(source).transform(X)
+        other = transform(clone(new).fit(source), X)
         close(other @ other.T, G, "a map fitted to sparse rows or small blocks is the same", tol)
     if hasattr(fitted, "kernel_"):
         close(G, fitted.kernel_(X), "<z(x), z(y)> approximates k(x, y)", max_error)
@@ -59,11 +67,14 @@ def check_feature_map(feature_map: FeatureMap, X: Any = None, *, max_error: floa
     basis = fitted.basis()
     C = np.empty((len(X), basis.width))
     basis.map_block(X, C)
-    P = np.eye(basis.width) if basis.penalty is None else basis.penalty
     y, ridge = np.sin(X.sum(axis=1)), 1e-2 * len(X)
-    f = C @ np.linalg.solve(C.T @ C + ridge * P, C.T @ y)
+    if basis.penalty is None:
+        f = C @ (C.T @ np.linalg.solve(C @ C.T + ridge * np.eye(len(X)), y))
+    else:
+        f = C @ np.linalg.solve(C.T @ C + ridge * basis.penalty, C.T @ y)
     close(f, G @ np.linalg.solve(G + ridge * np.eye(len(X)), y), "basis() predicts as Z", 1e-6)
     refused("another number of columns", fitted.transform, X[:, 1:])
     for name, width in product({"n_components", "budget"} & set(new.get_params()), (1, 2, 7)):
-        Z = clone(new).set_params(**{name: width}).fit_transform(X)
+        smaller = clone(new).set_params(**{name: width})
+        Z = transform(smaller.fit(X), X)
         require(1 <= Z.shape[1] <= width and np.isfinite(Z).all(), f"{name}={width} works")
