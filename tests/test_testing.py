@@ -94,15 +94,15 @@ class NotStationary(Distance):
 class WrongSpectrum(Bent):
     stationary = True
 
-    def _frequencies(self, n_features, size, rng):
-        return rng.standard_normal((n_features, size))
+    def _frequencies(self, n_features, draws):
+        return draws.normals(n_features)
 
 
 class RightSpectrum(Bent):
     stationary = rotation_invariant = True
 
-    def _frequencies(self, n_features, size, rng):
-        return np.sqrt(2) * rng.standard_normal((n_features, size))
+    def _frequencies(self, n_features, draws):
+        return np.sqrt(2) * draws.normals(n_features)
 
 
 class HiddenSpectrum(Bent):

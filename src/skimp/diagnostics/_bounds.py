@@ -206,7 +206,7 @@ def binning_bound(
 
     .. math:: P \leq T (T + 1) \, e^{-2 P_{grids} (1 - s)^2 \epsilon^2}
 
-    for any s, of which the least value is returned. It asks for several times fewer grids than
+    for any s, of which the least value is returned. It asks for some twenty times fewer grids than
     claim 2 of Rahimi and Recht.
 
     Parameters

@@ -13,11 +13,14 @@ from skimp.data import ArrayRows, Rows
 from skimp.data._kept import keep_rows, kept_bytes
 from skimp.solvers._base import Problem, Solution
 from skimp.solvers._conjugate_gradients import conjugate_gradients
+from skimp.solvers._diagonal import Diagonal
 from skimp.solvers._objective import Objective, Point
 from skimp.solvers._preconditioner import Preconditioner
 
 _SAMPLE, _LANDMARK_SAMPLE = 16, 5
 """Sampled rows for each feature; landmarks need them to start from only, a quarter at most."""
+_WIDE = 2000
+"""Columns of codes beyond which the diagonal is the better guide for its price."""
 _SMALL = 5000
 """Rows up to which a sample saves nothing."""
 _COARSE = 0.2
@@ -57,7 +60,8 @@ def descend(
         rows, how = _kept_if_it_fits(problem)
         sample = rows.sample(_sample_size(problem, rows.n_rows), seed=0)
         part = ArrayRows(sample.X, sample.y, sample.weight).copy_with(n_jobs=rows.n_jobs)
-        descent = _Descent(problem, Preconditioner(problem, part), forcing)
+        near = Diagonal(problem, rows) if _is_wide(rows) else Preconditioner(problem, part)
+        descent = _Descent(problem, near, forcing)
         start = problem.start
         if start is None:
             assert sample.y is not None, "problems have targets"
@@ -99,7 +103,7 @@ class _Descent:
     """Newton steps for a problem, over some rows or over all of them."""
 
     problem: Problem
-    preconditioner: Preconditioner
+    preconditioner: Preconditioner | Diagonal
     forcing: Callable[[float], float]
 
     def run(
@@ -159,14 +163,15 @@ class _Descent:
 
     def _precondition(self, objective: Objective, point: Point, indices: Array, taken: int) -> None:
         """Adapt the preconditioner: to each output where that costs less than products did."""
-        X = objective.array
+        X, near = objective.array, self.preconditioner
         size = point.coef.size * len(point.coef) * objective.rows.dtype.itemsize
         fits = 4 * size <= parse_bytes(self.problem.memory_limit)
-        if fits and X is not None and taken > max(_FEW, X.shape[1] / _FACTORIZATION):
-            self.preconditioner.update_each(X, point.curvature)
-        elif taken == 0 or not self.preconditioner.by_output:
+        many = taken > max(_FEW, len(point.coef) / _FACTORIZATION)
+        if fits and many and X is not None and isinstance(near, Preconditioner):
+            near.update_each(X, point.curvature)
+        elif taken == 0 or not near.by_output:
             height = float(point.curvature.sum(axis=0, dtype=np.float64).mean())
-            self.preconditioner.update(height, point.curvature[indices])
+            near.update(height, point.curvature[indices])
 
     def _curved(self, objective: Objective, point: Point, V: Array) -> Array:
         """Return the curvature of the objective times V, in the preconditioner's coordinates."""
@@ -191,9 +196,15 @@ def _kept_if_it_fits(problem: Problem) -> tuple[Rows, str]:
     rows, width = problem.rows, problem.rows.n_features
     n_outputs = np.asarray(next(rows.copy_with(block_rows=1).blocks()).y).shape[1]
     n_rows = rows.n_rows
-    # T and its copies; targets, and predictions and curvature of two points; the sample
-    own = (16 + rows.dtype.itemsize) * width**2 + 40 * n_rows * n_outputs
-    own += min(n_rows, _sample_size(problem, n_rows)) * width * rows.dtype.itemsize
+    # targets, and predictions and curvature of two points
+    own = 40 * n_rows * n_outputs
+    if _is_wide(rows):
+        # gradients, steps and directions; the diagonal
+        own += (64 * n_outputs + 16) * width
+    else:
+        # T and its copies; the sample
+        own += (16 + rows.dtype.itemsize) * width**2
+        own += min(n_rows, _sample_size(problem, n_rows)) * width * rows.dtype.itemsize
     require_memory(
         own,
         problem.memory_limit,
@@ -205,8 +216,15 @@ def _kept_if_it_fits(problem: Problem) -> tuple[Rows, str]:
     return rows, "features computed in each pass"
 
 
+def _is_wide(rows: Rows) -> bool:
+    """Tell whether features are codes of too many columns for a matrix of them."""
+    return rows.coded is not None and rows.n_features > _WIDE
+
+
 def _sample_size(problem: Problem, n_rows: int) -> int:
     """Return how many rows to sample: no more than a third of the memory has room for."""
+    if _is_wide(problem.rows):
+        return max(1, n_rows // 4)
     if problem.penalty is not None:
         return max(1, min(_LANDMARK_SAMPLE * problem.rows.n_features, n_rows // 4))
     room = parse_bytes(problem.memory_limit) // (3 * problem.rows.dtype.itemsize)

@@ -19,14 +19,6 @@ def dense_features(X: Matrix, dtype: DType) -> Array:
     return dense(X.tocsr() if isinstance(X, Codes) else X, dtype)
 
 
-def add_transposed(Z: Any, U: Array, out: Array) -> None:
-    """Add the product of the transposed features with U to ``out``."""
-    if isinstance(Z, Codes):
-        Z.add_transposed(U, out)
-    else:
-        out += Z.T @ U
-
-
 def targets(block: Block, dtype: DType) -> tuple[Array, Array]:
     """Return targets of shape (n, k), and weights of shape (n, 1)."""
     weight = np.ones(block.size) if block.weight is None else block.weight

@@ -2,17 +2,18 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_representable
 from skimp._core._types import Array, DType, Matrix
-from skimp.data import ArrayRows, Block, Rows
+from skimp.data import ArrayRows, Block, Codes, Rows
 from skimp.data._sample import no_rows
 from skimp.losses import Loss
 from skimp.solvers._base import Problem
-from skimp.solvers._features import add_transposed, features, targets
+from skimp.solvers._features import features, targets
 
 _STRIP = 512
 """Rows that are used forth and back while they are in cache."""
@@ -59,6 +60,24 @@ class Point:
         return float(self.values.sum())
 
 
+@dataclass(frozen=True)
+class _Product:
+    """Codes, and what their transpose is multiplied by: they touch few of its many rows."""
+
+    X: Codes
+    U: Array
+
+
+def _add(total: Array, part: Array | _Product) -> Array:
+    """Add the sum over a block of features, and of ones behind them, times something."""
+    if isinstance(part, _Product):
+        part.X.add_transposed(part.U, total[:-1])
+        total[-1] += part.U.sum(axis=0)
+    else:
+        total += part
+    return total
+
+
 @dataclass
 class _Sums:
     """Sums over rows with their weights, and what is kept of each row."""
@@ -66,7 +85,7 @@ class _Sums:
     start: int
     weight: float
     values: Array
-    gradient: Array
+    gradient: Any
     outputs: Array
     curvature: Array
 
@@ -112,13 +131,18 @@ class Objective:
             if first:
                 every_target[rows], self._weight[rows] = Y, weight
             F = np.empty(Y.shape, dtype)
-            gradient = np.zeros((len(C) + 1, len(b)), dtype)
-            for part in _strips(np.arange(block.size), block.size):
-                Z = features(block.X[part], dtype)
-                F[part] = Z @ C + b
-                slope = weight[part] * loss.gradient(Y[part], F[part])
-                add_transposed(Z, slope, gradient[:-1])
-                gradient[-1] += slope.sum(axis=0)
+            gradient: Array | _Product
+            if isinstance(block.X, Codes):
+                F[...] = block.X @ C + b
+                gradient = _Product(block.X, weight * loss.gradient(Y, F))
+            else:
+                gradient = np.zeros((len(C) + 1, len(b)), dtype)
+                for part in _strips(np.arange(block.size), block.size):
+                    Z = features(block.X[part], dtype)
+                    F[part] = Z @ C + b
+                    slope = weight[part] * loss.gradient(Y[part], F[part])
+                    gradient[:-1] += Z.T @ slope
+                    gradient[-1] += slope.sum(axis=0)
             values = (weight * loss.value(Y, F)).sum(axis=0, dtype=np.float64)
             total = float(weight.sum(dtype=np.float64))
             return _Sums(block.start, total, values, gradient, F, weight * loss.curvature(Y, F))
@@ -128,7 +152,7 @@ class Objective:
             outputs[rows], curvature[rows] = part.outputs, part.curvature
             total.weight += part.weight
             total.values += part.values
-            total.gradient += part.gradient
+            _add(total.gradient, part.gradient)
             return total
 
         n_values = 1 if loss.joint else len(b)
@@ -197,31 +221,33 @@ class Objective:
         transposed = np.ascontiguousarray(V.T)
         exact = loss.joint and not point.cautious
 
-        def of_block(block: Block, _: Scratch) -> Array:
+        def of_block(block: Block, _: Scratch) -> Array | _Product:
             rows = slice(block.start, block.start + block.size)
             D = point.curvature[rows]
             few = not exact and np.count_nonzero(D) <= _FEW * D.size
             if few and _is_plain(block.X, dtype):
                 return _few_curved(block.X, transposed, D)
-            sums = np.zeros(V.shape, dtype)
             Y = targets(block, dtype)[0]
             F, weight = point.outputs[rows], self._weight[rows].astype(dtype)
+
+            def product(Z: Any, part: Array | slice) -> Array:
+                U: Array = Z @ V[:-1] + V[-1]
+                if exact:
+                    return weight[part] * loss.curved(Y[part], F[part].astype(dtype), U)
+                U *= D[part]
+                return U
+
+            if isinstance(block.X, Codes):
+                return _Product(block.X, product(block.X, slice(None)))
+            sums = np.zeros(V.shape, dtype)
             for part in _strips(np.flatnonzero(D.any(axis=1)), block.size):
                 Z = features(block.X[part], dtype)
-                U = Z @ V[:-1] + V[-1]
-                if exact:
-                    U = weight[part] * loss.curved(Y[part], F[part].astype(dtype), U)
-                else:
-                    U *= D[part]
-                add_transposed(Z, U, sums[:-1])
+                U = product(Z, part)
+                sums[:-1] += Z.T @ U
                 sums[-1] += U.sum(axis=0)
             return sums
 
-        def add(total: Array, part: Array) -> Array:
-            total += part
-            return total
-
-        total = self.rows.map_reduce(of_block, add, np.zeros(V.shape))
+        total = self.rows.map_reduce(of_block, _add, np.zeros(V.shape))
         return total.astype(dtype)
 
 

@@ -1,0 +1,232 @@
+"""The bars of random features: binning against trees, Fourier maps against scikit-learn's."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.datasets import train_test, whole
+from benchmarks.harness import Bar, benchmark, best_times, in_fresh_process
+
+_COVTYPE = """
+import json, time
+import numpy as np
+from sklearn.model_selection import train_test_split
+from benchmarks.datasets import whole
+from benchmarks.harness import peak_bytes
+
+X, y = whole("covtype")
+X = X.astype(np.float32)
+X -= X.min(axis=0)
+X /= X.max(axis=0)
+X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, random_state=0)
+"""
+
+_BINNING = """
+from skimp import KernelClassifier
+from skimp.features import RandomBinning
+from skimp.kernels import Laplacian
+
+def make():
+    return KernelClassifier(
+        Laplacian(10.0), approximation=RandomBinning(n_grids=100), alpha=3e-7, max_iter=4,
+        random_state=0
+    )
+make().fit(X[:2000], y[:2000]).predict(X[:10])
+before = peak_bytes()
+seconds, predicting = [], []
+for _ in range(REPEATS):
+    start = time.perf_counter()
+    model = make().fit(X, y)
+    seconds.append(time.perf_counter() - start)
+    peak = peak_bytes()
+    start = time.perf_counter()
+    accuracy = model.score(X_test, y_test)
+    predicting.append(time.perf_counter() - start)
+print(json.dumps({"seconds": min(seconds), "predicting": min(predicting), "accuracy": accuracy,
+                  "peak": peak, "before": before, "data": X.nbytes + y.nbytes,
+                  "message": model.solution_.message}))
+"""
+
+_TREES = """
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+model = HistGradientBoostingClassifier(max_iter=500, max_leaf_nodes=127, random_state=0)
+start = time.perf_counter()
+model.fit(X, y)
+print(json.dumps({"seconds": time.perf_counter() - start,
+                  "accuracy": model.score(X_test, y_test), "trees": model.n_iter_}))
+"""
+
+
+@benchmark
+def binning_covtype() -> list[Bar]:
+    """Covtype, 100 grids, squared hinge by dual coordinate descent, against boosted trees."""
+    ours = in_fresh_process(f"REPEATS = 3\n{_COVTYPE}{_BINNING}")
+    once = in_fresh_process(f"REPEATS = 1\n{_COVTYPE}{_BINNING}")
+    trees = in_fresh_process(f"{_COVTYPE}{_TREES}")
+    return [
+        Bar(
+            "covtype accuracy, %",
+            100 * ours["accuracy"],
+            96.0,
+            at_least=True,
+            details={"trees": 100 * trees["accuracy"], "solution": ours["message"]},
+        ),
+        Bar(
+            "covtype fit / HistGradientBoosting",
+            ours["seconds"] / trees["seconds"],
+            1 / 4,
+            details={"skimp s": ours["seconds"], "trees s": trees["seconds"], "n": trees["trees"]},
+        ),
+        Bar("covtype predict 116,203 rows, s", ours["predicting"], 1.0),
+        Bar(
+            "covtype peak beyond data and imports, MB",
+            (once["peak"] - once["before"]) / 1e6,
+            600,
+            details={
+                "data MB": once["data"] / 1e6,
+                "beyond data alone": (once["peak"] - once["data"]) / 1e6,
+            },
+        ),
+    ]
+
+
+@benchmark
+def binning_tables() -> list[Bar]:
+    """Random binning and boosted trees on other tables: accuracy, and the share of the time."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.preprocessing import MinMaxScaler
+
+    from skimp import KernelClassifier
+    from skimp.features import RandomBinning
+    from skimp.kernels import Laplacian
+
+    bars = []
+    # gamma over the mean L1 distance: the best of 0.3, 1, 3, 10 on a fifth of the training rows
+    for name, width in {"ijcnn1": 3.0, "a9a": 0.3, "w8a": 3.0, "usps": 10.0, "isolet": 3.0}.items():
+        X, y, X_test, y_test = train_test(name)
+        X, X_test = (Z.toarray() if hasattr(Z, "toarray") else Z for Z in (X, X_test))
+        scaler = MinMaxScaler().fit(X.astype(np.float32))
+        X, X_test = (scaler.transform(Z.astype(np.float32)) for Z in (X, X_test))
+        distance = np.abs(X[:300, None] - X[None, 300:600]).sum(axis=2).mean()
+        made = KernelClassifier(
+            Laplacian(width / float(distance)),
+            approximation=RandomBinning(n_grids=200),
+            tol=1e-2,
+            random_state=0,
+        )
+        trees = HistGradientBoostingClassifier(random_state=0)
+        made.fit(X[:1000], y[:1000])
+        contestants = {"skimp": partial(made.fit, X, y), "trees": partial(trees.fit, X, y)}
+        times = best_times(1, **contestants)
+        gain = 100 * (made.score(X_test, y_test) - trees.score(X_test, y_test))
+        details: dict[str, Any] = {"accuracy": 100 * made.score(X_test, y_test), **times}
+        bars.append(Bar(f"{name}: binning less trees, points", gain, None, details=details))
+    return bars
+
+
+@benchmark
+def fourier_speed() -> list[Bar]:
+    """One thread, 8,192 rows of 54 columns to 2,000 features, against RBFSampler."""
+    from sklearn.kernel_approximation import RBFSampler
+
+    from skimp._core._threads import single_threaded_blas
+    from skimp.features import RandomFourier
+    from skimp.kernels import Gaussian
+
+    X, _ = whole("covtype")
+    X = X[:8192].astype(np.float64)
+    X /= np.maximum(1, np.abs(X).max(axis=0))
+    bars = []
+    with single_threaded_blas():
+        for dtype, limit in ((np.float64, 1 / 6), (np.float32, 1 / 2)):
+            A = X.astype(dtype)
+            ours = RandomFourier(Gaussian(2.0), n_components=2000, random_state=0).fit(A)
+            theirs = RBFSampler(gamma=2.0, n_components=2000, random_state=0).fit(A)
+            out = np.empty((len(A), 2000), dtype)
+            times = best_times(
+                15,
+                skimp=lambda ours=ours, A=A, out=out: ours.map_block(A, out),
+                sampler=lambda theirs=theirs, A=A: theirs.transform(A),
+            )
+            ratio = times["skimp"] / times["sampler"]
+            name = f"map_block / RBFSampler.transform, {np.dtype(dtype)}"
+            bars.append(Bar(name, ratio, limit, details=times))
+    return bars
+
+
+@benchmark
+def structured_speed() -> list[Bar]:
+    """Structured against independent frequencies, 784 columns to 4,096 features, one thread."""
+    from skimp._core._threads import single_threaded_blas
+    from skimp.diagnostics import compare_maps
+    from skimp.features import RandomFourier
+    from skimp.kernels import Gaussian
+
+    X = train_test("mnist")[0][:4096].astype(np.float32) / 255
+    kinds = ("iid", "structured", "fastfood")
+    maps = {kind: RandomFourier(Gaussian(0.02), n_components=4096, sampling=kind) for kind in kinds}
+    frame = compare_maps(maps, X, sizes=[4096], repeats=10).to_frame()
+    errors = frame.groupby("map")["frobenius"].mean()
+    bars = [Bar("structured / iid, kernel error", errors["structured"] / errors["iid"], 1.0)]
+    with single_threaded_blas():
+        for dtype in (np.float32, np.float64):
+            A = X.astype(dtype)
+            out = np.empty((len(A), 4096), dtype)
+            fitted = {kind: made.set_params(random_state=0).fit(A) for kind, made in maps.items()}
+            times = best_times(
+                7, **{k: lambda m=m, A=A, out=out: m.map_block(A, out) for k, m in fitted.items()}
+            )
+            speed = times["iid"] / times["structured"]
+            name = f"structured, times faster than iid, {np.dtype(dtype)}"
+            bars.append(Bar(name, speed, 2.5, at_least=True, details=times))
+    return bars
+
+
+@benchmark
+def sampling_errors() -> list[Bar]:
+    """Kernel error of each sampling over that of independent frequencies, mean of 20 seeds."""
+    from skimp.diagnostics import compare_maps
+    from skimp.features import RandomFourier
+    from skimp.kernels import Gaussian
+
+    bars = []
+    kinds = ("iid", "orthogonal", "qmc", "structured", "fastfood")
+    for name in ("mnist", "usps", "ijcnn1", "covtype", "airfoil"):
+        X = whole(name)[0] if name in ("covtype", "airfoil") else train_test(name)[0]
+        rows = np.random.default_rng(0).permutation(len(X))[:4000]
+        X = X[rows].astype(np.float64)
+        X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9)
+        maps = {kind: RandomFourier(Gaussian("median"), sampling=kind) for kind in kinds}
+        frame = compare_maps(maps, X, sizes=[1024], repeats=20, sample=500).to_frame()
+        found = frame.groupby("map")["frobenius"].agg(["mean", "sem"])
+        for kind in kinds[1:]:
+            ratio = found["mean"][kind] / found["mean"]["iid"]
+            spread = np.hypot(found["sem"][kind], ratio * found["sem"]["iid"])
+            limit = 1.0 if kind in ("orthogonal", "qmc") else None
+            details = {"iid": found["mean"]["iid"], "sem": spread / found["mean"]["iid"]}
+            bars.append(Bar(f"{name}: {kind} / iid, kernel error", ratio, limit, details=details))
+    return bars
+
+
+@benchmark
+def hadamard_speed() -> Bar:
+    """The Walsh-Hadamard transform of rows against a copy of them, from and to memory."""
+    from numba import njit
+
+    from skimp._core._hadamard_loops import hadamard
+
+    @njit
+    def transform(X: Any, buffer: Any) -> None:
+        for i in range(len(X)):
+            hadamard(X[i], buffer)
+
+    X = np.random.default_rng(0).normal(size=(50_000, 1024)).astype(np.float32)
+    Y = np.empty_like(X)
+    buffer = np.empty(1024, np.float32)
+    transform(Y[:1], buffer)
+    times = best_times(5, copy=lambda: np.copyto(Y, X), transform=lambda: transform(Y, buffer))
+    details = {**times, "GB/s": 2 * X.nbytes / times["transform"] / 1e9}
+    ratio = times["transform"] / times["copy"]
+    return Bar("Walsh-Hadamard transform / copy of the rows", ratio, None, details=details)
