@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skimp._core._feature_loops import cosine_pairs, cosines
+from skimp._core._feature_loops import cosine_pairs, cosines, ramps, sigmoids
 from tests.reference import naive
 
 
@@ -29,3 +29,48 @@ def test_cosines_replace_turns(dtype):
     cosines(Z, offset, dtype(np.sqrt(2 / 5)))
     expected = naive.fourier_phases(T, 2 * np.pi * np.eye(5), 2 * np.pi * offset)
     np.testing.assert_allclose(Z, expected, atol=20 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_ramps_are_zero_or_the_sum(dtype):
+    rng = np.random.default_rng(0)
+    T, offset = rng.normal(size=(7, 5)).astype(dtype), rng.normal(size=5).astype(dtype)
+    T[0], T[1] = -offset, np.finfo(dtype).max / 4
+    Z = T.copy()
+    ramps(Z, offset, dtype(0.3))
+    expected = dtype(0.3) * np.maximum(T.astype(np.float64) + offset, 0)
+    assert Z.dtype == dtype
+    assert (Z >= 0).all()
+    assert not Z[0].any()
+    np.testing.assert_allclose(Z, expected, rtol=4 * np.finfo(dtype).eps, atol=np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("steepness", "scale", "level"), [(1, 0.3, 0), (0.5, 0.25, 0.25)])
+def test_sigmoids_are_hyperbolic_tangents(dtype, steepness, scale, level):
+    rng = np.random.default_rng(0)
+    T, offset = (5 * rng.normal(size=(50, 5))).astype(dtype), rng.normal(size=5).astype(dtype)
+    T[0] = -offset
+    Z = T.copy()
+    sigmoids(Z, offset, dtype(steepness), dtype(scale), dtype(level))
+    inner = steepness * (T.astype(np.float64) + offset)
+    expected = level + dtype(scale).astype(float) * np.tanh(inner)
+    assert Z.dtype == dtype
+    assert (Z[0] == dtype(level)).all()
+    np.testing.assert_allclose(Z, expected, atol=20 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sigmoids_of_huge_numbers_are_their_limits(dtype):
+    huge = np.finfo(dtype).max / 4
+    Z = np.array([[huge, -huge, 1e4, -1e4, np.inf, -np.inf]], dtype)
+    sigmoids(Z, np.ones(6, dtype), dtype(0.5), dtype(0.5), dtype(0.5))
+    np.testing.assert_allclose(Z, [[1, 0, 1, 0, 1, 0]], atol=2 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_half_a_tangent_is_the_logistic_function(dtype):
+    Z = np.linspace(-20, 20, 81, dtype=dtype)[None]
+    expected = 1 / (1 + np.exp(-Z.astype(np.float64)))
+    sigmoids(Z, np.zeros(81, dtype), dtype(0.5), dtype(0.5), dtype(0.5))
+    np.testing.assert_allclose(Z, expected, atol=4 * np.finfo(dtype).eps)

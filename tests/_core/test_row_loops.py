@@ -51,7 +51,7 @@ def test_products_are_those_of_matrices(layout, n_outputs):
 
 @pytest.mark.parametrize("layout", layouts())
 def test_shares_of_the_outputs_are_those_of_all(layout):
-    X, given = layouts()[layout]
+    given = layouts()[layout][1]
     rng = np.random.default_rng(1)
     V, b, T = rng.normal(size=(5, 9)), rng.normal(size=5), rng.normal(size=(12, 5))
     order = "F" if "codes" in layout else "C"

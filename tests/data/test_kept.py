@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skimp.data import open_rows
+from skimp.data import ArrayRows, Codes, open_rows
 from skimp.data._kept import keep_rows, kept_bytes
 from tests.problems import regression
 from tests.sources import ChunkedRows
@@ -55,3 +55,42 @@ def test_rows_in_memory_are_themselves():
 def test_bytes():
     rows = ChunkedRows(regression(50)[0]).mapped(Doubled())
     assert kept_bytes(rows) == keep_rows(rows).collect().X.nbytes == 50 * 3 * 4
+
+
+class Coded:
+    """A feature map of codes that counts the blocks it computes."""
+
+    dtype = np.dtype(np.float32)
+    coded = Codes(np.empty((0, 3), np.uint16), np.array([0, 2, 4]), np.float32(0.5), 6, first=1)
+    width = 6
+
+    def __init__(self):
+        self.n_blocks = 0
+
+    def map_codes(self, X, out):
+        out[...] = X > 0
+        self.n_blocks += 1
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_codes_are_kept_as_codes(n_jobs):
+    X, y, weight = regression(50)
+    coded = Coded()
+    rows = ChunkedRows(X, y, weight).copy_with(n_jobs=n_jobs).mapped(coded)
+    kept = keep_rows(rows)
+    assert isinstance(kept, ArrayRows)
+    assert (kept.n_rows, kept.n_features, kept.dtype) == (50, 6, np.float32)
+    assert kept.coded.layout[1:] == coded.coded.layout[1:]
+    assert coded.n_blocks == 4
+    whole = next(kept.copy_with(block_rows=50).blocks())
+    assert np.array_equal(whole.X.codes, X > 0)
+    assert whole.X.codes.dtype == np.uint16
+    assert np.array_equal(whole.y, y)
+    assert np.array_equal(whole.weight, weight)
+    assert [block.size for block in kept.blocks()] == [16, 16, 16, 2]
+    assert coded.n_blocks == 4
+
+
+def test_codes_take_a_number_for_each_group():
+    rows = ChunkedRows(regression(50)[0]).mapped(Coded())
+    assert kept_bytes(rows) == keep_rows(rows).collect().X.codes.nbytes == 50 * 3 * 2

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from skimp.data import open_rows
+from skimp.data import Codes, open_rows
 from skimp.data._rows import block_rows_for
 from tests.problems import regression
 from tests.sources import ChunkedRows
@@ -229,3 +229,70 @@ def test_what_is_computed_of_each_row(shape):
         )
         assert values.dtype == int
         assert np.array_equal(values, 3 * X[:, 0] if not shape else 3 * X)
+
+
+class Signs:
+    """A feature map of codes: which columns are positive."""
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, d):
+        none, starts = np.empty((0, d), np.uint8), 2 * np.arange(d)
+        self.coded = Codes(none, starts, np.float64(0.5), 2 * d, first=1)
+        self.width = 2 * d
+
+    def map_codes(self, X, out):
+        out[...] = X > 0
+
+    def map_block(self, X, out):
+        raise AssertionError("features that are codes are not computed as arrays")
+
+
+def signs(X):
+    """Return what `Signs` stands for."""
+    Z = np.zeros((len(X), 2 * X.shape[1]))
+    Z[:, 1::2] = 0.5 * (X > 0)
+    return Z
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_mapped_rows_that_are_codes(n_jobs):
+    X, y, _ = regression(100)
+    rows = ChunkedRows(X, y).copy_with(n_jobs=n_jobs).mapped(Signs(3))
+    assert (rows.n_features, rows.dtype, rows.n_rows, rows.block_rows) == (6, np.float64, 100, 16)
+    assert rows.coded.shape == (0, 6)
+    # a block lives in a buffer until it is combined
+    found = rows.map_reduce(lambda b, _: b, lambda a, b: [*a, b.X.tocsr().toarray()], [])
+    assert np.array_equal(np.vstack(found), signs(X))
+    chunks = [block.X.tocsr().toarray() for block in list(rows.chunks())]
+    assert np.array_equal(np.vstack(chunks), signs(X))
+
+
+def test_codes_are_collected_taken_and_sampled_as_codes():
+    X, y, weight = regression(100)
+    rows = ChunkedRows(X, y, weight).mapped(Signs(3))
+    assert np.array_equal(rows.collect().X.tocsr().toarray(), signs(X)[weight > 0])
+    assert np.array_equal(rows.take([70, 2, 2]).X.tocsr().toarray(), signs(X)[[70, 2, 2]])
+    for sample in (rows.sample(20, 0), rows.with_targets(lambda y, w: (2 * y, w)).sample(20, 0)):
+        assert np.array_equal(sample.X.tocsr().toarray(), signs(X)[sample.indices])
+
+
+def test_blocks_of_codes_do_not_shrink_with_the_number_of_features():
+    rows = open_rows(np.ones((10, 4096)), block_rows=1000)
+    assert rows.mapped(Signs(4096)).block_rows == 1000 > block_rows_for(8192, rows.dtype)
+
+
+def test_codes_pass_through_targets_and_end_at_another_map():
+    X, y, _ = regression(100)
+    rows = ChunkedRows(X, y).mapped(Signs(3))
+    assert rows.with_targets(lambda y, w: (y, w)).coded is rows.coded
+    assert ChunkedRows(X, y).coded is None
+
+    class Sums(Doubled):
+        def map_block(self, X, out):
+            out[...] = X @ np.ones((6, 2))
+
+    mapped = rows.mapped(Sums(1, np.float64))
+    assert mapped.coded is None
+    expected = signs(X).sum(axis=1, keepdims=True) * np.ones(2)
+    assert np.array_equal(mapped.collect().X, expected)

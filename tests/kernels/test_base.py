@@ -202,3 +202,55 @@ def test_kernels_without_a_spectrum_have_no_frequencies(kernel):
     )
     with pytest.raises(ValueError, match=re.escape(message)):
         kernel.sample_frequencies(2, 3, np.random.default_rng(0))
+
+
+STATIONARY = [
+    Gaussian(0.5),
+    Matern(1.5, [0.5, 0.0, 1.0]),
+    Cauchy(0.5),
+    Gaussian(0.5) + 2.0 * Cauchy(1.0),
+    Matern(2.5, 0.5).on([0, 2]) * Gaussian(0.5),
+]
+
+
+@pytest.mark.parametrize("kernel", [*STATIONARY, Laplacian(0.5), Laplacian(0.5) + Gaussian(1.0)])
+@pytest.mark.parametrize("sampling", ["iid", "orthogonal", "qmc"])
+def test_frequencies_are_finite_and_the_same_for_a_seed(kernel, sampling):
+    def draw(seed):
+        return kernel.sample_frequencies(3, 7, np.random.default_rng(seed), sampling)
+
+    if sampling == "orthogonal" and kernel not in STATIONARY:
+        with pytest.raises(ValueError, match="that of Laplacian, with its L1 distance, is not"):
+            draw(0)
+        return
+    assert draw(0).shape == (3, 7)
+    assert np.isfinite(draw(0)).all()
+    assert np.array_equal(draw(0), draw(0))
+    assert not np.array_equal(draw(0), draw(1))
+
+
+def test_frequencies_are_independent_by_default():
+    first, second = (
+        Gaussian(1.0).sample_frequencies(2, 5, np.random.default_rng(0), *sampling)
+        for sampling in ([], ["iid"])
+    )
+    assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("sampling", ["sobol", "structured", "fastfood", "", None, 1, ["iid"]])
+def test_unknown_kinds_of_sampling_are_refused(sampling):
+    message = (
+        f"sample_frequencies: sampling must be 'iid' or 'orthogonal' or 'qmc', got {sampling!r}."
+    )
+    for kernel in STATIONARY:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            kernel.sample_frequencies(3, 2, np.random.default_rng(0), sampling)
+
+
+def test_a_stationary_kernel_says_how_to_make_frequencies():
+    class Flat(FunctionKernel):
+        stationary = True
+
+    kernel = Flat(np.dot)
+    with pytest.raises(NotImplementedError, match=r"Flat is stationary, but has no _frequencies\."):
+        kernel.sample_frequencies(1, 2, np.random.default_rng(0))

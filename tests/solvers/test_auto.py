@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from skimp.data import open_rows
-from skimp.losses import hinge, log, softmax, squared
+from skimp.data import ArrayRows, Codes, open_rows
+from skimp.losses import hinge, huber, log, multiclass_hinge, softmax, squared, squared_hinge
 from skimp.solvers import PCG, Auto, Direct, DualCD, Newton, Problem, _auto, auto
 from tests.problems import labelled
 
@@ -64,3 +64,39 @@ def test_a_solver_without_parameters():
 def test_bad_parameters(name, value):
     with pytest.raises(ValueError, match=f"Auto: {name} must be None or "):
         Auto(**{name: value}).solve(problem(squared))
+
+
+def coded(n, loss, **options):
+    codes = np.random.default_rng(0).integers(0, 6, (60, n)).astype(np.uint8)
+    rows = Codes(codes, 6 * np.arange(n), np.float64(1 / np.sqrt(n)), 6 * n, first=1)
+    Y = np.where(labelled(60, 4)[1][:, None] == np.arange(3), 1.0, -1.0)
+    return Problem(ArrayRows(rows, Y), loss, 0.05, **options)
+
+
+@pytest.mark.parametrize(
+    "loss", [squared, hinge, squared_hinge, log, multiclass_hinge, huber], ids=repr
+)
+def test_many_features_that_are_codes_go_to_dual_coordinate_descent(loss):
+    found, expected = auto.solve(coded(501, loss)), DualCD().solve(coded(501, loss))
+    why = "auto chose dual_cd, since rows are codes of 3006 features, few of which a row has; "
+    assert found.message == why + expected.message
+    assert np.array_equal(found.coef, expected.coef)
+
+
+@pytest.mark.parametrize(
+    ("n", "loss", "why"),
+    [
+        (10, squared, "auto chose direct, since the loss is squared and 60 features are few; "),
+        (10, log, "auto chose newton, since the loss is smooth; "),
+        (10, hinge, "auto chose dual_cd, since the loss has kinks; "),
+        (501, softmax, "auto chose newton, since the loss is smooth; "),
+    ],
+)
+def test_codes_of_few_features_and_losses_without_a_dual(n, loss, why):
+    assert auto.solve(coded(n, loss)).message.startswith(why)
+
+
+def test_codes_of_as_many_features_as_are_few(monkeypatch):
+    monkeypatch.setattr(_auto, "_FEW", 60)
+    assert auto.solve(coded(10, squared)).message.startswith("auto chose direct")
+    assert auto.solve(coded(11, squared)).message.startswith("auto chose dual_cd")

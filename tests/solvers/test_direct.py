@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_limits
 
-from skimp.data import open_rows
+from skimp.data import ArrayRows, Codes, open_rows
 from skimp.features import RandomFourier
 from skimp.losses import hinge, squared
 from skimp.solvers import Direct, Problem, _direct, direct
@@ -146,3 +146,64 @@ def test_the_shift_does_not_depend_on_blocks_or_blas_threads(monkeypatch):
             direct.solve(Problem(rows, squared, alpha=1e-3))
     assert shifts[0].any()
     assert np.array_equal(*shifts)
+
+
+def coded(n=150, *, dtype=np.uint8, value=0.4, seed=0):
+    codes = np.random.default_rng(seed).integers(0, 5, (n, 3)).astype(dtype)
+    return Codes(codes, np.array([0, 5, 10]), value, 15, first=1)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("penalized", [False, True])
+@pytest.mark.parametrize(("dtype", "value"), [(np.uint8, 0.4), (np.uint16, 3.0)])
+def test_codes_equal_the_naive_twin(weighted, fit_intercept, penalized, dtype, value):
+    Z = coded(dtype=dtype, value=np.float64(value))
+    _, y, weight = regression(150)
+    Y, weight = np.column_stack([y, y**2]), weight if weighted else None
+    P = penalty_matrix(15) if penalized else None
+    rows = ArrayRows(Z, Y, weight, block_rows=64)
+    solution = direct.solve(Problem(rows, squared, 1e-3, P, fit_intercept=fit_intercept))
+    X = Z.tocsr().toarray()
+    coef, intercept = naive.ridge(
+        X, Y, alpha=1e-3, weight=weight, penalty=P, fit_intercept=fit_intercept
+    )
+    np.testing.assert_allclose(solution.coef, coef, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(solution.intercept, intercept, rtol=1e-9, atol=1e-10)
+    norm = np.trace(coef.T @ (np.eye(15) if P is None else P) @ coef)
+    expected = naive.objective(Y, X @ coef + intercept, alpha=1e-3, norm=norm, weight=weight)
+    np.testing.assert_allclose(solution.history, [expected], rtol=1e-9)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_float32_codes_are_summed_in_float64(fit_intercept):
+    Z, y = coded(value=np.float32(0.4)), regression(150)[1][:, None]
+    X = Z.tocsr().toarray().astype(np.float64)
+    found, expected = (
+        direct.solve(Problem(ArrayRows(rows, y), squared, 1e-3, fit_intercept=fit_intercept))
+        for rows in (Z, X)
+    )
+    # the square of the value may be rounded, the sums are not
+    S = X.T @ X / 150
+    H = (np.cov(X.T, bias=True) if fit_intercept else S) + 1e-3 * np.eye(15)
+    rounding = np.finfo(np.float32).eps * np.linalg.norm(S, 2) * np.linalg.norm(expected.coef)
+    bound = 2 * rounding / np.linalg.eigvalsh(H)[0]
+    assert np.linalg.norm(found.coef - expected.coef) <= bound
+
+
+@pytest.mark.parametrize("n_jobs", [2, 4])
+def test_bits_of_codes_do_not_depend_on_threads(n_jobs):
+    y = regression(150)[1][:, None]
+    rows = ArrayRows(coded(value=np.float32(0.4)), y, block_rows=16)
+    one, many = (
+        direct.solve(Problem(rows.copy_with(n_jobs=n), squared, 1e-4)) for n in (1, n_jobs)
+    )
+    assert np.array_equal(one.coef, many.coef)
+    assert np.array_equal(one.intercept, many.intercept)
+
+
+def test_codes_are_never_made_a_matrix(monkeypatch):
+    monkeypatch.delattr(Codes, "tocsr")
+    y = regression(150)[1][:, None]
+    rows = ArrayRows(coded(value=np.float64(0.4)), y)
+    assert direct.solve(Problem(rows, squared, 1e-4)).converged

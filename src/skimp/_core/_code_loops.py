@@ -3,6 +3,7 @@
 Codes below ``first`` stand for no feature.
 """
 
+import numpy as np
 from numba import njit
 
 from skimp._core._math_loops import FAST
@@ -37,7 +38,7 @@ def scatter(codes, offsets, value, first, U, out):
 def gram(codes, offsets, value, first, weight, out):
     """Add ``Z^T diag(weight) Z`` to ``out``."""
     for i in range(codes.shape[0]):
-        w = value * value * weight[i]
+        w = np.float64(value) * np.float64(value) * weight[i]
         for g in range(len(offsets)):
             if codes[i, g] >= first:
                 row = out[offsets[g] + codes[i, g]]

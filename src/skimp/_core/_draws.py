@@ -91,7 +91,7 @@ class OrthogonalDraws(Draws):
 
 @final
 class QuasiDraws(Draws):
-    """Draws that fill the space evenly: a scrambled Sobol sequence, or Halton's where d is large.
+    """Draws that fill the space evenly: scrambled Sobol points, shifted Halton points for large d.
 
     Each point alone is uniform. Calls shuffle their points: a sequence is not even in the pairs
     that it makes with itself.
@@ -115,13 +115,14 @@ class QuasiDraws(Draws):
     def _points(self, dimension: int) -> Array:
         from scipy.stats import qmc
 
-        seed = int(self._rng.integers(2**63))
         if dimension <= qmc.Sobol.MAXDIM:
-            sequence = qmc.Sobol(dimension, seed=seed)
+            sequence = qmc.Sobol(dimension, seed=int(self._rng.integers(2**63)))
             points = sequence.random_base2(max(0, self.size - 1).bit_length())[: self.size]
             points += _HALF_STEP
         else:
-            points = qmc.Halton(dimension, seed=seed).random(self.size)
+            # scrambling it would take a permutation for each prime: tens of gigabytes
+            points = qmc.Halton(dimension, scramble=False).random(self.size)
+            points = (points + self._rng.random(dimension)) % 1
         return np.ascontiguousarray(self._rng.permutation(points).T)
 
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from skimp._core._rules import FRACTION, Rule, broken, integer, number, one_of
-from skimp.kernels import Kernel
+from skimp.kernels import Kernel, as_kernel
 from skimp.kernels._checks import require
 
 _SHARES = np.linspace(0.01, 0.9, 60)
 """Shares of eps that are left to what happens between the anchors."""
-_LOG_RADII = np.linspace(-14.0, 2.0, 800)
+_LOG_RADII = np.linspace(-30.0, 2.0, 1600)
 _MOST = 2**40
 _RULES = {
     "eps": number(above=0),
@@ -65,6 +65,8 @@ def hoeffding_bound(eps: float, n_components: int, *, form: str = "pair") -> flo
 def hoeffding_size(eps: float, delta: float, *, form: str = "pair") -> int:
     """Return how many features miss k(x, y) by eps with a probability of delta at most.
 
+    An even number in the pair form.
+
     Parameters
     ----------
     eps, form
@@ -79,7 +81,8 @@ def hoeffding_size(eps: float, delta: float, *, form: str = "pair") -> int:
     2120
     """
     _check("hoeffding_size", delta=delta)
-    return _least(lambda size: hoeffding_bound(eps, size, form=form), delta)
+    step = 2 if form == "pair" else 1
+    return step * _least(lambda size: hoeffding_bound(eps, step * size, form=form), delta)
 
 
 def fourier_bound(
@@ -105,7 +108,8 @@ def fourier_bound(
 
     and the least value is returned. In the phase form pairs (x, y) are covered instead of
     differences: 2 d takes the place of d, :math:`\sqrt 2 \, \ell` that of :math:`\ell`,
-    :math:`(2 + \sqrt 2)^2` that of 4, and 1/8 that of 1/2.
+    :math:`(2 + \sqrt 2)^2` that of 4, and 1/8 that of 1/2. So they are for an odd D in the pair
+    form, but the last one, which is in between.
 
     Parameters
     ----------
@@ -144,13 +148,15 @@ def fourier_bound(
     """
     owner = "fourier_bound"
     _check(owner, eps=eps, n_components=n_components, n_features=n_features, form=form)
-    _check_diameter(owner, diameter, 1)
+    _check_diameter(owner, diameter, None)
+    _check_kernel(owner, kernel)
     require(kernel, "stationary", owner=owner, advice="others have no spectrum")
     moment = kernel.spectral_moment(n_features)
     if not np.isfinite(moment):
         wording = "of a spectrum with a second moment (this one's is infinite)"
         raise broken(owner, "kernel", wording, kernel)
-    paired = form == "pair"
+    # a frequency that is left alone has a term of the phase form, which differences do not tell
+    paired = form == "pair" and n_components % 2 == 0
     radius, dimension = (diameter, n_features) if paired else (2**0.5 * diameter, 2 * n_features)
     growth = (4.0 if paired else (2 + 2**0.5) ** 2) * moment
     # r over s, in units in which the second term is a square
@@ -172,6 +178,8 @@ def fourier_size(
 ) -> int:
     """Return how many Fourier features miss no k(x, y) by eps with a probability of 1 - delta.
 
+    An even number in the pair form.
+
     Parameters
     ----------
     kernel, eps, n_features, diameter, form
@@ -189,7 +197,8 @@ def fourier_size(
     """
     _check("fourier_size", delta=delta)
     known: dict[str, Any] = {"n_features": n_features, "diameter": diameter, "form": form}
-    return _least(lambda size: fourier_bound(kernel, eps, size, **known), delta)
+    step = 2 if form == "pair" else 1
+    return step * _least(lambda size: fourier_bound(kernel, eps, step * size, **known), delta)
 
 
 def binning_bound(
@@ -238,7 +247,7 @@ def binning_bound(
     owner = "binning_bound"
     _check(owner, eps=eps, n_grids=n_grids, n_features=n_features)
     _check_diameter(owner, diameter, n_features)
-    kernel.check_resolved()
+    _check_kernel(owner, kernel)
     rates = kernel.pitch_rates(n_features)
     if not np.isfinite(rates).all():
         wording = "of pitches h with a mean of 1/h (here it is infinite: k falls steeply at 0)"
@@ -247,7 +256,7 @@ def binning_bound(
     dimension = max(1, int(np.count_nonzero(steps)))
     cells = np.ceil(2 * dimension * steps[:, None] / (_SHARES * eps))
     log_T = np.sum(np.log(np.maximum(cells, 1)), axis=0)
-    exponent = log_T + np.log1p(np.exp(log_T)) - 2 * n_grids * ((1 - _SHARES) * eps) ** 2
+    exponent = log_T + np.logaddexp(0, log_T) - 2 * n_grids * ((1 - _SHARES) * eps) ** 2
     return float(min(1.0, np.exp(min(0.0, exponent.min()))))
 
 
@@ -306,9 +315,18 @@ def _check(owner: str, **values: Any) -> None:
             raise broken(owner, name, rule.wording, value)
 
 
-def _check_diameter(owner: str, diameter: Any, n_features: int) -> None:
+def _check_kernel(owner: str, kernel: Any) -> None:
+    as_kernel(kernel, owner=owner)
+    if isinstance(kernel, str):
+        raise broken(owner, "kernel", "an object with numbers for parameters", kernel)
+    kernel.check_resolved()
+
+
+def _check_diameter(owner: str, diameter: Any, n_features: int | None) -> None:
+    """Raise unless it is a number, or, with a number of columns, one for each of them."""
     ranges = np.asarray(diameter)
-    numeric = ranges.dtype.kind in "fiu" and ranges.shape in ((), (n_features,))
+    shapes = ((),) if n_features is None else ((), (n_features,))
+    numeric = ranges.dtype.kind in "fiu" and ranges.shape in shapes
     if not (numeric and np.isfinite(ranges).all() and (ranges >= 0).all() and ranges.any()):
-        wording = "a number > 0" + (" or one for each column" if n_features > 1 else "")
+        wording = "a number > 0" + ("" if n_features is None else " or one for each column")
         raise broken(owner, "diameter", wording, diameter)

@@ -74,13 +74,19 @@ def kernel_error(
     True
     """
     _check("kernel_error", kernel=kernel, sample=sample, random_state=random_state)
-    drawn = open_rows(X).sample(int(sample), draw_seed(as_generator(random_state))).X
+    rows = open_rows(X)
+    drawn = rows.sample(int(sample), draw_seed(as_generator(random_state))).X
     if kernel is None:
         kernel = getattr(feature_map, "kernel_", None)
         if not isinstance(kernel, Kernel):
             wording = "given for a map without kernel_, or one that is not fitted yet"
             raise broken("kernel_error", "kernel", wording, None)
-    return _errors(feature_map.transform(drawn), kernel(drawn))
+    named = drawn
+    if hasattr(feature_map, "feature_names_in_") and rows.feature_names is not None:
+        import pandas as pd
+
+        named = pd.DataFrame(drawn, columns=rows.feature_names)
+    return _errors(feature_map.transform(named), kernel(drawn))
 
 
 def _errors(Z: Any, K: Array) -> dict[str, float]:
@@ -93,8 +99,8 @@ def _errors(Z: Any, K: Array) -> dict[str, float]:
     return {
         "max": float(np.abs(E).max()),
         "mean": float(np.abs(E).mean()),
-        "frobenius": float(np.linalg.norm(E) / np.linalg.norm(K)),
-        "spectral": float(spectral[0] / spectral[1]),
+        "frobenius": float(np.linalg.norm(E) / (np.linalg.norm(K) or 1.0)),
+        "spectral": float(spectral[0] / (spectral[1] or 1.0)),
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import joblib
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._memory import MEMORY_LIMIT, require_memory
@@ -250,6 +251,11 @@ class KernelMachine(Parametrized, ABC):
         """Say what scikit-learn may pass in."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        if TRANSFORMER.test(self.approximation) and not isinstance(self.approximation, FeatureMap):
+            inner = get_tags(self.approximation).input_tags
+            tags.input_tags.sparse = inner.sparse
+            tags.input_tags.positive_only = inner.positive_only
+            return tags
         own = getattr(self.approximation, "kernel", None)
         kernel = self.kernel if own is None else own
         tags.input_tags.positive_only = has_flag(kernel, "needs_nonnegative")

@@ -11,7 +11,7 @@ from skimp._core._linalg import check_shape
 from skimp._core._random import draw_seed
 from skimp._core._rules import RANDOM_STATE, Rule, integer
 from skimp._core._types import Array, Matrix, RandomState
-from skimp.data import ArrayRows, Block, Rows, as_rows
+from skimp.data import ArrayRows, Block, Codes, Rows, as_rows
 from skimp.features._base import Basis, FeatureMap
 from skimp.features._bins import Bins
 from skimp.features._grids import Grids
@@ -107,7 +107,7 @@ class RandomBinning(FeatureMap):
         self._bins = Bins.found(self._grids, _sampled(rows, draw_seed(rng)), int(self.max_bins))
         self.n_bins_ = self._bins.counts
         squared_norm = self.kernel_.diag(np.zeros((1, rows.n_features))).item()
-        self.coded = self._bins.codes(rows.dtype.type(np.sqrt(squared_norm / size)))
+        self._coded = self._bins.codes(rows.dtype.type(np.sqrt(squared_norm / size)))
 
     def transform(self, X: Any) -> sparse.csr_matrix:
         """Return the features of each row.
@@ -133,6 +133,11 @@ class RandomBinning(FeatureMap):
             return out
 
         return self.coded.trusted(rows.computed(codes, (groups,), self.coded.codes.dtype)).tocsr()
+
+    @property
+    def coded(self) -> Codes:
+        """None of the rows, with the columns of the features."""
+        return self._coded
 
     @property
     def width(self) -> int:

@@ -193,7 +193,9 @@ _SMALLEST = 64
 
 def _radial(kernel: Kernel, sampling: str) -> Radial:
     """Return the kernel of Euclidean distances that this is a multiple of."""
-    inner: Any = kernel.kernel if isinstance(kernel, Scaled) else kernel
+    inner: Any = kernel
+    while isinstance(inner, Scaled):
+        inner = inner.kernel
     if not isinstance(inner, Radial):
         wording = "'iid' or 'qmc' for a kernel other than those of Euclidean distances, such as "
         raise broken("RandomFourier", "sampling", f"{wording}Gaussian", sampling)

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
-from skimp._core._linalg import dense
+from skimp._core._linalg import canonical, dense
 from skimp._core._objects import as_numbers
 from skimp._core._types import Array, Matrix
 
@@ -39,7 +39,9 @@ class Grids:
         """Draw shifts and factors; the origin is that of some rows."""
         shifts = rng.random(pitches.shape)
         factors = 2 * rng.integers(2**62, size=len(pitches)) + 1
-        return cls(1 / pitches, shifts, _majorities(X), factors)
+        with np.errstate(over="ignore"):
+            resolutions = np.minimum(1 / pitches, np.finfo(np.float64).max)
+        return cls(resolutions, shifts, _majorities(X), factors)
 
     def prints(self, X: Matrix) -> Array:
         """Return a 32-bit hash of the bins of each row in each grid."""
@@ -50,7 +52,7 @@ class Grids:
         found = np.empty((n, P), np.uint32)
         keys = np.empty((min(n, _STRIP), P), np.int64)
         for start in range(0, n, _STRIP):
-            strip = as_numbers(X[start : start + _STRIP], np.dtype(np.float64))
+            strip = as_numbers(canonical(X[start : start + _STRIP]), np.dtype(np.float64))
             part = keys[: strip.shape[0]]
             if sparse.issparse(strip):
                 sparse_keys(strip.data, strip.indices, strip.indptr, *grids, part)
@@ -68,7 +70,7 @@ def _majorities(X: Matrix) -> Array:
     for start in range(0, len(columns), 64):
         some = columns[start : start + 64]
         values = dense(X[:, some], np.dtype(np.float64))
-        middle = np.median(values, axis=0)
+        middle = np.sort(values, axis=0)[len(values) // 2]
         most = 2 * np.count_nonzero(values == middle, axis=0) > X.shape[0]
         majorities[some[most]] = middle[most]
     return majorities

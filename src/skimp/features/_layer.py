@@ -48,9 +48,9 @@ class RandomLayer(FeatureMap):
     gamma_ : float or array of shape (d,)
         The inverse squared width.
     weights_ : array of shape (d, n_components)
-        The weights w, or the centres c.
+        The weights w, those of "sine" in turns (divided by :math:`2 \pi`), or the centres c.
     offset_ : array of shape (n_components,)
-        The offsets b; zeros for "rbf".
+        The offsets b, those of "sine" in turns and less a quarter; zeros for "rbf".
 
     References
     ----------

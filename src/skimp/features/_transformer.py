@@ -1,9 +1,11 @@
 """A scikit-learn transformer as a feature map."""
 
+from numbers import Integral
 from typing import Any, ClassVar, final
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import get_tags
 
 from skimp._core._linalg import check_shape, dense
 from skimp._core._objects import as_numbers
@@ -15,7 +17,6 @@ from skimp.features._base import Basis, FeatureMap
 from skimp.kernels import Kernel
 
 _SAMPLE = 10_000
-_FEW = 100
 
 
 def _is_transformer(value: Any) -> bool:
@@ -70,8 +71,9 @@ class Transformer(FeatureMap):
 
     def _fitted(self, rows: Rows, size: int, seed: int) -> Any:
         transformer = clone(self.transformer)
-        if transformer.get_params().get("random_state", 0) is None:
-            transformer.set_params(random_state=seed % 2**32)
+        seeds = [name for name in transformer.get_params() if name.endswith("random_state")]
+        unset = [name for name in seeds if transformer.get_params()[name] is None]
+        transformer.set_params(**dict.fromkeys(unset, seed % 2**32))
         return transformer.fit(as_numbers(rows.sample(size, seed).X, rows.dtype))
 
     def _transformed(self, X: Matrix) -> Array:
@@ -79,9 +81,9 @@ class Transformer(FeatureMap):
         return dense(Z, self.dtype_)
 
     def planned_width(self, rows: Rows) -> int:
-        """Return the number of features after a fit to a few rows."""
-        few = as_numbers(rows.sample(1, 0).X, rows.dtype)
-        return int(self._fitted(rows, _FEW, 0).transform(few).shape[1])
+        """Return ``n_components`` of the transformer, or the number of columns: a guess."""
+        size = getattr(self.transformer, "n_components", None)
+        return int(size) if isinstance(size, Integral) else rows.n_features
 
     @property
     def width(self) -> int:
@@ -96,6 +98,14 @@ class Transformer(FeatureMap):
     def basis(self) -> Basis:
         """Return the map itself."""
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what scikit-learn may pass in: what the transformer takes."""
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.transformer).input_tags
+        tags.input_tags.sparse = inner.sparse
+        tags.input_tags.positive_only = inner.positive_only
+        return tags
 
 
 def as_map(approximation: Any) -> FeatureMap:

@@ -244,13 +244,17 @@ class Kernel(Parametrized, ABC):
         raise NotImplementedError(f"{type(self).__name__} is stationary, but has no _frequencies.")
 
     def spectral_moment(self, n_features: int) -> float:
-        """Return the mean squared length of a frequency; infinite by default.
+        """Return the mean squared length of a frequency, which may be infinite.
 
         Parameters
         ----------
         n_features : int
             Number of columns d of the rows.
         """
+        self.check_resolved()
+        return self._spectral_moment(n_features)
+
+    def _spectral_moment(self, n_features: int) -> float:
         return np.inf
 
     def sample_pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
@@ -297,6 +301,10 @@ class Kernel(Parametrized, ABC):
         n_features : int
             Number of columns d of the rows.
         """
+        self.check_resolved()
+        return self._pitch_rates(n_features)
+
+    def _pitch_rates(self, n_features: int) -> Array:
         return np.array([self._tent_mixture(n_features).rate])
 
     def _tent_mixture(self, n_features: int) -> TentMixture:

@@ -39,4 +39,4 @@ class Gaussian(Radial, Exponential):
     def _tent_mixture(self, n_features: int) -> TentMixture:
         """Raise: it is a product over columns, but none of its functions is convex."""
         gamma = np.max(self.gamma)
-        return TentMixture(lambda t: np.exp(-gamma * t**2), owner="RandomBinning", value=self)
+        return TentMixture(lambda t: np.exp(-gamma * t * t), owner="RandomBinning", value=self)

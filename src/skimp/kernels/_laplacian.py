@@ -54,6 +54,6 @@ class Laplacian(Exponential):
         pitches: Array = np.divide(h, gamma, out=np.full_like(h, np.inf), where=gamma > 0)
         return pitches
 
-    def pitch_rates(self, n_features: int) -> Array:
+    def _pitch_rates(self, n_features: int) -> Array:
         """Return gamma for each column."""
         return np.array(np.broadcast_to(self.column_weights(n_features), n_features), float)

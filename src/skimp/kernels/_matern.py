@@ -87,7 +87,8 @@ class Matern(Radial):
 
     def _stretches(self, draws: Draws) -> Array:
         # a Student t vector: one chi-square variable, of 2 nu degrees, for all of its entries
-        stretches: Array = np.sqrt(self.nu / gammaincinv(self.nu, draws.uniforms()))
+        halves = np.maximum(gammaincinv(self.nu, draws.uniforms()), np.finfo(np.float64).tiny)
+        stretches: Array = np.sqrt(self.nu / halves)
         return stretches
 
     @property

@@ -49,20 +49,22 @@ class Product(Binary):
         W: Array = W1 + W2
         return W
 
-    def spectral_moment(self, n_features: int) -> float:
+    def _spectral_moment(self, n_features: int) -> float:
         """Return the mean squared length of a sum of independent frequencies."""
-        return self.k1.spectral_moment(n_features) + self.k2.spectral_moment(n_features)
+        return self.k1._spectral_moment(n_features) + self.k2._spectral_moment(n_features)
 
     def _pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
         """Draw the pitches of each factor; no column can have two."""
+        self._pitch_rates(n_features)
         h1, h2 = (k._pitches(n_features, size, rng) for k in (self.k1, self.k2))
-        if np.any(np.isfinite(h1).any(axis=1) & np.isfinite(h2).any(axis=1)):
-            raise broken("RandomBinning", "kernel", "a product over different columns", self)
         return np.minimum(h1, h2)
 
-    def pitch_rates(self, n_features: int) -> Array:
+    def _pitch_rates(self, n_features: int) -> Array:
         """Return those of the factors, on the columns that they look at."""
-        rates: Array = self.k1.pitch_rates(n_features) + self.k2.pitch_rates(n_features)
+        r1, r2 = (k._pitch_rates(n_features) for k in (self.k1, self.k2))
+        if np.any((r1 > 0) & (r2 > 0)):
+            raise broken("RandomBinning", "kernel", "a product over different columns", self)
+        rates: Array = r1 + r2
         return rates
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:

@@ -60,6 +60,6 @@ class Radial(PairKernel, ABC):
         """The mean of the squared stretch."""
         return 1.0
 
-    def spectral_moment(self, n_features: int) -> float:
+    def _spectral_moment(self, n_features: int) -> float:
         """Return the mean squared length of a frequency."""
         return float(np.sum(self.frequency_scale(n_features) ** 2) * self._squared_stretch)

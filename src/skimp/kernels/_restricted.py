@@ -76,9 +76,9 @@ class Restricted(Composite):
         W[indices] = self.kernel._frequencies(len(indices), draws)
         return W
 
-    def spectral_moment(self, n_features: int) -> float:
+    def _spectral_moment(self, n_features: int) -> float:
         """Return that of the kernel on the columns."""
-        return self.kernel.spectral_moment(len(self._indices(n_features)))
+        return self.kernel._spectral_moment(len(self._indices(n_features)))
 
     def _pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
         """Draw pitches that are infinite on the other columns."""
@@ -87,11 +87,11 @@ class Restricted(Composite):
         h[indices] = self.kernel._pitches(len(indices), size, rng)
         return h
 
-    def pitch_rates(self, n_features: int) -> Array:
+    def _pitch_rates(self, n_features: int) -> Array:
         """Return those of the kernel, and zero on the other columns."""
         indices = self._indices(n_features)
         rates = np.zeros(n_features)
-        rates[indices] = self.kernel.pitch_rates(len(indices))
+        rates[indices] = self.kernel._pitch_rates(len(indices))
         return rates
 
     def with_names(self, names: list[str]) -> Self:

@@ -58,17 +58,17 @@ class Scaled(Composite):
         """Draw from the spectrum of the kernel, which a factor does not change."""
         return self.kernel._frequencies(n_features, draws)
 
-    def spectral_moment(self, n_features: int) -> float:
+    def _spectral_moment(self, n_features: int) -> float:
         """Return that of the kernel."""
-        return self.kernel.spectral_moment(n_features)
+        return self.kernel._spectral_moment(n_features)
 
     def _pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
         """Draw the pitches of the kernel, which a factor does not change."""
         return self.kernel._pitches(n_features, size, rng)
 
-    def pitch_rates(self, n_features: int) -> Array:
+    def _pitch_rates(self, n_features: int) -> Array:
         """Return those of the kernel."""
-        return self.kernel.pitch_rates(n_features)
+        return self.kernel._pitch_rates(n_features)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the multiple as it is written."""

@@ -81,7 +81,7 @@ class Separable(Widths):
         pitches: Array = np.divide(h, gamma, out=np.full_like(h, np.inf), where=gamma > 0)
         return pitches
 
-    def pitch_rates(self, n_features: int) -> Array:
+    def _pitch_rates(self, n_features: int) -> Array:
         """Return the slope of the function at zero, scaled."""
         gamma = np.broadcast_to(self.column_weights(n_features), n_features).astype(float)
         rate = self._mixture().rate

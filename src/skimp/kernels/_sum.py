@@ -6,6 +6,7 @@ import numpy as np
 
 from skimp._core._draws import Draws
 from skimp._core._types import Array, DType, Matrix
+from skimp.kernels._base import Kernel
 from skimp.kernels._binary import Binary, BinaryColumns
 from skimp.kernels._columns import Columns
 from skimp.kernels._composite import grouped
@@ -54,11 +55,10 @@ class Sum(Binary):
         origin = np.zeros((1, n_features))
         return float((self.k1._diag(origin) / self._diag(origin)).item())
 
-    def spectral_moment(self, n_features: int) -> float:
+    def _spectral_moment(self, n_features: int) -> float:
         """Return the mean of those of the terms, in proportion to k(0, 0)."""
-        share = self._share(n_features)
-        moments = (k.spectral_moment(n_features) for k in (self.k1, self.k2))
-        return float(np.dot([share, 1 - share], list(moments)))
+        shares = self._shares(n_features)
+        return float(sum(share * k._spectral_moment(n_features) for share, k in shares))
 
     def _pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
         """Draw each grid for one term or the other, in proportion to k(0, 0)."""
@@ -66,12 +66,17 @@ class Sum(Binary):
         h1, h2 = (k._pitches(n_features, size, rng) for k in (self.k1, self.k2))
         return np.where(first, h1, h2)
 
-    def pitch_rates(self, n_features: int) -> Array:
+    def _pitch_rates(self, n_features: int) -> Array:
         """Return the means of those of the terms, in proportion to k(0, 0)."""
-        share = self._share(n_features)
-        r1, r2 = (k.pitch_rates(n_features) for k in (self.k1, self.k2))
-        rates: Array = share * r1 + (1 - share) * r2
+        rates = np.zeros(n_features)
+        for share, k in self._shares(n_features):
+            rates += share * k._pitch_rates(n_features)
         return rates
+
+    def _shares(self, n_features: int) -> list[tuple[float, Kernel]]:
+        """Return the terms that matter with their shares of k(0, 0)."""
+        first = self._share(n_features)
+        return [(share, k) for share, k in ((first, self.k1), (1 - first, self.k2)) if share > 0]
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the sum as it is written."""

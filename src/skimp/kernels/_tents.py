@@ -9,6 +9,9 @@ from skimp._core._rules import broken
 from skimp._core._types import Array
 
 _T = np.concatenate([[0.0], np.logspace(-8, 8, 8192)])
+_PROBES = np.logspace(-150, 150, 601)
+_LITTLE_LESS = 0.9
+"""Where a function falls below this, there is the unit that its distances are taken in."""
 _ROUNDING = 1e-9
 """Weight below zero that rounding explains."""
 _STEADY = 1.1
@@ -19,9 +22,10 @@ _STEADY = 1.1
 class TentMixture:
     r"""Pitches h and weights p with :math:`\phi(t) = \sum_h p_h \max(0, 1 - t / h)`.
 
-    Where :math:`\phi` is convex, :math:`p(h) = h \phi''(h)`. It is taken at 8,192 distances from
-    1e-8 to 1e8: between them the mixture is the straight line, which differs from a smooth function
-    by less than 1e-5. What :math:`\phi` is beyond is the weight of an infinite pitch.
+    Where :math:`\phi` is convex, :math:`p(h) = h \phi''(h)`. It is taken at 8,192 distances, from
+    1e-8 to 1e8 of the one at which it has fallen to 0.9: between them the mixture is the straight
+    line, which differs from a smooth function by less than 1e-5. What :math:`\phi` is beyond is the
+    weight of an infinite pitch.
 
     Parameters
     ----------
@@ -34,22 +38,27 @@ class TentMixture:
     def __init__(
         self, profile: Callable[[Array], Any], *, owner: str, name: str = "kernel", value: object
     ):
-        phi = np.asarray(profile(_T), dtype=np.float64)
-        if phi.shape != _T.shape or not np.isfinite(phi).all() or abs(phi[0] - 1) > _ROUNDING:
+        with np.errstate(all="ignore"):
+            fallen = np.flatnonzero(np.asarray(profile(_PROBES)) < _LITTLE_LESS)
+            T = _T * (_PROBES[fallen[0]] if len(fallen) else 1.0)
+            phi = np.asarray(profile(T), dtype=np.float64)
+        if phi.shape != T.shape or not np.isfinite(phi).all() or abs(phi[0] - 1) > _ROUNDING:
             raise broken(owner, name, "1 at a distance of 0, and a number at any other", value)
-        slopes = np.append(np.diff(phi) / np.diff(_T), 0.0)
-        weights = _T[1:] * np.diff(slopes)
+        slopes = np.append(np.diff(phi) / np.diff(T), 0.0)
+        weights = T[1:] * np.diff(slopes)
         worst = int(np.argmin(weights))
-        if weights[worst] < -_ROUNDING or phi.min() < -_ROUNDING:
+        if weights[worst] < -_ROUNDING:
             raise broken(
                 owner,
                 name,
                 "a function of distances that falls ever more slowly, as that of Laplacian() does: "
                 "the density h k''(h) of the pitches of this one would be negative at "
-                f"h = {_T[1:][worst]:.2g}",
+                f"h = {T[1:][worst]:.2g}",
                 value,
             )
-        self._pitches = np.append(_T[1:], np.inf)
+        if phi.min() < -_ROUNDING:
+            raise broken(owner, name, "a function that is nowhere negative", value)
+        self._pitches = np.append(T[1:], np.inf)
         self._weights = np.append(np.maximum(weights, 0), max(phi[-1], 0))
         self._weights /= self._weights.sum()
         decade = int(np.searchsorted(_T, 10 * _T[1]))

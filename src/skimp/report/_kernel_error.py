@@ -80,11 +80,12 @@ class KernelErrorDisplay:
         """
         import numpy as np
 
-        measures = [measures] if isinstance(measures, str) else list(measures)
-        unknown = [name for name in measures if name not in _LABELS]
-        if unknown or not measures:
-            known = ", ".join(map(repr, _LABELS))
-            raise ValueError(f"KernelErrorDisplay: measures must be of {known}, found {unknown}.")
+        names = [measures] if isinstance(measures, str) else measures
+        known = isinstance(names, list | tuple) and all(name in tuple(_LABELS) for name in names)
+        if not known or not names:
+            listed = ", ".join(map(repr, _LABELS))
+            raise ValueError(f"KernelErrorDisplay: measures must be of {listed}, got {measures!r}.")
+        measures = list(names)
         if axes is None:
             from matplotlib import pyplot
 
@@ -109,7 +110,8 @@ class KernelErrorDisplay:
                     linewidth=1.3,
                     **look,
                 )
-            panel.set(xscale="log", yscale="log", xlabel="features", ylabel=_LABELS[measure])
+            scale = "log" if (frame[measure] > 0).all() else "linear"
+            panel.set(xscale="log", yscale=scale, xlabel="features", ylabel=_LABELS[measure])
             panel.xaxis.set_major_formatter("{x:g}")
             panel.grid(alpha=0.3, which="both")
         axes[-1].legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))

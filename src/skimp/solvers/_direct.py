@@ -70,7 +70,8 @@ class Direct(Solver):
             f"the direct solver with {width} features",
             "take a smaller budget or fewer features",
         )
-        dtype = problem.rows.dtype if problem.penalty is None else _DOUBLE
+        plain = problem.penalty is None and problem.rows.coded is None
+        dtype = problem.rows.dtype if plain else _DOUBLE
         S = _covariance(problem, dtype)
         check_representable(S.within, S.across)
         H = _penalized(S, problem)

@@ -1,0 +1,274 @@
+import pickle
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+from skimp import KernelClassifier, KernelRegressor
+from skimp.data import open_rows
+from skimp.features import RandomFourier, RandomLayer
+from skimp.kernels import ArcCosine, Gaussian
+from tests.problems import labelled, regression
+from tests.reference import naive
+
+ACTIVATIONS = ["sigmoid", "tanh", "relu", "sine", "rbf"]
+WIDTHS = [0.3, 0.0, 0.7]
+
+every_activation = pytest.mark.parametrize("activation", ACTIVATIONS)
+
+
+def fitted(activation, X, gamma=0.5, n_components=40, **options):
+    layer = RandomLayer(n_components, activation=activation, gamma=gamma, random_state=0, **options)
+    return layer.fit(X)
+
+
+def nodes(layer, X):
+    """The features by their formula; the weights and offsets of a sine are in turns."""
+    X, W, b = (naive.as_float64(A) for A in (X, layer.weights_, layer.offset_))
+    if layer.activation == "rbf":
+        return naive.gaussian(X, W.T, layer.gamma_) / np.sqrt(len(b))
+    T = X @ W + b
+    g, squared = {
+        "sigmoid": (lambda t: 1 / (1 + np.exp(-t)), 1),
+        "tanh": (np.tanh, 1),
+        "relu": (lambda t: np.maximum(t, 0), 2),
+        "sine": (lambda t: np.sin(2 * np.pi * (t + 0.25)), 2),
+    }[layer.activation]
+    return np.sqrt(squared / len(b)) * g(T)
+
+
+@every_activation
+@pytest.mark.parametrize("gamma", [0.5, WIDTHS, "scale", "median", "dim"], ids=str)
+@pytest.mark.parametrize("n_components", [1, 40])
+def test_features_are_the_nodes_of_the_formula(activation, gamma, n_components):
+    X = regression(60)[0]
+    layer = fitted(activation, X, gamma, n_components)
+    Z = layer.transform(X)
+    assert Z.shape == (60, n_components)
+    np.testing.assert_allclose(Z, nodes(layer, X), rtol=1e-12, atol=1e-12)
+
+
+@every_activation
+@pytest.mark.parametrize("gamma", [0.5, WIDTHS], ids=str)
+def test_features_in_float32(activation, gamma):
+    X = regression(60, dtype=np.float32)[0]
+    layer = fitted(activation, X, gamma)
+    Z = layer.transform(X)
+    assert Z.dtype == layer.weights_.dtype == layer.offset_.dtype == np.float32
+    W = layer.weights_.astype(np.float64)
+    largest = (np.abs(X).max() + np.abs(W).max()) ** 2 * (1 + np.sum(layer.gamma_))
+    largest += np.abs(X).max() * np.abs(W).sum(axis=0).max()
+    assert np.abs(Z - nodes(layer, X)).max() <= 20 * np.finfo(np.float32).eps * (1 + largest)
+
+
+@every_activation
+@pytest.mark.parametrize("gamma", [0.5, WIDTHS], ids=str)
+def test_sparse_rows_have_the_features_of_dense_ones(activation, gamma):
+    X = regression(1100)[0]
+    X[X < 0.5] = 0
+    Z = fitted(activation, X, gamma).transform(X)
+    found = fitted(activation, sparse.csr_matrix(X), gamma).transform(sparse.csr_array(X))
+    np.testing.assert_allclose(found, Z, rtol=1e-12, atol=1e-12)
+
+
+@every_activation
+def test_blocks_and_strips_do_not_matter(activation):
+    X = regression(1100)[0]
+    layer = fitted(activation, X)
+    expected = nodes(layer, X)
+    for source in (X, open_rows(X, block_rows=7)):
+        np.testing.assert_allclose(layer.transform(source), expected, rtol=1e-12, atol=1e-12)
+
+
+@every_activation
+def test_a_column_of_width_zero_is_not_looked_at(activation):
+    X = regression(30)[0]
+    layer = fitted(activation, X, WIDTHS)
+    assert not layer.weights_[1].any()
+    Z = layer.transform(X)
+    X[:, 1] += 100
+    np.testing.assert_allclose(layer.transform(X), Z, rtol=1e-12, atol=1e-12)
+
+
+@every_activation
+def test_rows_decide_nothing_where_gamma_is_a_number(activation):
+    X = regression(50)[0]
+    one, other = fitted(activation, X), fitted(activation, 5 * X[:1] + 3)
+    assert np.array_equal(one.weights_, other.weights_)
+    assert np.array_equal(one.offset_, other.offset_)
+    assert np.array_equal(one.transform(X), other.transform(X))
+
+
+@pytest.mark.parametrize(
+    ("gamma", "of"),
+    [
+        ("scale", lambda X: 1 / (3 * X.var())),
+        ("median", naive.median_gamma),
+        ("dim", lambda X: 1 / 6),
+    ],
+)
+def test_heuristics_are_those_of_the_gaussian_kernel(gamma, of):
+    X = 3 * regression(50)[0]
+    layer = fitted("tanh", X, gamma)
+    assert layer.gamma_ == pytest.approx(of(X), rel=1e-9)
+    assert layer.gamma == gamma
+    scaled = fitted("tanh", X, layer.gamma_)
+    np.testing.assert_allclose(layer.weights_, scaled.weights_, rtol=1e-12)
+
+
+def variance_is(values, variance):
+    # five standard errors of the variance of normal numbers
+    return abs(values.var() - variance) <= 5 * variance * np.sqrt(2 / values.size)
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "tanh", "relu"])
+def test_weights_and_offsets_are_normal(activation):
+    layer = fitted(activation, np.eye(3), [0.4, 0.0, 2.0], 20_000)
+    assert variance_is(layer.weights_[0], 0.8)
+    assert variance_is(layer.weights_[2], 4.0)
+    assert variance_is(layer.offset_, 1.0)
+
+
+def test_sines_have_uniform_phases():
+    layer = fitted("sine", np.eye(3), 0.4, 20_000)
+    assert variance_is(2 * np.pi * layer.weights_, 0.8)
+    phases = np.sort(layer.offset_ + 0.25)
+    assert 0 <= phases[0] < phases[-1] < 1
+    # Dvoretzky, Kiefer and Wolfowitz: farther off with a probability of 1e-6
+    steps = np.arange(1, 20_001) / 20_000
+    assert np.abs(phases - steps).max() <= np.sqrt(np.log(2e6) / (2 * 20_000)) + 1 / 20_000
+
+
+def test_centres_are_as_wide_as_rows():
+    layer = fitted("rbf", np.eye(4), [0.4, 0.0, 2.0, 1.0], 20_000)
+    assert not layer.offset_.any()
+    for j, gamma in ((0, 0.4), (2, 2.0), (3, 1.0)):
+        assert variance_is(layer.weights_[j], 1 / (4 * gamma))
+    X = 7 * np.random.default_rng(0).normal(size=(5000, 4))
+    wide = fitted("rbf", X, "scale", 20_000)
+    assert variance_is(wide.weights_, X.var())
+
+
+@pytest.mark.parametrize("gamma", [0.4, WIDTHS], ids=str)
+@pytest.mark.parametrize("activation", ["sine", "relu"])
+def test_products_are_unbiased(activation, gamma):
+    X, size = regression(5)[0], 40_000
+    Z = fitted(activation, X, gamma, size).transform(X)
+    if activation == "sine":
+        K = Gaussian(gamma)(X)
+    else:
+        K = ArcCosine(order=1)(np.column_stack([np.sqrt(2 * np.array(gamma)) * X, np.ones(5)]))
+    terms = size * Z[:, None, :] * Z[None, :, :]
+    standard_error = terms.std(axis=2, ddof=1) / np.sqrt(size)
+    assert (np.abs(terms.mean(axis=2) - K) <= 5 * standard_error).all()
+    assert (standard_error <= 0.03 * np.abs(K).max()).all()
+
+
+@every_activation
+def test_a_seed_decides(activation):
+    X = regression(50)[0]
+    layers = [RandomLayer(20, activation=activation, random_state=seed) for seed in (0, 0, 1)]
+    first, again, other = (layer.fit_transform(X) for layer in layers)
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    unseeded = [RandomLayer(20, activation=activation).fit_transform(X) for _ in range(2)]
+    assert not np.array_equal(*unseeded)
+
+
+@every_activation
+@pytest.mark.parametrize(("dtype", "large"), [(np.float32, 1e30), (np.float64, 1e300)])
+def test_large_rows_do_not_overflow(activation, dtype, large):
+    X = (large * np.array([[1, 0, 0], [0, -1, 0], [0, 0, 0.5]])).astype(dtype)
+    Z = fitted(activation, np.eye(3, dtype=dtype)).transform(X)
+    assert np.isfinite(Z).all()
+    if activation in ("sigmoid", "tanh"):
+        low = 0 if activation == "sigmoid" else -1
+        assert set(np.unique(np.round(Z * np.sqrt(40), 5))) == {low, 1}
+    elif activation == "rbf":
+        assert not Z.any()
+    elif activation == "sine":
+        assert np.abs(Z).max() <= np.sqrt(2 / 40) * (1 + 1e-6)
+
+
+@every_activation
+def test_pickles_and_clones(activation):
+    X = regression(40)[0]
+    layer = fitted(activation, X, WIDTHS)
+    Z = layer.transform(X)
+    assert np.array_equal(pickle.loads(pickle.dumps(layer)).transform(X), Z)
+    assert np.array_equal(clone(layer).fit_transform(X), Z)
+    assert not hasattr(clone(layer), "weights_")
+
+
+def test_parameters_set_after_fit_change_nothing_until_the_next():
+    X = regression(40)[0]
+    layer = fitted("relu", X)
+    before = layer.transform(X)
+    layer.set_params(activation="rbf", gamma=3.0, n_components=5)
+    assert np.array_equal(layer.transform(X), before)
+    assert layer.fit_transform(X).shape == (40, 5)
+
+
+def test_an_output_of_another_shape_is_refused():
+    X = regression(30)[0]
+    with pytest.raises(ValueError, match=r"out must have shape \(30, 40\), found \(30, 39\)"):
+        fitted("tanh", X).map_block(X, np.empty((30, 39)))
+
+
+@every_activation
+def test_regression_in_the_layer_is_ridge_on_its_features(activation):
+    X, y, weight = regression(200)
+    model = KernelRegressor(
+        approximation=RandomLayer(30, activation=activation, gamma=0.3), alpha=1e-3, random_state=0
+    ).fit(X, y, sample_weight=weight)
+    Z = model.approximation_.transform(X)
+    coef, intercept = naive.ridge(Z, y[:, None], alpha=1e-3, weight=weight)
+    np.testing.assert_allclose(model.predict(X), (Z @ coef + intercept)[:, 0], rtol=1e-7, atol=1e-8)
+
+
+@every_activation
+def test_classification_in_the_layer_is_logistic_regression_on_its_features(activation):
+    X, y, _ = labelled(200, n_classes=2)
+    layer = RandomLayer(20, activation=activation, gamma=0.3)
+    options = {"loss": "log", "alpha": 1e-3, "tol": 1e-12, "random_state": 0}
+    model = KernelClassifier(approximation=layer, **options).fit(X, y)
+    Z = model.approximation_.transform(X)
+    twin = LogisticRegression(C=1 / (2 * 200 * 1e-3), solver="newton-cholesky", tol=1e-8).fit(Z, y)
+    np.testing.assert_allclose(model.decision_function(X), twin.decision_function(Z), atol=1e-5)
+    again = clone(model).fit(X, y)
+    assert np.array_equal(again.decision_function(X), model.decision_function(X))
+
+
+def test_a_layer_of_sines_does_what_fourier_features_do():
+    X, y, _ = regression(400)
+    maps = (
+        RandomLayer(400, activation="sine", gamma=0.3, random_state=0),
+        RandomFourier(Gaussian(0.3), n_components=400, form="phase", random_state=0),
+    )
+    scores = [KernelRegressor(approximation=m, alpha=1e-5).fit(X, y).score(X, y) for m in maps]
+    assert min(scores) > 0.98
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_components": 0}, "RandomLayer: n_components must be an integer >= 1, got 0."),
+        ({"n_components": 2.0}, "RandomLayer: n_components must be an integer >= 1, got 2.0."),
+        (
+            {"activation": "step"},
+            "RandomLayer: activation must be 'sigmoid' or 'tanh' or 'relu' or 'sine' or 'rbf', "
+            "got 'step'.",
+        ),
+        ({"gamma": 0}, "RandomLayer: gamma must be a number > 0 or one >= 0 for each column or"),
+        ({"gamma": [0.0, 0.0]}, "RandomLayer: gamma must be a number > 0"),
+        ({"gamma": "auto"}, "RandomLayer: gamma must be a number > 0"),
+        ({"gamma": [1.0, 2.0, 3.0]}, "gamma must be a number, or one for each of the 2 columns"),
+        ({"random_state": -1}, "RandomLayer: random_state must be None or an integer >= 0"),
+    ],
+)
+def test_rules(params, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        RandomLayer(**params).fit(np.ones((5, 2)))

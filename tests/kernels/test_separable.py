@@ -1,0 +1,206 @@
+import pickle
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from skimp.data import open_rows
+from skimp.features import RandomFourier
+from skimp.kernels import Gaussian, Laplacian, Separable
+from tests.reference import naive
+from tests.reference.naive import slow_decay
+
+
+def exponential(t):
+    return np.exp(-t)
+
+
+def triangle(t):
+    return np.maximum(0, 1 - t)
+
+
+def with_a_limit(t):
+    return 0.3 + 0.7 / (1 + t) ** 2
+
+
+def cusp(t):
+    return np.exp(-np.sqrt(t))
+
+
+def bell(t):
+    return np.exp(-(t**2))
+
+
+PROFILES = [slow_decay, exponential, triangle, with_a_limit, cusp]
+
+
+def rows(n=30, d=3, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("gamma", [0.7, 2, [0.3, 0.0, 1.2], np.array([2, 0, 1])])
+def test_the_matrix_is_the_product_of_profiles(profile, gamma):
+    X, Y = rows(20), rows(7, seed=1)
+    kernel = Separable(profile, gamma)
+    np.testing.assert_allclose(kernel(X, Y), naive.separable(X, Y, profile, gamma), rtol=1e-13)
+    assert np.array_equal(kernel.diag(X), np.ones(20))
+    np.testing.assert_allclose(np.diagonal(kernel(X)), 1)
+
+
+def test_the_exponential_makes_the_laplacian_kernel():
+    X, gamma = rows(), [0.3, 0.0, 1.2]
+    np.testing.assert_allclose(Separable(exponential, gamma)(X), Laplacian(gamma)(X), rtol=1e-12)
+
+
+def test_many_rows_have_the_values_of_few():
+    X = rows(3000, 2)
+    K = Separable(slow_decay, 1.0)(X, X[:3])
+    np.testing.assert_allclose(K[2990:], naive.separable(X[2990:], X[:3], slow_decay, 1.0))
+
+
+def test_sparse_rows_have_the_values_of_dense_rows():
+    X, kernel = rows(), Separable(slow_decay, [0.5, 1.0, 0.0])
+    X[np.abs(X) < 0.5] = 0
+    expected = kernel(X, X[:5])
+    for given_X in (X, sparse.csr_matrix(X), sparse.csc_array(X)):
+        for given_Y in (X[:5], sparse.csr_array(X[:5])):
+            assert np.array_equal(kernel(given_X, given_Y), expected)
+
+
+def test_float32_rows_have_float32_values():
+    X = rows().astype(np.float32)
+    K = Separable(slow_decay, 0.4)(X)
+    assert K.dtype == np.float32
+    expected = Separable(slow_decay, 0.4)(X.astype(np.float64))
+    np.testing.assert_allclose(K, expected, rtol=np.finfo(np.float32).eps)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("gamma", [0.1, 1.0, 10.0, [1.0, 0.0]])
+def test_matrices_have_no_negative_eigenvalue(profile, gamma):
+    X = rows(60, 2)
+    X[30:40] = X[:10]
+    values = np.linalg.eigvalsh(Separable(profile, gamma)(X))
+    # rounding of eigenvalues: some eps times the norm, at most the sum of the 60 ones
+    assert values.min() >= -10 * np.finfo(float).eps * 60
+
+
+@pytest.mark.parametrize(
+    ("profile", "message"),
+    [
+        (bell, "Separable: profile must be a function of distances that falls ever more slowly"),
+        (lambda t: 1 + t, "that falls ever more slowly, as that of Laplacian() does"),
+        (lambda t: 1.5 * np.exp(-t) - 0.5, "profile must be a function that is nowhere negative"),
+        (lambda t: 0.5 * np.exp(-t), "Separable: profile must be 1 at a distance of 0"),
+        (lambda t: 1.0, "Separable: profile must be 1 at a distance of 0, and a number at any"),
+        (lambda t: np.exp(-t[:-1]), "Separable: profile must be 1 at a distance of 0"),
+        ("exponential", "Separable: profile must be a callable, got 'exponential'."),
+        (None, "Separable: profile must be a callable, got None."),
+    ],
+)
+def test_profiles_that_make_no_kernel_are_refused(profile, message):
+    kernel, rng = Separable(profile, 1.0), np.random.default_rng(0)
+    for refused in (
+        lambda: kernel(rows()),
+        lambda: kernel.diag(rows()),
+        lambda: kernel.check_resolved(),
+        lambda: kernel.sample_pitches(3, 2, rng),
+        lambda: (2.0 * kernel + Laplacian(1.0))(rows()),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            refused()
+
+
+def test_a_refused_profile_is_named():
+    with pytest.raises(ValueError, match=r"negative at h = 0\.47, got <function bell"):
+        Separable(bell, 1.0)(rows())
+
+
+@pytest.mark.parametrize("gamma", [0, -1.0, np.nan, [0.0, 0.0, 0.0], [1.0, -1.0, 1.0], "width"])
+def test_widths_that_make_no_kernel_are_refused(gamma):
+    with pytest.raises(ValueError, match=r"Separable: gamma must be a number > 0 or one >= 0"):
+        Separable(slow_decay, gamma)(rows())
+
+
+def test_widths_of_other_columns_are_refused():
+    kernel, message = Separable(slow_decay, [1.0, 2.0]), r"one for each of the 3 columns of X"
+    for refused in (
+        lambda: kernel(rows()),
+        lambda: kernel.sample_pitches(3, 2, np.random.default_rng(0)),
+        lambda: kernel.pitch_rates(3),
+        lambda: kernel.resolve(open_rows(rows()), 0),
+    ):
+        with pytest.raises(ValueError, match=message):
+            refused()
+
+
+def test_a_name_for_gamma_is_resolved_as_for_the_laplacian_kernel():
+    X = 3 * rows(40)
+    with pytest.raises(ValueError, match="Separable: gamma must be a number where the kernel is"):
+        Separable(slow_decay)(X)
+    for gamma in ("scale", "median", "dim"):
+        resolved = Separable(slow_decay, gamma).resolve(open_rows(X), 0)
+        assert resolved.gamma == Laplacian(gamma).resolve(open_rows(X), 0).gamma
+        assert resolved.profile is slow_decay
+
+
+def test_clones_share_the_function():
+    kernel = Separable(slow_decay, [0.5, 1.0])
+    copied = clone(kernel)
+    assert copied is not kernel
+    assert copied.profile is slow_decay
+    assert copied == kernel
+    assert hash(copied) == hash(kernel)
+    assert kernel != Separable(exponential, [0.5, 1.0])
+    assert kernel != Separable(slow_decay, [0.5, 2.0])
+    assert clone(2.0 * kernel).kernel.profile is slow_decay
+
+
+def test_a_pickle_has_the_same_values():
+    kernel = Separable(with_a_limit, [0.5, 0.0, 1.0])
+    copied = pickle.loads(pickle.dumps(kernel))
+    assert copied == kernel
+    assert np.array_equal(copied(rows()), kernel(rows()))
+
+
+class Power:
+    def __call__(self, t):
+        return 1 / (1 + t) ** 3
+
+    def __repr__(self):
+        return "Power()"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text"),
+    [
+        (Separable(slow_decay), "Separable(slow_decay)"),
+        (Separable(slow_decay, "dim"), "Separable(slow_decay, gamma='dim')"),
+        (Separable(slow_decay, 0.5), "Separable(slow_decay, gamma=0.5)"),
+        (Separable(slow_decay, [0.5, 1.0]), "Separable(slow_decay, gamma=[0.5, 1.0])"),
+        (Separable(Power(), gamma=1.0), "Separable(Power(), gamma=1.0)"),
+        (
+            2.0 * Separable(slow_decay, 1.0).on([0]) + Gaussian(1.0),
+            "2.0 * Separable(slow_decay, gamma=1.0).on([0]) + Gaussian(gamma=1.0)",
+        ),
+    ],
+)
+def test_it_prints_as_it_is_written(kernel, text):
+    assert repr(kernel) == text
+
+
+def test_there_is_neither_gradient_nor_spectrum():
+    kernel = Separable(slow_decay, 1.0)
+    assert not kernel.differentiable
+    assert not kernel.stationary
+    assert not kernel.rotation_invariant
+    assert kernel.positive_definite
+    with pytest.raises(ValueError, match="gradient: kernel must be differentiable in x"):
+        kernel.gradient(rows())
+    with pytest.raises(ValueError, match="RandomFourier: kernel must be stationary"):
+        RandomFourier(kernel).fit(rows())
+    with pytest.raises(NotImplementedError, match="Separable is not differentiable"):
+        kernel.bind(rows(), np.dtype(float)).add_gradient_strip(rows(), None, None)

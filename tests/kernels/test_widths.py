@@ -1,0 +1,113 @@
+import re
+
+import numpy as np
+import pytest
+
+from skimp._core._pairs import ManhattanDistances
+from skimp._core._squared_distances import SquaredDistances
+from skimp.data import open_rows
+from skimp.kernels import (
+    AdditiveChi2,
+    Cauchy,
+    Chi2,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    Separable,
+)
+from skimp.kernels._widths import Widths
+from tests.reference.naive import slow_decay
+
+KERNELS = [
+    Gaussian,
+    Laplacian,
+    Cauchy,
+    Chi2,
+    lambda gamma: Matern(0.5, gamma),
+    lambda gamma: Polynomial(2, gamma),
+    lambda gamma: Separable(slow_decay, gamma),
+]
+
+
+@pytest.mark.parametrize("make", KERNELS)
+def test_a_number_is_the_same_number_for_each_column(make):
+    X = np.random.default_rng(0).random((8, 3))
+    assert isinstance(make(0.5), Widths)
+    assert make(0.5).column_weights(3) == 0.5
+    assert make([0.5, 1.0, 0.0]).column_weights(3) == [0.5, 1.0, 0.0]
+    np.testing.assert_allclose(make(0.5)(X), make([0.5] * 3)(X), rtol=1e-12)
+    np.testing.assert_allclose(make(0.5)(X), make(np.full(3, 0.5))(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", KERNELS)
+def test_a_width_of_zero_leaves_a_column_out(make):
+    X = np.random.default_rng(0).random((8, 3))
+    other = X.copy()
+    other[:, 1] = 7
+    kernel = make([0.5, 0.0, 1.0])
+    assert np.array_equal(kernel(X), kernel(other))
+    np.testing.assert_allclose(kernel(X), make([0.5, 1.0])(X[:, [0, 2]]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", KERNELS)
+def test_as_many_widths_as_columns_are_needed(make):
+    X, kernel = np.random.default_rng(0).random((8, 3)), make([0.5, 1.0])
+    message = "gamma must be a number, or one for each of the 3 columns of X, got [0.5, 1.0]."
+    for refused in (
+        lambda: kernel(X),
+        lambda: kernel.diag(X),
+        lambda: kernel.check_rows(X),
+        lambda: kernel.column_weights(3),
+        lambda: kernel.resolve(open_rows(X), 0),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            refused()
+
+
+@pytest.mark.parametrize("kernel", [Linear(), AdditiveChi2()])
+def test_kernels_without_widths_weigh_columns_by_one(kernel):
+    X = np.random.default_rng(0).random((8, 3))
+    assert kernel.column_weights(3) == 1.0
+    assert kernel.resolve(open_rows(X), 0) == kernel
+    kernel.check_resolved()
+
+
+@pytest.mark.parametrize("make", KERNELS)
+def test_names_become_numbers(make):
+    X = 5 * np.random.default_rng(0).random((30, 3))
+    for name in ("scale", "median", "dim"):
+        with pytest.raises(ValueError, match="gamma must be a number where the kernel is used"):
+            make(name).check_resolved()
+        resolved = make(name).resolve(open_rows(X), 0)
+        assert isinstance(resolved.gamma, float)
+        resolved.check_resolved()
+    assert make("dim").resolve(open_rows(X), 0).gamma == 1 / 6
+
+
+def test_names_measure_in_the_distance_of_the_kernel():
+    X = 5 * np.random.default_rng(0).random((30, 3))
+    gammas = {
+        make: make("scale").resolve(open_rows(X), 0).gamma for make in (KERNELS[-1], Gaussian)
+    }
+    assert Separable._pairs is ManhattanDistances
+    assert Gaussian._pairs is SquaredDistances
+    # ten digits are kept
+    assert gammas[Gaussian] == pytest.approx(1 / (3 * X.var()), rel=1e-9)
+    assert gammas[KERNELS[-1]] == pytest.approx(1 / (3 * X.std()), rel=1e-9)
+
+
+def test_numbers_stay_as_they_are():
+    X = np.random.default_rng(0).random((30, 3))
+    for gamma in (0.5, [0.5, 1.0, 0.0]):
+        kernel = Separable(slow_decay, gamma)
+        assert kernel.resolve(open_rows(X), 0) == kernel
+
+
+def test_negative_entries_are_refused_where_they_have_no_meaning():
+    X = np.array([[0.5, -0.25]])
+    with pytest.raises(ValueError, match=r"not be negative for the Chi2 kernel, found -0\.25"):
+        Chi2(1.0).check_rows(X)
+    Separable(slow_decay, 1.0).check_rows(X)
+    Chi2(1.0).check_rows(X[:0])
