@@ -93,7 +93,7 @@ plt.show()
 # draws. Lines are errors that are exceeded with a probability of 1 % at most: by one pair that is
 # given (Hoeffding), and by any pair of the square (`fourier_bound`, `binning_bound`). Bounds for
 # all pairs hold for rows that nobody has seen yet. They are some six times the errors of waves
-# here, and two to three times those of grids.
+# here, and about three times those of grids.
 
 side = np.linspace(0, 1, 11)
 X = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
