@@ -46,5 +46,14 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 html_sidebars = {
-    page: [] for page in ("index", "install", "guide", "kernels", "losses_and_solvers")
+    page: []
+    for page in (
+        "index",
+        "install",
+        "guide",
+        "kernels",
+        "losses_and_solvers",
+        "budgets",
+        "features",
+    )
 }

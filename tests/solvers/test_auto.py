@@ -87,8 +87,8 @@ def test_many_features_that_are_codes_go_to_dual_coordinate_descent(loss):
     ("n", "loss", "why"),
     [
         (10, squared, "auto chose direct, since the loss is squared and 60 features are few; "),
-        (10, log, "auto chose newton, since the loss is smooth; "),
-        (10, hinge, "auto chose dual_cd, since the loss has kinks; "),
+        (10, log, "auto chose dual_cd, since rows are codes of 60 features, few of which a row "),
+        (10, hinge, "auto chose dual_cd, since rows are codes of 60 features, few of which a row "),
         (501, softmax, "auto chose newton, since the loss is smooth; "),
     ],
 )

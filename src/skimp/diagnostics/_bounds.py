@@ -69,10 +69,12 @@ def hoeffding_size(eps: float, delta: float, *, form: str = "pair") -> int:
 
     Parameters
     ----------
-    eps, form
-        As in `hoeffding_bound`.
+    eps : float
+        The error.
     delta : float
         The probability, between 0 and 1.
+    form : "pair", "phase" or "binning", default="pair"
+        What features are made of.
 
     Examples
     --------
@@ -182,10 +184,12 @@ def fourier_size(
 
     Parameters
     ----------
-    kernel, eps, n_features, diameter, form
+    kernel, eps
         As in `fourier_bound`.
     delta : float
         The probability, between 0 and 1.
+    n_features, diameter, form
+        As in `fourier_bound`.
 
     Examples
     --------
@@ -267,10 +271,12 @@ def binning_size(
 
     Parameters
     ----------
-    kernel, eps, n_features, diameter
+    kernel, eps
         As in `binning_bound`.
     delta : float
         The probability, between 0 and 1.
+    n_features, diameter
+        As in `binning_bound`.
 
     Examples
     --------

@@ -23,7 +23,7 @@ class Auto(Solver):
     The squared loss goes to normal equations while the features are few and their equations fit
     the memory limit, and to conjugate gradients beyond; other smooth losses go to Newton's
     method, and losses with kinks to dual coordinate descent. So do rows of `~skimp.data.Codes`,
-    which it reads as they are, where their features are many.
+    which it reads as they are, with any other loss that has a dual.
 
     Parameters
     ----------
@@ -66,15 +66,16 @@ class Auto(Solver):
 
 
 def _choose(problem: Problem) -> tuple[Solver, str]:
-    width = problem.rows.n_features
-    if problem.rows.coded is not None and width > _FEW and has_dual(problem.loss):
+    width, loss = problem.rows.n_features, problem.loss
+    fits = Direct().needed_bytes(problem) <= parse_bytes(problem.memory_limit)
+    if isinstance(loss, Squared) and width <= _FEW and fits:
+        return Direct(), f"the loss is squared and {width} features are few"
+    if problem.rows.coded is not None and has_dual(loss):
         return DualCD(), f"rows are codes of {width} features, few of which a row has"
-    if isinstance(problem.loss, Squared):
+    if isinstance(loss, Squared):
         if width > _FEW:
             return PCG(), f"the loss is squared and {width} features are many"
-        if Direct().needed_bytes(problem) > parse_bytes(problem.memory_limit):
-            return PCG(), f"normal equations of {width} features do not fit the memory limit"
-        return Direct(), f"the loss is squared and {width} features are few"
-    if problem.loss.smooth:
+        return PCG(), f"normal equations of {width} features do not fit the memory limit"
+    if loss.smooth:
         return Newton(), "the loss is smooth"
     return DualCD(), "the loss has kinks"
