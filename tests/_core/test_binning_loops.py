@@ -27,11 +27,14 @@ def bin_by_hand(x, resolution, shift):
 
 
 def keys_by_hand(X, R, S, origin, factors):
-    """Return sums of bins times factors, as 64 bits hold them."""
+    """Return sums of bins, less those of the origin, times factors, as 64 bits hold them."""
     keys = np.empty((len(X), R.shape[1]), np.int64)
     for i, x in enumerate(X.tolist()):
         for p in range(R.shape[1]):
-            bins = [bin_by_hand(x[j] - origin[j], R[j, p], S[j, p]) for j in range(len(x))]
+            bins = [
+                bin_by_hand(x[j], R[j, p], S[j, p]) - bin_by_hand(origin[j], R[j, p], S[j, p])
+                for j in range(len(x))
+            ]
             key = sum(f * b for f, b in zip(factors.tolist(), bins, strict=True)) % 2**64
             keys[i, p] = np.uint64(key).astype(np.int64)
     return keys

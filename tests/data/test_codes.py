@@ -155,3 +155,14 @@ def test_bad_codes(name, bad, message):
     Codes(**GOOD)
     with pytest.raises(ValueError, match=message):
         Codes(**{**GOOD, name: bad})
+
+
+def test_products_of_other_shapes_are_refused():
+    given = random_codes()
+    for refused, message in (
+        (lambda: given @ np.ones((14, 2)), r"C must have 15 rows, found shape \(14, 2\)"),
+        (lambda: given.add_transposed(np.ones((20, 2)), np.ones((14, 2))), "out must have shape"),
+        (lambda: given.add_transposed(np.ones((19, 2)), np.ones((15, 2))), "U must have 20 rows"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            refused()

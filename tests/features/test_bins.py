@@ -65,7 +65,7 @@ def test_any_source_and_any_threads(wrap, n_jobs):
 
 
 def test_rows_of_weight_zero_count_as_absent():
-    X, weight = rows(), np.arange(80.0) % 3
+    X, weight = rows(), np.arange(80.0) % 2
     found = Bins.found(grids(), ArrayRows(X, weight=weight), 9)
     expected = Bins.found(grids(), ArrayRows(X[weight > 0]), 9)
     everything = Bins.found(grids(), ArrayRows(X), 9)
@@ -73,10 +73,13 @@ def test_rows_of_weight_zero_count_as_absent():
     assert not np.array_equal(found.known, everything.known)
 
 
-def test_other_weights_change_nothing():
-    X = rows()
-    found = Bins.found(grids(), ArrayRows(X, weight=np.arange(1.0, 81)), 9)
-    assert np.array_equal(found.known, Bins.found(grids(), ArrayRows(X), 9).known)
+def test_a_weight_is_as_many_rows():
+    X, weight = rows(), np.arange(80) % 4
+    found = Bins.found(grids(), ArrayRows(X, weight=weight.astype(float)), 9)
+    assert np.array_equal(
+        found.known, Bins.found(grids(), ArrayRows(X.repeat(weight, axis=0)), 9).known
+    )
+    assert not np.array_equal(found.known, Bins.found(grids(), ArrayRows(X[weight > 0]), 9).known)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +116,7 @@ def test_columns_are_those_of_the_bins_and_one_for_none():
 
 def test_of_equally_full_bins_those_with_the_smallest_prints():
     prints = np.array([9, 9, 4, 4, 7, 1, 1, 1, 5], np.uint32)
-    assert _fullest(prints, 2).tolist() == [1, 4]
-    assert _fullest(prints, 3).tolist() == [1, 4, 9]
-    assert _fullest(prints, 4).tolist() == [1, 4, 5, 9]
-    assert _fullest(prints, 5).tolist() == [1, 4, 5, 7, 9]
+    assert _fullest(prints, None, 2).tolist() == [1, 4]
+    assert _fullest(prints, None, 3).tolist() == [1, 4, 9]
+    assert _fullest(prints, None, 4).tolist() == [1, 4, 5, 9]
+    assert _fullest(prints, None, 5).tolist() == [1, 4, 5, 7, 9]

@@ -238,3 +238,10 @@ def test_a_column_without_width_has_no_frequency(sampling):
     W = draw(Gaussian([0.5, 0.0, 1.0]), sampling, 3, 70).matrix()
     assert np.array_equal(W[1], np.zeros(70))
     assert (np.abs(W[[0, 2]]).max(axis=1) > 0).all()
+
+
+@pytest.mark.parametrize("sampling", ["structured", "fastfood"])
+def test_rows_of_another_width_are_refused(sampling):
+    found = frequencies(Gaussian(1.0), sampling, 3, 64, np.random.default_rng(0), np.dtype(float))
+    with pytest.raises(ValueError, match="X must have 3 columns, found 5000"):
+        found.turns(np.ones((4, 5000)), np.empty((4, 64)))

@@ -21,7 +21,7 @@ def tuples(grids, X):
     for x in np.asarray(X, np.float64):
         of_row = []
         for p in range(grids.shifts.shape[1]):
-            t = (x - grids.origin) * grids.resolutions[:, p] + grids.shifts[:, p]
+            t = x * grids.resolutions[:, p] + grids.shifts[:, p]
             of_row.append(tuple(np.floor(t).tolist()))
         bins.append(of_row)
     return bins

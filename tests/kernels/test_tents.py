@@ -146,3 +146,16 @@ def test_a_refusal_says_where():
     # h (2 - 4 h^2) exp(-h^2) (-h) is smallest where its derivative is zero
     h = np.linspace(0.1, 2, 100_001)
     assert h[np.argmin(h * (4 * h**2 - 2) * np.exp(-(h**2)) * h)] == pytest.approx(0.47, abs=5e-3)
+
+
+def test_functions_that_work_in_place_are_harmless():
+    def decay(t):
+        t *= -1
+        return np.exp(t, out=t)
+
+    assert tents(decay).rate == pytest.approx(tents(lambda t: np.exp(-t)).rate, rel=1e-12)
+
+
+@pytest.mark.parametrize("power", [0.5, 0.9, 0.97])
+def test_slopes_that_grow_without_limit_are_infinite(power):
+    assert tents(lambda t: np.exp(-(t**power))).rate == np.inf

@@ -1,9 +1,9 @@
 """Loops of random binning: hashes of the bins that rows fall into, and the numbers of known bins.
 
 Grids are given by columns: ``R[j]`` holds one over the pitch of column j in each grid, ``S[j]`` its
-shift as a share of the pitch. The bin of x is ``floor((x - origin_j) R + S)``, zero at the origin,
-and the hash of a grid's bins is their sum times odd 64-bit ``factors``: columns at their origin
-cost nothing.
+shift as a share of the pitch. The bin of x is ``floor(x R + S)``, and the hash of a grid's bins is
+the sum of their differences to those of an origin, times odd 64-bit ``factors``: columns at their
+origin cost nothing, and the bin of zero is zero.
 """
 
 import numpy as np
@@ -37,9 +37,11 @@ def dense_keys(X, R, S, origin, factors, keys):
     for i in range(X.shape[0]):
         keys[i] = 0
         for j in range(X.shape[1]):
-            x = np.float64(X[i, j]) - origin[j]
-            if x != 0:
+            x = np.float64(X[i, j])
+            if x != origin[j]:
                 _add_column(keys[i], x, R[j], S[j], factors[j])
+                if origin[j] != 0:
+                    _add_column(keys[i], origin[j], R[j], S[j], -factors[j])
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -48,14 +50,12 @@ def sparse_keys(data, columns, starts, R, S, origin, factors, keys):
     absent = np.zeros(keys.shape[1], np.int64)
     for j in range(len(origin)):
         if origin[j] != 0:
-            _add_column(absent, -origin[j], R[j], S[j], factors[j])
+            _add_column(absent, origin[j], R[j], S[j], -factors[j])
     for i in range(keys.shape[0]):
         keys[i] = absent
         for e in range(starts[i], starts[i + 1]):
             j = columns[e]
-            _add_column(keys[i], np.float64(data[e]) - origin[j], R[j], S[j], factors[j])
-            if origin[j] != 0:
-                _add_column(keys[i], -origin[j], R[j], S[j], -factors[j])
+            _add_column(keys[i], np.float64(data[e]), R[j], S[j], factors[j])
 
 
 @njit(nogil=True, cache=True)
@@ -78,11 +78,11 @@ def look_up(found, known, starts, firsts, shifts, codes):
     """
     for p in range(found.shape[1]):
         first, shift = firsts[p], shifts[p]
-        zeroth = starts[first] - 1
+        zeroth = np.int64(starts[first]) - 1
         for i in range(found.shape[0]):
             b = first + np.int64(found[i, p] >> shift)
             code = np.int64(0)
-            for r in range(starts[b], starts[b + 1]):
+            for r in range(np.int64(starts[b]), np.int64(starts[b + 1])):
                 if known[r] == found[i, p]:
                     code = r - zeroth
             codes[i, p] = code

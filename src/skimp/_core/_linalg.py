@@ -37,6 +37,12 @@ def check_shape(out: Array, shape: tuple[int, ...]) -> None:
         raise ValueError(f"out must have shape {shape}, found {out.shape}.")
 
 
+def check_columns(X: Matrix, width: int) -> None:
+    """Raise unless rows have as many columns as compiled loops take for granted."""
+    if X.shape[1] != width:
+        raise ValueError(f"X must have {width} columns, found {X.shape[1]}.")
+
+
 def check_representable(*arrays: Array) -> None:
     """Raise where features or targets overflowed."""
     if not all(np.isfinite(array).all() for array in arrays):

@@ -6,6 +6,7 @@ from typing import final
 import numpy as np
 from scipy import sparse
 
+from skimp._core._linalg import check_shape
 from skimp._core._types import Array, DType
 
 
@@ -99,6 +100,8 @@ class Codes:
         """Return the product with C, of shape (width, k), in its dtype."""
         from skimp._core._code_loops import gather
 
+        if C.ndim != 2 or len(C) != self.width:
+            raise ValueError(f"C must have {self.width} rows, found shape {C.shape}.")
         product = np.empty((len(self.codes), C.shape[1]), C.dtype)
         gather(*self.layout, np.ascontiguousarray(C), product)
         return product
@@ -112,13 +115,18 @@ class Codes:
         """Add the product of the transposed rows with U, of shape (n, k), to ``out``."""
         from skimp._core._code_loops import scatter
 
+        check_shape(out, (self.width, U.shape[1]))
+        if len(U) != len(self.codes):
+            raise ValueError(f"U must have {len(self.codes)} rows, found {len(U)}.")
         scatter(*self.layout, np.ascontiguousarray(U), out)
 
     def tocsr(self) -> sparse.csr_matrix:
         """Return the same features as a CSR matrix."""
         n, g = self.codes.shape
-        columns = (self.codes + self.offsets).ravel() if g else np.empty(0, np.int64)
-        starts = np.arange(n + 1, dtype=np.int64) * g
+        # half the memory where the numbers of columns and of entries allow it
+        index = np.int32 if max(self.width, n * g) < 2**31 else np.int64
+        columns = np.add(self.codes, self.offsets, dtype=index, casting="unsafe").ravel()
+        starts = np.arange(n + 1, dtype=index) * index(g)
         if self.first:
             present = self.codes != 0
             columns = columns[present.ravel()]

@@ -19,7 +19,7 @@ def kept_bytes(rows: Rows) -> int:
     """Return what `keep_rows` would take: nothing for rows that are in memory already."""
     if isinstance(rows, ArrayRows):
         return 0
-    width, dtype = _layout(rows)
+    width, dtype = kept_layout(rows)
     return rows.n_rows * width * dtype.itemsize
 
 
@@ -27,7 +27,7 @@ def keep_rows(rows: Rows) -> Rows:
     """Return the same rows, in the same blocks, with features that were computed once for all."""
     if isinstance(rows, ArrayRows):
         return rows
-    width, dtype = _layout(rows)
+    width, dtype = kept_layout(rows)
     X = np.empty((rows.n_rows, width), dtype)
 
     def compute(block: Block, _: Scratch) -> _Targets:
@@ -46,7 +46,7 @@ def keep_rows(rows: Rows) -> Rows:
     return kept.copy_with(n_jobs=rows.n_jobs, report=rows.report)
 
 
-def _layout(rows: Rows) -> tuple[int, DType]:
+def kept_layout(rows: Rows) -> tuple[int, DType]:
     """Return how many numbers a row is kept as, and of which dtype."""
     if rows.coded is None:
         return rows.n_features, rows.dtype

@@ -219,8 +219,9 @@ def binning_bound(
 
     .. math:: P \leq T (T + 1) \, e^{-2 P_{grids} (1 - s)^2 \epsilon^2}
 
-    for any s, of which the least value is returned. It asks for some twenty times fewer grids than
-    claim 2 of Rahimi and Recht.
+    for any s, of which the least value is returned. It is for a map that has all bins of one of the
+    two rows, as of every row in ``fit`` up to ``max_bins``, and asks for some twenty times fewer
+    grids than claim 2 of Rahimi and Recht.
 
     Parameters
     ----------

@@ -81,6 +81,8 @@ def kernel_error(
         if not isinstance(kernel, Kernel):
             wording = "given for a map without kernel_, or one that is not fitted yet"
             raise broken("kernel_error", "kernel", wording, None)
+    if rows.feature_names is not None:
+        kernel = kernel.with_names(rows.feature_names)
     named = drawn
     if hasattr(feature_map, "feature_names_in_") and rows.feature_names is not None:
         import pandas as pd
@@ -173,7 +175,12 @@ def compare_maps(
     if not isinstance(maps, Mapping | Sequence) or not maps:
         raise broken(owner, "maps", "at least one, in a mapping or a sequence", maps)
     if not isinstance(maps, Mapping):
-        maps = {repr(feature_map): feature_map for feature_map in maps}
+        names = [repr(feature_map) for feature_map in maps]
+        repeated = [
+            f" ({names[:i].count(name) + 1})" if name in names[:i] else ""
+            for i, name in enumerate(names)
+        ]
+        maps = {name + more: m for name, more, m in zip(names, repeated, maps, strict=True)}
     _check(owner, sizes=sizes, repeats=repeats, sample=sample, random_state=random_state)
     rows = open_rows(X)
     rng = as_generator(random_state)

@@ -127,7 +127,9 @@ class KernelMachine(Parametrized, ABC):
                 return
         if start is None:
             self.approximation_ = self._fitted_approximation(rows, rng, kernel)
-            self.kernel_ = getattr(self.approximation_, "kernel_", kernel)
+            self.__dict__.pop("kernel_", None)
+            if hasattr(self.approximation_, "kernel_"):
+                self.kernel_ = self.approximation_.kernel_
         basis = self.approximation_.basis()
         monitor = None
         if held_out is not None:

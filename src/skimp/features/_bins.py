@@ -11,6 +11,9 @@ from skimp._core._types import Array
 from skimp.data import Codes, Rows
 from skimp.features._grids import Grids
 
+_PRINTS = 2**24
+"""Hashes that are looked at in one pass over the rows."""
+
 
 @dataclass(frozen=True)
 class Bins:
@@ -38,28 +41,17 @@ class Bins:
     def found(cls, grids: Grids, rows: Rows, max_bins: int) -> Self:
         """Find the bins of some rows, the fullest ones of each grid."""
         P = grids.shifts.shape[1]
-        prints = rows.computed(lambda block, _: grids.prints(block.X), (P,), np.uint32)
-        weight = rows.weights()
-        if weight is not None and not weight.all():
-            prints = prints[weight > 0]
-
-        def append(lists: list[Array], bins: Array) -> list[Array]:
-            return [*lists, bins]
-
-        initial: list[Array] = []
-        lists = fold(
-            range(P),
-            lambda p, _: _fullest(prints[:, p], max_bins),
-            append,
-            initial,
-            thread_count(rows.n_jobs),
-        )
+        # passes are cheaper than memory for the hashes of all grids at once
+        step = max(1, _PRINTS // max(1, rows.n_rows))
+        lists: list[Array] = []
+        for start in range(0, P, step):
+            lists += _found(grids.some(slice(start, start + step)), rows, max_bins)
         counts = np.array([len(bins) for bins in lists])
         # about one hash to each number of leading bits
         shifts = np.array([32 - max(1, (len(bins) - 1).bit_length()) for bins in lists], np.uint32)
         begins = np.cumsum(counts) - counts
         starts = [
-            begin + np.append(np.searchsorted(bins, np.arange(0, 2**32, 2**shift)), len(bins))
+            _index(begin, bins, shift)
             for begin, bins, shift in zip(begins, lists, shifts.tolist(), strict=True)
         ]
         lengths = np.array([len(part) for part in starts])
@@ -80,11 +72,40 @@ class Bins:
         return Codes(none, np.cumsum(sizes) - sizes, value, int(sizes.sum()), first=1)
 
 
-def _fullest(prints: Array, most: int) -> Array:
-    """Return the hashes that occur, the most frequent ones where there are too many, sorted."""
+def _found(grids: Grids, rows: Rows, max_bins: int) -> list[Array]:
+    """Return the hashes of the fullest bins of each grid, in one pass."""
+    P = grids.shifts.shape[1]
+    prints = rows.computed(lambda block, _: grids.prints(block.X), (P,), np.uint32)
+    weight = rows.weights()
+    if weight is not None and not weight.all():
+        prints, weight = prints[weight > 0], weight[weight > 0]
+
+    def append(lists: list[Array], bins: Array) -> list[Array]:
+        return [*lists, bins]
+
+    initial: list[Array] = []
+    return fold(
+        range(P),
+        lambda p, _: _fullest(prints[:, p], weight, max_bins),
+        append,
+        initial,
+        thread_count(rows.n_jobs),
+    )
+
+
+def _index(begin: int, bins: Array, shift: int) -> Array:
+    """Return where the hashes with each number of leading bits begin, and the end."""
+    places = np.searchsorted(bins, np.arange(0, 2**32, 2**shift))
+    return (begin + np.append(places, len(bins))).astype(np.uint32)
+
+
+def _fullest(prints: Array, weight: Array | None, most: int) -> Array:
+    """Return the hashes that occur, those with the most weight where there are too many, sorted."""
     bins, counts = np.unique(prints, return_counts=True)
     if len(bins) <= most:
         return bins
+    if weight is not None:
+        counts = np.bincount(np.searchsorted(bins, prints), weight)
     # stable: of bins with equal counts, those with the smaller hash
     chosen = np.argsort(-counts, kind="stable")[:most]
     return np.sort(bins[chosen])

@@ -53,8 +53,8 @@ class RandomFourier(FeatureMap):
           in groups of a power of two, at least 64, that columns are padded to; faster where d and
           D are some hundreds or more. Its mean is the kernel to within 0.001 for rows up to ten
           widths apart; rows further apart in a single column can seem alike by up to 0.1;
-        - "fastfood": two transforms around normal numbers; exactly unbiased, with a variance above
-          that of "iid";
+        - "fastfood": two transforms around normal numbers; exactly unbiased, with a variance that
+          is mostly above that of "iid";
         - "qmc": scrambled Sobol points (shifted Halton points beyond 21,201 columns): a lower
           variance, most of all where d is small.
     form : "pair" or "phase", default="pair"

@@ -6,7 +6,7 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from skimp._core._linalg import dense, product
+from skimp._core._linalg import check_columns, dense, product
 from skimp._core._objects import as_numbers
 from skimp._core._rules import broken
 from skimp._core._types import Array, DType, Matrix
@@ -14,6 +14,7 @@ from skimp.kernels import Kernel, Scaled
 from skimp.kernels._radial import Radial
 
 _TURN = 2 * np.pi
+_STRIP_NUMBERS = 2**20
 
 
 class Frequencies(ABC):
@@ -90,7 +91,12 @@ class HadamardFrequencies(Frequencies, ABC):
 
     def turns(self, X: Matrix, out: Array) -> None:
         """Write the inner products of rows and frequencies into ``out``."""
-        self._multiply(dense(as_numbers(X, out.dtype), out.dtype), out)
+        check_columns(X, len(self.scale))
+        # sparse rows are made dense, a few at a time where they are wide
+        step = max(1, _STRIP_NUMBERS // X.shape[1])
+        for start in range(0, X.shape[0], step):
+            part = slice(start, start + step)
+            self._multiply(dense(as_numbers(X[part], out.dtype), out.dtype), out[part])
 
     def matrix(self) -> Array:
         """Return the frequencies, as columns."""

@@ -1,12 +1,12 @@
 """Randomly pitched and shifted grids, and hashes of the bins that rows fall into."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from scipy import sparse
 
-from skimp._core._linalg import canonical, dense
+from skimp._core._linalg import canonical, check_columns, dense
 from skimp._core._objects import as_numbers
 from skimp._core._types import Array, Matrix
 
@@ -22,7 +22,7 @@ class Grids:
     resolutions : array of shape (d, P)
         One over the pitches; zero for columns that a grid does not look at.
     shifts : array of shape (d, P)
-        Where the origin is in its bin, between 0 and 1.
+        Where zero is in its bin, between 0 and 1.
     origin : array of shape (d,)
         What most rows have in a column, where most agree: they are cheap to bin.
     factors : array of shape (d,)
@@ -43,10 +43,16 @@ class Grids:
             resolutions = np.minimum(1 / pitches, np.finfo(np.float64).max)
         return cls(resolutions, shifts, _majorities(X), factors)
 
+    def some(self, part: slice) -> Self:
+        """Return some of the grids."""
+        R, S = (np.ascontiguousarray(a[:, part]) for a in (self.resolutions, self.shifts))
+        return replace(self, resolutions=R, shifts=S)
+
     def prints(self, X: Matrix) -> Array:
         """Return a 32-bit hash of the bins of each row in each grid."""
         from skimp._core._binning_loops import dense_keys, prints, sparse_keys
 
+        check_columns(X, len(self.origin))
         grids = self.resolutions, self.shifts, self.origin, self.factors
         n, P = X.shape[0], self.shifts.shape[1]
         found = np.empty((n, P), np.uint32)

@@ -287,7 +287,11 @@ class Kernel(Parametrized, ABC):
         True
         """
         self.check_resolved()
-        return self._pitches(n_features, size, rng)
+        h = self._pitches(n_features, size, rng)
+        if h.shape != (n_features, size) or not (h > 0).all():
+            wording = f"one whose _pitches are > 0, of shape {(n_features, size)}"
+            raise broken("sample_pitches", "kernel", wording, self)
+        return h
 
     def _pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
         """Draw pitches of a kernel of one column by its values; others say how, or have none."""

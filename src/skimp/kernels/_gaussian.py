@@ -2,8 +2,7 @@
 
 from typing import final
 
-import numpy as np
-
+from skimp._core._rules import broken
 from skimp.kernels._exponential import Exponential
 from skimp.kernels._gamma import Gamma
 from skimp.kernels._radial import Radial
@@ -38,5 +37,10 @@ class Gaussian(Radial, Exponential):
 
     def _tent_mixture(self, n_features: int) -> TentMixture:
         """Raise: it is a product over columns, but none of its functions is convex."""
-        gamma = np.max(self.gamma)
-        return TentMixture(lambda t: np.exp(-gamma * t * t), owner="RandomBinning", value=self)
+        raise broken(
+            "RandomBinning",
+            "kernel",
+            "a product of functions that fall ever more slowly, such as Laplacian(): the density "
+            "h k''(h) of the pitches of a Gaussian would be negative at h < 1 / sqrt(2 gamma)",
+            self,
+        )

@@ -14,7 +14,7 @@ _LITTLE_LESS = 0.9
 """Where a function falls below this, there is the unit that its distances are taken in."""
 _ROUNDING = 1e-9
 """Weight below zero that rounding explains."""
-_STEADY = 1.1
+_STEADY = 1.001
 """Growth of the slope over the first decade above which it is taken for infinite at zero."""
 
 
@@ -39,15 +39,15 @@ class TentMixture:
         self, profile: Callable[[Array], Any], *, owner: str, name: str = "kernel", value: object
     ):
         with np.errstate(all="ignore"):
-            fallen = np.flatnonzero(np.asarray(profile(_PROBES)) < _LITTLE_LESS)
+            fallen = np.flatnonzero(np.asarray(profile(_PROBES.copy())) < _LITTLE_LESS)
             T = _T * (_PROBES[fallen[0]] if len(fallen) else 1.0)
-            phi = np.asarray(profile(T), dtype=np.float64)
+            phi = np.asarray(profile(T.copy()), dtype=np.float64)
         if phi.shape != T.shape or not np.isfinite(phi).all() or abs(phi[0] - 1) > _ROUNDING:
             raise broken(owner, name, "1 at a distance of 0, and a number at any other", value)
         slopes = np.append(np.diff(phi) / np.diff(T), 0.0)
         weights = T[1:] * np.diff(slopes)
         worst = int(np.argmin(weights))
-        if weights[worst] < -_ROUNDING:
+        if not weights[worst] >= -_ROUNDING:
             raise broken(
                 owner,
                 name,

@@ -67,8 +67,8 @@ class Auto(Solver):
 
 def _choose(problem: Problem) -> tuple[Solver, str]:
     width, loss = problem.rows.n_features, problem.loss
-    fits = Direct().needed_bytes(problem) <= parse_bytes(problem.memory_limit)
-    if isinstance(loss, Squared) and width <= _FEW and fits:
+    few = isinstance(loss, Squared) and width <= _FEW
+    if few and Direct().needed_bytes(problem) <= parse_bytes(problem.memory_limit):
         return Direct(), f"the loss is squared and {width} features are few"
     if problem.rows.coded is not None and has_dual(loss):
         return DualCD(), f"rows are codes of {width} features, few of which a row has"

@@ -14,7 +14,7 @@ from skimp._core._memory import parse_bytes, require_memory
 from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType, Matrix
 from skimp.data import ArrayRows, Block, Codes, Rows
-from skimp.data._kept import keep_rows, kept_bytes
+from skimp.data._kept import keep_rows, kept_bytes, kept_layout
 from skimp.losses import Log, Loss, PiecewiseLoss
 from skimp.solvers._base import Problem
 
@@ -33,7 +33,8 @@ class DualPoint:
     @property
     def coef(self) -> Array:
         """Return the coefficients, of shape (width, k)."""
-        return np.ascontiguousarray(np.hstack([V.T for V in self.V]))
+        parts = [V.T for V in self.V]
+        return np.ascontiguousarray(parts[0] if len(parts) == 1 else np.hstack(parts))
 
 
 def kept_in_memory(rows: Rows, problem: Problem) -> tuple[Rows, "ActiveSample | None", str]:
@@ -55,8 +56,10 @@ def kept_in_memory(rows: Rows, problem: Problem) -> tuple[Rows, "ActiveSample | 
     if kept_bytes(rows) <= free:
         return keep_rows(rows), None, ""
     # a row's features; its number, place in the order, weight, norm, targets, slopes and flags
-    capacity = free // (width * rows.dtype.itemsize + 40 + 17 * k)
-    sample = ActiveSample(np.empty((capacity, width), rows.dtype), np.empty(capacity, np.int64))
+    numbers, dtype = kept_layout(rows)
+    capacity = free // (numbers * dtype.itemsize + 40 + 17 * k)
+    place = np.empty((capacity, numbers), dtype)
+    sample = ActiveSample(place, np.empty(capacity, np.int64), rows.coded)
     return rows, sample, ", features computed in every sweep to save memory"
 
 
@@ -106,18 +109,26 @@ class ActiveSample:
 
     X: Array
     numbers: Array
+    coded: Codes | None = None
     size: int = 0
     share: float = 1.0
 
     def add(self, block: Block, active: Array, rng: np.random.Generator) -> None:
         """Draw some of the active rows of a block."""
-        if not isinstance(block.X, np.ndarray):
+        if sparse.issparse(block.X):
             return
         drawn = np.flatnonzero(active.any(axis=1) & (rng.random(block.size) < self.share))
         drawn = drawn[: len(self.X) - self.size]
         part = slice(self.size, self.size + len(drawn))
-        self.X[part], self.numbers[part] = block.X[drawn], block.start + drawn
+        X = block.X.codes if isinstance(block.X, Codes) else block.X
+        self.X[part], self.numbers[part] = X[drawn], block.start + drawn
         self.size += len(drawn)
+
+    @property
+    def rows(self) -> Matrix:
+        """Return the rows that were drawn."""
+        X = self.X[: self.size]
+        return X if self.coded is None else self.coded.trusted(X)
 
 
 class Dual:
@@ -134,7 +145,9 @@ class Dual:
         self.constant = float(problem.fit_intercept)
         self.Y, self.slopes = np.empty((n, k)), np.zeros((n, k))
         self.C, self.Q = np.ones(n), np.empty(n)
-        threads = 1 if problem.loss.joint else min(k, thread_count(rows.n_jobs))
+        # codes of several outputs are summed in another order than those of one
+        most = k if rows.coded is None else max(1, k // 2)
+        threads = 1 if problem.loss.joint else min(most, thread_count(rows.n_jobs))
         ends = [k * share // threads for share in range(threads + 1)]
         self.shares = list(pairwise(ends))
         # the coefficients of a code's outputs lie side by side: one cache miss serves all of them
@@ -252,7 +265,7 @@ class Dual:
             while not self.is_due:
                 self.largest[:] = 0
                 part = self.sample.numbers[: self.sample.size]
-                self._steps(self.sample.X[: self.sample.size], part, rng)
+                self._steps(self.sample.rows, part, rng)
                 self._end_sweep()
 
     def _steps(self, X: Matrix, part: slice | Array, rng: np.random.Generator) -> None:

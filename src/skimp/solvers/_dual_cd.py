@@ -108,7 +108,9 @@ class DualCD(Solver):
                 best, gap = dual.check(best)
                 history.append(best.objective)
                 if problem.monitor is not None:
-                    stopped = bool(problem.monitor(*coordinates.back(best)))
+                    # a copy: a monitor may keep it, and its place is used again
+                    coef, intercept = coordinates.back(best)
+                    stopped = bool(problem.monitor(coef.copy(), intercept))
         coef, intercept = coordinates.back(best)
         note += ", stopped by the monitor" if stopped else ""
         note += ", the intercept is penalized" if problem.fit_intercept else ""
