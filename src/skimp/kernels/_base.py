@@ -250,6 +250,12 @@ class Kernel(Parametrized, ABC):
         ----------
         n_features : int
             Number of columns d of the rows.
+
+        Examples
+        --------
+        >>> from skimp.kernels import Gaussian
+        >>> round(Gaussian(gamma=0.5).spectral_moment(3), 6)
+        3.0
         """
         self.check_resolved()
         return self._spectral_moment(n_features)
@@ -304,6 +310,12 @@ class Kernel(Parametrized, ABC):
         ----------
         n_features : int
             Number of columns d of the rows.
+
+        Examples
+        --------
+        >>> from skimp.kernels import Laplacian
+        >>> Laplacian(gamma=[0.5, 2.0]).pitch_rates(2).tolist()
+        [0.5, 2.0]
         """
         self.check_resolved()
         return self._pitch_rates(n_features)

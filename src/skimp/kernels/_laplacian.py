@@ -49,10 +49,7 @@ class Laplacian(Exponential):
 
     def _pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
         r"""Draw from :math:`h k''(h) = \gamma^2 h e^{-\gamma h}`, of the family Gamma(2)."""
-        gamma = np.reshape(self.column_weights(n_features), (-1, 1)).astype(float)
-        h = rng.standard_gamma(2.0, (n_features, size))
-        pitches: Array = np.divide(h, gamma, out=np.full_like(h, np.inf), where=gamma > 0)
-        return pitches
+        return self._in_widths(rng.standard_gamma(2.0, (n_features, size)))
 
     def _pitch_rates(self, n_features: int) -> Array:
         """Return gamma for each column."""

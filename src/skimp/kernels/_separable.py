@@ -76,10 +76,7 @@ class Separable(Widths):
 
     def _pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
         """Draw pitches of the function, and scale them."""
-        h = self._mixture().sample((n_features, size), rng)
-        gamma = np.reshape(self.column_weights(n_features), (-1, 1)).astype(float)
-        pitches: Array = np.divide(h, gamma, out=np.full_like(h, np.inf), where=gamma > 0)
-        return pitches
+        return self._in_widths(self._mixture().sample((n_features, size), rng))
 
     def _pitch_rates(self, n_features: int) -> Array:
         """Return the slope of the function at zero, scaled."""

@@ -9,7 +9,7 @@ from skimp._core._objects import as_numbers
 from skimp._core._pairs import Distances, Pairs
 from skimp._core._rules import broken
 from skimp._core._squared_distances import SquaredDistances
-from skimp._core._types import Matrix
+from skimp._core._types import Array, Matrix
 from skimp.kernels._base import Kernel
 from skimp.kernels._gamma import RowStatistics, resolve_gamma
 
@@ -57,3 +57,9 @@ class Widths(Kernel, ABC):
                 f"Negative values in data: X must not be negative for the {type(self).__name__} "
                 f"kernel, found {X.min()}: shift or rescale the columns, or use another kernel."
             )
+
+    def _in_widths(self, h: Array) -> Array:
+        """Return distances over gamma, a row for each column: infinite where gamma is zero."""
+        gamma = np.reshape(self.column_weights(len(h)), (-1, 1)).astype(float)
+        distances: Array = np.divide(h, gamma, out=np.full_like(h, np.inf), where=gamma > 0)
+        return distances
