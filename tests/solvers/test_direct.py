@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 from skimp.data import ArrayRows, Codes, open_rows
 from skimp.features import RandomFourier
 from skimp.losses import hinge, squared
-from skimp.solvers import Direct, Problem, _direct, direct
+from skimp.solvers import Direct, Problem, _moments, direct
 from tests.problems import regression
 from tests.reference import naive
 from tests.sources import ChunkedRows
@@ -131,13 +131,13 @@ def test_other_losses_are_refused():
 
 def test_the_shift_does_not_depend_on_blocks_or_blas_threads(monkeypatch):
     shifts = []
-    original = _direct._moments
+    original = _moments._moments
 
     def moments(rows, dtype, shift):
         shifts.append(shift)
         return original(rows, dtype, shift)
 
-    monkeypatch.setattr(_direct, "_moments", moments)
+    monkeypatch.setattr(_moments, "_moments", moments)
     X, y, _ = regression(3000)
     basis = RandomFourier(n_components=300, random_state=0).fit(X)
     for threads, block_rows in ((1, 100), (2, 1000)):

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from itertools import chain, islice
 from math import prod
@@ -108,7 +109,7 @@ def _threaded_fold(
 
     with ThreadPoolExecutor(n_threads, thread_name_prefix="skimp") as pool:
         try:
-            for worker in [pool.submit(work) for _ in range(n_threads)]:
+            for worker in [pool.submit(copy_context().run, work) for _ in range(n_threads)]:
                 worker.result()
         except BaseException:
             stop()

@@ -136,6 +136,30 @@ def triangular_solve(A: Array, B: Array, *, lower: bool, transposed: bool = Fals
     return X
 
 
+def inverse_lower(L: Array) -> Array:
+    """Return the inverse of a lower triangular matrix, by halves.
+
+    In products that release the interpreter lock, unlike LAPACK's own routine in SciPy.
+    """
+    if len(L) <= _TILE:
+        inverse: Array = np.tril(np.linalg.inv(L))
+        return inverse
+    half = len(L) // 2
+    inverse = np.zeros_like(L)
+    inverse[:half, :half] = first = inverse_lower(L[:half, :half])
+    inverse[half:, half:] = last = inverse_lower(L[half:, half:])
+    np.negative(last @ (L[half:, :half] @ first), out=inverse[half:, :half])
+    return inverse
+
+
+def whitened(A: Array, R: Array) -> Array:
+    """Return ``R^-T A R^-1`` of a symmetric A (its upper triangle) and an upper triangular R."""
+    with single_threaded_blas():
+        reduced, _ = linalg.lapack.dsygst(A, R, itype=1, lower=0)
+    mirror_upper(reduced)
+    return np.asarray(reduced)
+
+
 def well_conditioned_factor(A: Array) -> Array | None:
     """Return the upper Cholesky factor of a matrix that is regular in float64, as its square is.
 
@@ -145,15 +169,17 @@ def well_conditioned_factor(A: Array) -> Array | None:
     return None if R is None or reciprocal_condition(R, A) < _WELL_CONDITIONED else R
 
 
-def independent_rows(A: Array) -> Array:
-    """Return the rows of a positive semidefinite matrix that the others do not determine.
+def pivoted_cholesky(A: Array, *, tol: float) -> tuple[Array, Array]:
+    """Return pivots and the upper factor R of their rows and columns of A, which determine others.
 
-    Pivoted Cholesky down to rounding: of rows that are equal, one is kept.
+    Each pivot is the row with the largest diagonal entry that those before it leave; what they
+    leave is rounding where it is below ``tol len(A)`` of the largest entry.
     """
     with single_threaded_blas():
-        tolerance = len(A) * _EPS64 * A.diagonal().max()
-        _, pivots, rank, _ = linalg.lapack.dpstrf(A, tol=tolerance)
-    return np.sort(pivots[: max(1, rank)] - 1)
+        tolerance = len(A) * tol * A.diagonal().max()
+        R, pivots, rank, _ = linalg.lapack.dpstrf(A, tol=tolerance)
+    rank = max(1, rank)
+    return pivots[:rank] - 1, np.triu(R[:rank, :rank])
 
 
 def inverse_root(A: Array, *, rank: int | None, eps: float) -> tuple[Array, Array | None]:

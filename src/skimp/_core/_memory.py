@@ -52,11 +52,15 @@ def require_memory(needed: int, limit: int | str | None, what: str, remedy: str)
     allowed = parse_bytes(limit)
     if needed > allowed:
         raise MemoryError(
-            f"{what} needs {_readable(needed)}, more than the memory limit of "
-            f"{_readable(allowed)}: {remedy}, or raise memory_limit."
+            f"{what} needs {readable(needed)}, more than the memory limit of "
+            f"{readable(allowed)}: {remedy}, or raise memory_limit."
         )
 
 
-def _readable(size: int) -> str:
+def readable(size: int) -> str:
+    """Return a number of bytes as people write it."""
     unit = next(unit for unit in reversed(_UNITS) if size >= _UNITS[unit] or unit == "")
     return f"{size / _UNITS[unit]:.3g} {unit}B"
+
+
+_readable = readable

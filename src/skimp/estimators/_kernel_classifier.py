@@ -47,16 +47,22 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     Parameters
     ----------
-    kernel : Kernel or str, default="rbf"
-        What it means for two rows to be alike.
-    approximation : int, FeatureMap or None, default=1000
+    kernel : Kernel or str, default="auto"
+        What it means for two rows to be alike. "auto" takes the Gaussian for landmarks and Fourier
+        features, and the Laplacian for grids; a ``gamma="auto"`` is the bandwidth that is best on a
+        sample of the rows.
+    approximation : "auto", int, FeatureMap or None, default="auto"
         An int is a budget of that many points (`~skimp.features.Nystroem`); a feature map is used
-        as it is; None fits the exact model, for a few thousand rows.
+        as it is; None fits the exact model, for a few thousand rows. "auto" tries landmarks,
+        Fourier features and grids on a sample, and doubles the size of the best until the next
+        doubling is not worth its cost, or exceeds a limit.
     loss : str or Loss, default="squared_hinge"
         What a mistake costs: "hinge", "squared_hinge", "log" or "squared" for one function a
         class, "softmax" or "multiclass_hinge" for all classes together, or any other loss.
-    alpha : float, default=1e-6
-        Strength of the penalty; it does not grow with n. An SVM's C is 1 / (2 n alpha).
+    alpha : float or "auto", default="auto"
+        Strength of the penalty; it does not grow with n. "auto" is the best by generalized
+        cross-validation of the squared loss, on all rows where normal equations are solved.
+        An SVM's C is 1 / (2 n alpha).
     solver : str or Solver, default="auto"
         How the objective is minimised: "direct", "pcg", "newton" or "dual_cd", whose intercept is
         penalized; "auto" chooses by the loss and says why in ``solution_.message``. The exact
@@ -79,6 +85,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         Share of the rows that early stopping holds out.
     memory_limit : int, str or None, default=None
         Bytes, or "2GB", that a fit may take besides the data; None for half of the machine's.
+    time_limit : float or None, default=None
+        Seconds that a fit may take: "auto" stops growing in time, and solvers that iterate stop
+        where it is over. Choices then depend on the machine and its load.
     n_jobs : int or None, default=None
         Threads; None for all cores that the process may use.
     verbose : int, default=0
@@ -114,11 +123,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     def __init__(
         self,
-        kernel: Kernel | str = "rbf",
+        kernel: Kernel | str = "auto",
         *,
-        approximation: FeatureMap | int | None = 1000,
+        approximation: FeatureMap | int | str | None = "auto",
         loss: Loss | str = "squared_hinge",
-        alpha: float = 1e-6,
+        alpha: float | str = "auto",
         solver: Solver | str = "auto",
         fit_intercept: bool = True,
         class_weight: dict[Any, float] | str | None = None,
@@ -128,6 +137,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         memory_limit: int | str | None = None,
+        time_limit: float | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: RandomState = None,
@@ -145,6 +155,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.memory_limit = memory_limit
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state

@@ -3,6 +3,7 @@
 from abc import ABC
 from numbers import Integral
 from pickle import PicklingError
+from time import monotonic
 from typing import Any, ClassVar
 
 import joblib
@@ -11,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from skimp._core._clock import Clock
 from skimp._core._memory import MEMORY_LIMIT, require_memory
 from skimp._core._objects import as_real
 from skimp._core._parametrized import Parametrized
@@ -28,18 +30,26 @@ from skimp._core._rules import (
     instance,
     integer,
     number,
+    one_of,
 )
-from skimp._core._types import Array, RandomState
-from skimp.data import Rows, as_rows
+from skimp._core._tally import counted
+from skimp._core._types import Array, Matrix, RandomState
+from skimp.data import ArrayRows, Rows, as_rows
 from skimp.data._split import has_weight, split_rows
+from skimp.diagnostics._certificate import Certificate, sampled_quality
+from skimp.diagnostics._cost import Phase
+from skimp.estimators._candidates import candidates, free_bandwidths, is_auto
+from skimp.estimators._limits import Limits
+from skimp.estimators._search import ALPHAS, NEAR_ALPHAS, Choice, Search, mean_diagonal
 from skimp.features import FeatureMap, Landmarks, Nystroem
 from skimp.features._transformer import TRANSFORMER, as_map
-from skimp.kernels import Kernel, as_kernel
+from skimp.kernels import Gaussian, Kernel, as_kernel
 from skimp.kernels._checks import check_gram, require
 from skimp.kernels._names import has_flag
 from skimp.losses import Loss, Squared, as_loss
 from skimp.solvers import (
     Auto,
+    Direct,
     EarlyStopping,
     Problem,
     Solution,
@@ -47,9 +57,13 @@ from skimp.solvers import (
     as_solver,
     solve_exact,
 )
+from skimp.solvers._auto import FEW as FEW_FEATURES
+from skimp.solvers._deadline import Deadline
 from skimp.solvers._features import features
 
 _STRIP = 512
+_SAMPLE = 1000
+"""Rows that a certificate looks at."""
 
 
 class KernelMachine(Parametrized, ABC):
@@ -58,9 +72,10 @@ class KernelMachine(Parametrized, ABC):
     _rules: ClassVar[dict[str, Rule]] = {
         "approximation": NONE
         | integer(at_least=1)
+        | one_of("auto")
         | instance(FeatureMap, "a feature map")
         | TRANSFORMER,
-        "alpha": number(above=0),
+        "alpha": number(above=0) | one_of("auto"),
         "fit_intercept": BOOLEAN,
         "tol": NONE | number(above=0),
         "max_iter": NONE | integer(at_least=1),
@@ -68,15 +83,16 @@ class KernelMachine(Parametrized, ABC):
         "early_stopping": BOOLEAN,
         "validation_fraction": FRACTION,
         "memory_limit": MEMORY_LIMIT,
+        "time_limit": NONE | number(above=0),
         "n_jobs": N_JOBS,
         "verbose": integer(at_least=0) | BOOLEAN,
         "random_state": RANDOM_STATE,
     }
 
     kernel: Kernel | str
-    approximation: FeatureMap | int | None
+    approximation: FeatureMap | int | str | None
     loss: Loss | str
-    alpha: float
+    alpha: float | str
     solver: Solver | str
     fit_intercept: bool
     tol: float | None
@@ -85,6 +101,7 @@ class KernelMachine(Parametrized, ABC):
     early_stopping: bool
     validation_fraction: float
     memory_limit: int | str | None
+    time_limit: float | None
     n_jobs: int | None
     verbose: int
     random_state: RandomState
@@ -95,7 +112,8 @@ class KernelMachine(Parametrized, ABC):
     def _open(self, X: Any, y: Any, sample_weight: Any, **target_checks: Any) -> Rows:
         """Check parameters and data."""
         check_params(self)
-        as_kernel(self.kernel, owner=type(self).__name__)
+        if not is_auto(self.kernel):
+            as_kernel(self.kernel, owner=type(self).__name__)
         rows = as_rows(self, X, y, sample_weight, **target_checks)
         return rows.copy_with(report=LineReport(type(self).__name__)) if self.verbose else rows
 
@@ -106,8 +124,9 @@ class KernelMachine(Parametrized, ABC):
         ``shift`` is what it subtracts from y.
         """
         owner = type(self).__name__
+        self._clock = clock = Clock()
+        deadline = None if self.time_limit is None else monotonic() + self.time_limit
         rng = as_generator(self.random_state)
-        kernel = as_kernel(self.kernel, owner=owner)
         loss = self._loss = as_loss(self.loss, owner=owner)
         check_params(loss)
         solver = self._configured_solver()
@@ -121,31 +140,48 @@ class KernelMachine(Parametrized, ABC):
                 )
         start = self._previous_start(rows, shift)
         if self.approximation is None:
+            kernel = Gaussian() if is_auto(self.kernel) else as_kernel(self.kernel, owner=owner)
             require(kernel, "positive_definite", owner=owner, advice="the exact model needs it")
-            if isinstance(loss, Squared) and isinstance(solver, Auto) and held_out is None:
-                self._fit_exact(kernel.resolve(rows, draw_seed(rng)), rows.with_targets(targets))
+        with counted() as self._tally:
+            if start is None:
+                limits = self._limits(rows, loss, solver, deadline)
+                with clock.phase("search"):
+                    self._choice = self._chosen(rows.with_targets(targets), rng, limits)
+            exact = isinstance(loss, Squared) and isinstance(solver, Auto) and held_out is None
+            if self.approximation is None and exact:
+                self._fit_exact(rows.with_targets(targets), rng)
                 return
-        if start is None:
-            self.approximation_ = self._fitted_approximation(rows, rng, kernel)
-            self.__dict__.pop("kernel_", None)
-            if hasattr(self.approximation_, "kernel_"):
-                self.kernel_ = self.approximation_.kernel_
-        basis = self.approximation_.basis()
-        monitor = None
-        if held_out is not None:
-            monitor = EarlyStopping(held_out.with_targets(targets).mapped(basis), loss)
-        problem = Problem(
-            rows=rows.with_targets(targets).mapped(basis),
-            loss=loss,
-            alpha=self.alpha,
-            penalty=basis.penalty,
-            factor=basis.factor,
-            fit_intercept=self.fit_intercept,
-            memory_limit=self.memory_limit,
-            start=start,
-            monitor=monitor,
-        )
-        solution = solver.solve(problem)
+            if start is None:
+                with clock.phase("map"):
+                    self.approximation_ = self._fitted_approximation(rows, rng, limits)
+                self.__dict__.pop("kernel_", None)
+                if hasattr(self.approximation_, "kernel_"):
+                    self.kernel_ = self.approximation_.kernel_
+            basis = self.approximation_.basis()
+            monitor: Any = None
+            if held_out is not None:
+                monitor = EarlyStopping(held_out.with_targets(targets).mapped(basis), loss)
+            watch = None if deadline is None else Deadline(deadline, monitor)
+            sample = rows.sample(_SAMPLE, draw_seed(as_generator(0)))
+            self._sampled = sample.X, sample.weight
+            alpha, alphas = self._penalties(sample.X)
+            problem = Problem(
+                rows=rows.with_targets(targets).mapped(basis),
+                loss=loss,
+                alpha=alpha,
+                penalty=basis.penalty,
+                factor=basis.factor,
+                fit_intercept=self.fit_intercept,
+                memory_limit=self.memory_limit,
+                start=start,
+                monitor=monitor if watch is None else watch,
+                alphas=alphas,
+            )
+            with clock.phase("solve"):
+                solution = solver.solve(problem)
+        if watch is not None:
+            solution = watch.noted(solution)
+        self.alpha_ = alpha if solution.alpha is None else solution.alpha
         self._keep(basis, solution if monitor is None else monitor.best(solution), rows)
 
     def _configured_solver(self) -> Solver:
@@ -162,24 +198,67 @@ class KernelMachine(Parametrized, ABC):
         check_params(solver)
         return solver
 
-    def _fitted_approximation(
-        self, rows: Rows, rng: np.random.Generator, kernel: Kernel
-    ) -> FeatureMap:
+    def _limits(self, rows: Rows, loss: Loss, solver: Solver, deadline: float | None) -> Limits:
+        return Limits(
+            rows=rows,
+            n_outputs=self._n_outputs,
+            loss=loss,
+            solver=solver,
+            labelled=self._labelled,
+            memory_limit=self.memory_limit,
+            deadline=deadline,
+        )
+
+    def _given(self, rows: Rows) -> FeatureMap | None:
+        """Return the map that was given, as an object; None for "auto"."""
+        if is_auto(self.approximation):
+            return None
         given = rows.n_rows if self.approximation is None else self.approximation
         approximation: FeatureMap = (
             Nystroem(budget=int(given)) if isinstance(given, Integral) else as_map(given)
         )
         check_params(approximation)
-        width = approximation.planned_width(rows)
-        require_memory(
-            approximation.planned_bytes(rows),
-            self.memory_limit,
-            f"a model of {width} landmarks or features",
-            "take fewer of them",
+        return approximation
+
+    def _chosen(self, rows: Rows, rng: np.random.Generator, limits: Limits) -> Choice:
+        """Return the map and the penalty, looked for where they are "auto"."""
+        owner = type(self).__name__
+        given, alpha = self._given(rows), None if is_auto(self.alpha) else float(self.alpha)
+        own = getattr(given, "kernel", None)
+        kernel = self.kernel if own is None else own
+        fixed = not (is_auto(kernel) or free_bandwidths(as_kernel(kernel, owner=owner)))
+        fixed |= given is not None and "kernel" not in given.get_params(deep=False)
+        if given is not None and fixed:
+            by_equations = isinstance(limits.loss, Squared) and self.approximation is not None
+            by_equations &= isinstance(limits.solver, Auto | Direct)
+            if alpha is not None or (by_equations and given.planned_width(rows) <= FEW_FEATURES):
+                return Choice(given, alpha, (), "")
+        seed = draw_seed(rng)
+        search = Search(
+            rows, alpha=alpha, fit_intercept=self.fit_intercept, limits=limits, seed=seed
         )
+        found = candidates(self.kernel, given, rows, seed, owner=owner)
+        return search.choose(found, grow=given is None)
+
+    def _penalties(self, X: Matrix) -> tuple[float, Array | None]:
+        """Return the penalty, and those from which cross-validation may choose instead."""
+        if not is_auto(self.alpha):
+            return float(self.alpha), None
+        if self._choice.alpha is not None:
+            return self._choice.alpha, self._choice.alpha * NEAR_ALPHAS
+        scale = 10.0 ** np.round(np.log10(mean_diagonal(self.approximation_, ArrayRows(X))))
+        return 1e-6 * float(scale), scale * ALPHAS
+
+    def _fitted_approximation(
+        self, rows: Rows, rng: np.random.Generator, limits: Limits
+    ) -> FeatureMap:
+        approximation = self._choice.approximation
+        limits.require(approximation)
+        kernel = None if is_auto(self.kernel) else as_kernel(self.kernel, owner=type(self).__name__)
         if approximation.random_state is not None:
             rng = as_generator(approximation.random_state)
-        return approximation.fit_rows(rows.copy_with(labelled=self._labelled), rng, kernel)
+        fitted: FeatureMap = clone(approximation)
+        return fitted.fit_rows(rows.copy_with(labelled=self._labelled), rng, kernel)
 
     def _previous_start(self, rows: Rows, shift: Array | float) -> tuple[Array, Array] | None:
         """Return the coefficients of the last fit where a warm start can use them."""
@@ -198,7 +277,12 @@ class KernelMachine(Parametrized, ABC):
             return None
         return self.solution_.coef, self.solution_.intercept - shift
 
-    def _fit_exact(self, kernel: Kernel, rows: Rows) -> None:
+    def _fit_exact(self, rows: Rows, rng: np.random.Generator) -> None:
+        found = getattr(self._choice.approximation, "kernel", None)
+        kernel = as_kernel(self.kernel if found is None else found, owner=type(self).__name__)
+        kernel = kernel.resolve(rows, draw_seed(rng))
+        assert self._choice.alpha is not None, "an exact model has no factorization to choose by"
+        self.alpha_ = self._choice.alpha
         n = rows.n_rows
         require_memory(
             24 * n**2,
@@ -213,18 +297,56 @@ class KernelMachine(Parametrized, ABC):
         basis = Landmarks(kernel, as_real(everything.X, double), double)
         self.kernel_ = kernel
         self.approximation_ = basis
-        K = kernel(basis.points, n_jobs=rows.n_jobs)
-        check_gram(K, kernel)
-        solution = solve_exact(
-            K,
-            everything.y,
-            everything.weight,
-            alpha=self.alpha,
-            fit_intercept=self.fit_intercept,
-        )
+        with self._clock.phase("map"):
+            K = kernel(basis.points, n_jobs=rows.n_jobs)
+            check_gram(K, kernel)
+        weight = np.ones(n) if everything.weight is None else everything.weight
+        self._sampled = basis.points[:_SAMPLE], weight[:_SAMPLE]
+        with self._clock.phase("solve"):
+            solution = solve_exact(
+                K,
+                everything.y,
+                everything.weight,
+                alpha=self.alpha_,
+                fit_intercept=self.fit_intercept,
+            )
         self._keep(basis, solution, rows)
 
+    @property
+    def certificate_(self) -> Certificate:
+        """How good the approximation is, what was chosen and why, and what the fit cost.
+
+        A `~skimp.diagnostics.Certificate`, computed from a sample of rows when it is asked for.
+        """
+        check_is_fitted(self)
+        if self._certificate is None:
+            self._certificate = self._certified()
+        return self._certificate
+
+    def _certified(self) -> Certificate:
+        quality = sampled_quality(self.approximation_, *self._sampled, self.alpha_)
+        known = self.solution_.dimension
+        kernel = getattr(self, "kernel_", None)
+        return Certificate(
+            approximation="exact"
+            if self.approximation is None
+            else repr(self._choice.approximation),
+            kernel=None if kernel is None else repr(kernel),
+            size=self._basis.width,
+            alpha=self.alpha_,
+            residual_trace=quality.residual_trace,
+            kernel_error=quality.kernel_error,
+            effective_dimension=quality.dimension if known is None else known,
+            condition_number=quality.condition_number,
+            kernel_evaluations=self._tally.count,
+            phases=tuple(Phase(name, s, 0) for name, s in self._clock.seconds.items()),
+            trials=tuple(trial.to_dict() for trial in self._choice.trials),
+            reason=self._choice.reason,
+            solver=self.solution_.message,
+        )
+
     def _keep(self, basis: Any, solution: Solution, rows: Rows) -> None:
+        self._certificate: Certificate | None = None
         self.solution_ = solution
         self.coef_ = solution.coef.astype(rows.dtype)
         self.intercept_ = solution.intercept.astype(rows.dtype)
@@ -260,6 +382,7 @@ class KernelMachine(Parametrized, ABC):
             return tags
         own = getattr(self.approximation, "kernel", None)
         kernel = self.kernel if own is None else own
+        kernel = None if is_auto(kernel) else kernel
         tags.input_tags.positive_only = has_flag(kernel, "needs_nonnegative")
         tags.input_tags.string = has_flag(kernel, "takes_objects")
         return tags

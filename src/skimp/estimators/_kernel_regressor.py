@@ -32,17 +32,23 @@ class KernelRegressor(RegressorMixin, KernelMachine):
 
     Parameters
     ----------
-    kernel : Kernel or str, default="rbf"
-        What it means for two rows to be alike.
-    approximation : int, FeatureMap or None, default=1000
+    kernel : Kernel or str, default="auto"
+        What it means for two rows to be alike. "auto" takes the Gaussian for landmarks and Fourier
+        features, and the Laplacian for grids; a ``gamma="auto"`` is the bandwidth that is best on a
+        sample of the rows.
+    approximation : "auto", int, FeatureMap or None, default="auto"
         An int is a budget of that many points (`~skimp.features.Nystroem`); a feature map is used
-        as it is; None fits the exact model, for a few thousand rows.
+        as it is; None fits the exact model, for a few thousand rows. "auto" tries landmarks,
+        Fourier features and grids on a sample, and doubles the size of the best until the next
+        doubling is not worth its cost, or exceeds a limit.
     loss : str or Loss, default="squared"
         What a mistake costs: "squared", "huber", "epsilon_insensitive" (support vector
         regression), "squared_epsilon_insensitive" or "quantile"; an object such as
         ``losses.Quantile(0.9)`` sets its parameters.
-    alpha : float, default=1e-6
-        Strength of the penalty; it does not grow with n. A ridge penalty is n alpha.
+    alpha : float or "auto", default="auto"
+        Strength of the penalty; it does not grow with n. "auto" is the best by generalized
+        cross-validation of the squared loss, on all rows where normal equations are solved.
+        A ridge penalty is n alpha.
     solver : str or Solver, default="auto"
         How the objective is minimised: "direct", "pcg", "newton" or "dual_cd", whose intercept is
         penalized; "auto" chooses by the loss and says why in ``solution_.message``. The exact
@@ -63,6 +69,9 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         Share of the rows that early stopping holds out.
     memory_limit : int, str or None, default=None
         Bytes, or "2GB", that a fit may take besides the data; None for half of the machine's.
+    time_limit : float or None, default=None
+        Seconds that a fit may take: "auto" stops growing in time, and solvers that iterate stop
+        where it is over. Choices then depend on the machine and its load.
     n_jobs : int or None, default=None
         Threads; None for all cores that the process may use.
     verbose : int, default=0
@@ -103,11 +112,11 @@ class KernelRegressor(RegressorMixin, KernelMachine):
 
     def __init__(
         self,
-        kernel: Kernel | str = "rbf",
+        kernel: Kernel | str = "auto",
         *,
-        approximation: FeatureMap | int | None = 1000,
+        approximation: FeatureMap | int | str | None = "auto",
         loss: Loss | str = "squared",
-        alpha: float = 1e-6,
+        alpha: float | str = "auto",
         solver: Solver | str = "auto",
         fit_intercept: bool = True,
         tol: float | None = None,
@@ -116,6 +125,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         memory_limit: int | str | None = None,
+        time_limit: float | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: RandomState = None,
@@ -132,6 +142,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.memory_limit = memory_limit
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state

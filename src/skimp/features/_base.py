@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._parametrized import Parametrized, whole_or_nothing
@@ -41,6 +41,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
 
     random_state: RandomState
     dtype_: DType
+    size_name: ClassVar[str | None] = None
+    """The parameter that says how large the map is: landmarks, features or grids."""
     _default_kernel: ClassVar[str] = "rbf"
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -110,6 +112,18 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     @abstractmethod
     def width(self) -> int:
         """Number of features."""
+
+    @property
+    def size(self) -> int | None:
+        """How large the map is asked to be, None where it has no parameter for that."""
+        return None if self.size_name is None else int(getattr(self, self.size_name))
+
+    def resized(self, size: int | None) -> Self:
+        """Return an unfitted copy of another size, of the same for None."""
+        copied: Self = clone(self)
+        if size is not None and self.size_name is not None:
+            copied.set_params(**{self.size_name: size})
+        return copied
 
     @abstractmethod
     def planned_width(self, rows: Rows) -> int:

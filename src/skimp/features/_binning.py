@@ -80,6 +80,7 @@ class RandomBinning(FeatureMap):
     True
     """
 
+    size_name = "n_grids"
     _rules: ClassVar[dict[str, Rule]] = {
         "n_grids": integer(at_least=1),
         "max_bins": integer(at_least=1, at_most=2**31 - 1),

@@ -94,6 +94,7 @@ class RandomFourier(FeatureMap):
     True
     """
 
+    size_name = "n_components"
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": integer(at_least=1),
         "sampling": one_of("iid", "orthogonal", "structured", "fastfood", "qmc"),

@@ -67,6 +67,7 @@ class RandomLayer(FeatureMap):
     True
     """
 
+    size_name = "n_components"
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": integer(at_least=1),
         "activation": one_of("sigmoid", "tanh", "relu", "sine", "rbf"),

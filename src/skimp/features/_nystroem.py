@@ -5,7 +5,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._linalg import independent_rows, inverse_root
+from skimp._core._linalg import inverse_lower, inverse_root, pivoted_cholesky
 from skimp._core._random import draw_seed
 from skimp._core._rules import NONE, RANDOM_STATE, Rule, integer
 from skimp._core._types import Array, Matrix, RandomState
@@ -17,6 +17,7 @@ from skimp.kernels import Kernel
 from skimp.kernels._checks import require
 
 _STRIP = 1024
+_EPS64 = float(np.finfo(np.float64).eps)
 
 
 @final
@@ -26,9 +27,10 @@ class Nystroem(FeatureMap):
     .. math:: z(x) = W^T k(B, x), \qquad W W^T = K_{mm}^+
 
     so that :math:`\langle z(x), z(y) \rangle = k(x, B) K_{mm}^+ k(B, y)`, which equals k(x, y)
-    where x or y is one of the points. Points that equal others are left out; W is the inverse
-    Cholesky factor of K_mm where that is well conditioned, and made of its eigenvectors otherwise,
-    without those whose eigenvalues are below eps times the largest.
+    where x or y is one of the points. W is the inverse Cholesky factor of K_mm. Where that is
+    nearly singular, points that others determine to rounding are left out: the budget is an upper
+    limit then, and for smooth kernels of few columns, a few hundred points are all there is. With
+    a rank, W is made of the eigenvectors of the largest eigenvalues.
 
     Fitting takes O(m^2 d + m^3) time, mapping n rows 2 n m (d + m) operations and O(m^2) memory.
 
@@ -71,6 +73,7 @@ class Nystroem(FeatureMap):
     True
     """
 
+    size_name = "budget"
     _rules: ClassVar[dict[str, Rule]] = {
         "budget": integer(at_least=1),
         "rank": NONE | integer(at_least=1),
@@ -104,34 +107,38 @@ class Nystroem(FeatureMap):
             self.kernel_, self.budget_.points, rows.dtype, n_jobs=rows.n_jobs
         )
         self._root = self._whitening = None
-        if self.rank is None and self._make_independent():
-            return
+        if self.rank is not None:
+            self._truncate(self.rank)
+        elif self.landmarks_.factor is None:
+            self._leave_out_dependent()
+
+    def _truncate(self, rank: int) -> None:
         # weights cancel unless the rank is truncated
         K, weights = self.landmarks_.penalty, self.budget_.weights
-        scale = np.ones(len(K)) if weights is None or self.rank is None else weights
-        eps = float(np.finfo(rows.dtype).eps)
-        W, values = inverse_root(K * np.outer(scale, scale), rank=self.rank, eps=eps**1.5)
+        scale = np.ones(len(K)) if weights is None else weights
+        eps = float(np.finfo(self.dtype_).eps)
+        W, values = inverse_root(K * np.outer(scale, scale), rank=rank, eps=eps**1.5)
         self._root = W * scale[:, None]
-        self._whitening = self._root.astype(rows.dtype)
-        if values is not None:
-            self._whitening = self._whitening[:, values >= eps * values[0]]
+        self._whitening = self._root[:, values >= eps * values[0]].astype(self.dtype_)
+
+    def _leave_out_dependent(self) -> None:
+        """Keep the points that others do not determine, in the order of their pivots."""
+        landmarks, eps = self.landmarks_, float(np.finfo(self.dtype_).eps)
+        pivots, R = pivoted_cholesky(landmarks.penalty, tol=max(eps**1.5, _EPS64))
+        self.landmarks_ = Landmarks(
+            self.kernel_, landmarks.points[pivots], landmarks.dtype, n_jobs=landmarks.n_jobs
+        )
+        if self.landmarks_.factor is not None:
+            return
+        # a kernel that is zero everywhere has one feature, which is zero
+        self._root = np.ascontiguousarray(inverse_lower(R.T).T) if R[0, 0] else np.zeros((1, 1))
+        left = R.diagonal() ** 2
+        resolved = max(1, np.count_nonzero(left >= eps * landmarks.width * left[0]))
+        self._whitening = self._root[:, :resolved].astype(self.dtype_)
 
     @property
     def _needs_targets(self) -> bool:
         return as_selector(self.selector, owner=type(self).__name__).needs_targets
-
-    def _make_independent(self) -> bool:
-        """Leave out points that others determine, and tell if K_mm is well conditioned then."""
-        landmarks = self.landmarks_
-        if landmarks.factor is not None:
-            return True
-        kept = independent_rows(landmarks.penalty)
-        if len(kept) == landmarks.width:
-            return False
-        self.landmarks_ = Landmarks(
-            self.kernel_, landmarks.points[kept], landmarks.dtype, n_jobs=landmarks.n_jobs
-        )
-        return self.landmarks_.factor is not None
 
     @property
     def normalization_(self) -> Array:

@@ -7,6 +7,7 @@ import numpy as np
 
 from skimp._core._objects import as_numbers
 from skimp._core._rules import broken
+from skimp._core._tally import count
 from skimp._core._types import Array, DType, Matrix
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ class Columns(ABC):
 
     def fill(self, X: Matrix, out: Array) -> None:
         """Write k(X_i, B_j) into ``out``, strip by strip."""
+        count(out.size)
         for start in range(0, X.shape[0], STRIP):
             part = slice(start, start + STRIP)
             self.fill_strip(X[part], out[part])

@@ -13,7 +13,8 @@ from skimp._core._types import Array, DType, Matrix
 Gamma = float | str | Sequence[float] | Array
 """What may be passed as ``gamma``."""
 
-GAMMA = number(above=0) | numbers("one >= 0 for each column") | one_of("scale", "median", "dim")
+_NAMED = one_of("scale", "median", "dim", "auto")
+GAMMA = number(above=0) | numbers("one >= 0 for each column") | _NAMED
 """The rule for ``gamma``."""
 
 SAMPLE_SIZE = 1000

@@ -12,7 +12,7 @@ from skimp.solvers._dual_cd import DualCD, has_dual
 from skimp.solvers._newton import Newton
 from skimp.solvers._pcg import PCG
 
-_FEW = 3000
+FEW = 3000
 """Features for which normal equations are as fast as conjugate gradients, and exact."""
 
 
@@ -67,13 +67,13 @@ class Auto(Solver):
 
 def _choose(problem: Problem) -> tuple[Solver, str]:
     width, loss = problem.rows.n_features, problem.loss
-    few = isinstance(loss, Squared) and width <= _FEW
+    few = isinstance(loss, Squared) and width <= FEW
     if few and Direct().needed_bytes(problem) <= parse_bytes(problem.memory_limit):
         return Direct(), f"the loss is squared and {width} features are few"
     if problem.rows.coded is not None and has_dual(loss):
         return DualCD(), f"rows are codes of {width} features, few of which a row has"
     if isinstance(loss, Squared):
-        if width > _FEW:
+        if width > FEW:
             return PCG(), f"the loss is squared and {width} features are many"
         return PCG(), f"normal equations of {width} features do not fit the memory limit"
     if loss.smooth:

@@ -43,6 +43,9 @@ class Problem:
         Called with coefficients and intercept after each iteration; true stops the solver.
     factor : array of shape (width, width), or None
         The upper factor R of P = R^T R in float64, where it is known already.
+    alphas : array or None
+        Penalties of which `Direct` takes the best by generalized cross-validation; other solvers
+        take ``alpha``.
     """
 
     rows: Rows
@@ -54,6 +57,7 @@ class Problem:
     start: tuple[Array, Array] | None = None
     monitor: Callable[[Array, Array], bool] | None = None
     factor: Array | None = None
+    alphas: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,10 @@ class Solution:
         How it was solved, and what had to be worked around.
     history : array
         The objective, summed over outputs, after each iteration.
+    alpha : float or None
+        The penalty, where the solver chose it.
+    dimension : float or None
+        The effective dimension, where the solver knows it.
     """
 
     coef: Array
@@ -82,6 +90,8 @@ class Solution:
     converged: bool
     message: str
     history: Array = field(default_factory=lambda: np.empty(0))
+    alpha: float | None = None
+    dimension: float | None = None
 
 
 class Solver(Parametrized, ABC):

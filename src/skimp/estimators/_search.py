@@ -1,0 +1,322 @@
+"""Trials on samples of the rows, which choose a map, its bandwidth, its size and a penalty."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from skimp._core._blocks import Scratch
+from skimp._core._linalg import check_representable, squared_norms
+from skimp._core._types import Array
+from skimp.data import ArrayRows, Block, Rows
+from skimp.estimators._candidates import FEW, Candidate
+from skimp.estimators._limits import Limits
+from skimp.features import FeatureMap, Nystroem, RandomBinning
+from skimp.losses import squared
+from skimp.solvers import DualCD, Problem
+from skimp.solvers._moments import covariance
+from skimp.solvers._objective import mean_loss
+from skimp.solvers._path import ridge_path
+
+_TRAINING, _JUDGING = 8192, 4096
+"""Rows of the first trials, and rows that all trials are judged by, a fifth at most."""
+_FIRST, _FIRST_GRIDS = 512, 64
+_MOST, _LARGEST = 2**16, 2**14
+"""Rows of the last trials, and the largest size."""
+ALPHAS = np.logspace(-10, -1, 19)
+"""Penalties, over the mean of k(x, x), that are tried: in the first trials each second one."""
+_RIDGES = np.array([0.03, 0.3, 3.0])
+"""Penalties n alpha for codes."""
+NEAR_ALPHAS = np.array([0.1, 0.316, 1.0, 3.16, 10.0])
+_NEAR = NEAR_ALPHAS[1:-1]
+_FLAT = 1.01
+"""Errors, over the least, of penalties of which the largest is taken, which is solved fastest."""
+_CLEARLY, _HOPELESS = 0.99, 1.5
+"""Errors, over the best, of a bandwidth that is better and of a family that is tried no more."""
+_STEP = 4.0
+_DIMINISHING = 0.7
+"""The next doubling brings this power of what the last one did."""
+_PATIENCE, _WORTH = 10.0, 0.2
+"""What is minimised is error (seconds + 10)^0.2: a few seconds cost little, and where there are
+many, twice the time has to buy 13 % less error."""
+_NEXT = 16
+"""Seconds of the next two trials, of twice the size and the rows, over those of the last."""
+_DOUBLE = np.dtype(np.float64)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A model that was tried: what it was, the penalty and the error that were best for it.
+
+    And the error with half of its landmarks, which costs nothing, None for other maps.
+    """
+
+    candidate: Candidate
+    approximation: FeatureMap
+    n_rows: int
+    alpha: float
+    error: float
+    half_error: float | None
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return names and numbers, for a certificate."""
+        return {
+            "map": type(self.approximation).__name__,
+            "kernel": repr(getattr(self.approximation, "kernel", None)),
+            "size": self.approximation.size,
+            "rows": self.n_rows,
+            "alpha": self.alpha,
+            "error": self.error,
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The map and the penalty that trials chose, and why they stopped there."""
+
+    approximation: FeatureMap
+    alpha: float | None
+    trials: tuple[Trial, ...]
+    reason: str
+
+
+class Search:
+    """Trials of candidates, all on the same rows, by the squared loss.
+
+    Parameters
+    ----------
+    rows : Rows
+        All rows, with matrices of numbers for targets.
+    alpha : float or None
+        The penalty, None to choose it.
+    fit_intercept : bool
+        Whether there is an intercept.
+    limits : Limits
+        What the fit may take.
+    seed : int
+        Seed of the samples and of the maps that are tried.
+    """
+
+    def __init__(
+        self, rows: Rows, *, alpha: float | None, fit_intercept: bool, limits: Limits, seed: int
+    ):
+        self._rows = rows
+        self._alpha = alpha
+        self._fit_intercept = fit_intercept
+        self._limits = limits
+        self._seed = seed
+        self._few = False
+        self._judging = min(_JUDGING, max(1, rows.n_rows // 5))
+        self._available = max(1, rows.n_rows - self._judging)
+        self._trials: list[Trial] = []
+
+    def choose(self, candidates: Sequence[Candidate], *, grow: bool) -> Choice:
+        """Return the best candidate, at the size from which more is not worth its cost.
+
+        At the size that it has, unless it may grow.
+        """
+        n = min(_TRAINING, self._available)
+        coded = any(isinstance(c.approximation, RandomBinning) for c in candidates)
+        self._few = self._rows.n_rows <= FEW and not coded
+
+        def first_size(approximation: FeatureMap) -> int | None:
+            grids = isinstance(approximation, RandomBinning)
+            first = FEW if self._few else _FIRST_GRIDS if grids else min(n, _FIRST)
+            given = approximation.size
+            return first if grow else None if given is None else min(given, first)
+
+        best = self._best_of(candidates, first_size, n)
+        if not grow:
+            return self._chosen(best, None, "its size was given")
+        if self._few:
+            return self._chosen(best, FEW, "rows are so few that each is a landmark")
+        return self._grown(best)
+
+    def _best_of(self, candidates: Sequence[Candidate], first_size: Any, n: int) -> Trial:
+        """Try all candidates, and more bandwidths of the promising ones."""
+        found: list[Trial] = []
+        for candidate in candidates:
+            # features keep the bandwidth that was best for landmarks; grids like narrower ones
+            grids = isinstance(candidate.approximation, RandomBinning)
+            same = [t for t in found if t.candidate.kernel == candidate.kernel and not grids]
+            known = [t.candidate.factor for t in same]
+            candidate = replace(candidate, factor=known[0]) if known else candidate
+            trial = self._try(candidate, first_size(candidate.approximation), n)
+            least = min(t.error for t in [trial, *found])
+            promising = not known and trial.error <= _HOPELESS * least
+            found.append(self._climb(trial) if promising else trial)
+        return min(found, key=self._price)
+
+    def _climb(self, first: Trial) -> Trial:
+        """Multiply the bandwidth, or else divide it, for as long as that helps."""
+        best = first
+        for step in (_STEP, 1 / _STEP):
+            improving = bool(first.candidate.free) and best is first
+            while improving:
+                other = replace(best.candidate, factor=best.candidate.factor * step)
+                trial = self._try(other, best.approximation.size, best.n_rows)
+                improving = trial.error < best.error
+                best = trial if improving else best
+        return best
+
+    def _grown(self, best: Trial) -> Choice:
+        """Double the size until the next doubling is not worth its cost, and rows along with it."""
+        if isinstance(best.approximation, RandomBinning):
+            best = self._sharpened(best)
+        while True:
+            candidate, size = best.candidate, best.approximation.size
+            assert size is not None, "maps that grow have a size"
+            landmarks = isinstance(best.approximation, Nystroem)
+            doubled = min(2 * size, self._available if landmarks else _LARGEST, _LARGEST)
+            if doubled < 1.5 * size:
+                return self._chosen(best, size, "there are no more rows, or it is the largest size")
+            larger = candidate.sized(doubled)
+            why = self._limits.exceeded_by(larger, trials=_NEXT * best.seconds)
+            if why:
+                return self._chosen(best, size, f"{doubled} would exceed {why}")
+            half = best.half_error
+            if half is None:
+                half = self._try(candidate, size // 2, best.n_rows, np.array([best.alpha])).error
+            promised = best.error * min(1.0, best.error / half) ** _DIMINISHING
+            if self._price(replace(best, approximation=larger, error=promised)) >= self._price(
+                best
+            ):
+                return self._chosen(best, size, f"{doubled} promise too little for their cost")
+            best = self._doubled(best, doubled, _MOST // 2)
+
+    def _sharpened(self, best: Trial) -> Trial:
+        """Double the rows alone, which narrow grids need, for as long as there are more."""
+        before = None
+        while best is not before and best.n_rows < min(_MOST, self._available):
+            before = best
+            best = self._doubled(best, best.approximation.size, _MOST)
+        return best
+
+    def _doubled(self, best: Trial, size: int | None, most: int) -> Trial:
+        """Try a size on twice the rows; more rows can tell apart what is closer to each other."""
+        n = min(2 * best.n_rows, most, self._available)
+        near = best.alpha * best.n_rows / n * _NEAR
+        trial = self._try(best.candidate, size, n, near)
+        if not best.candidate.free or n <= best.n_rows:
+            return trial
+        narrower = replace(best.candidate, factor=2 * best.candidate.factor)
+        other = self._try(narrower, size, n, np.array([trial.alpha]))
+        return other if other.error < _CLEARLY * trial.error else trial
+
+    def _price(self, trial: Trial) -> float:
+        seconds = self._limits.nominal_seconds(trial.approximation, trial.alpha * trial.n_rows)
+        return trial.error * (seconds + _PATIENCE) ** _WORTH
+
+    def _chosen(self, best: Trial, size: int | None, reason: str) -> Choice:
+        # what stays about the same with more rows is the penalty n alpha
+        alpha = best.alpha * best.n_rows / self._rows.n_rows if self._alpha is None else self._alpha
+        return Choice(best.candidate.sized(size), alpha, tuple(self._trials), reason)
+
+    def _try(
+        self, candidate: Candidate, size: int | None, n: int, alphas: Array | None = None
+    ) -> Trial:
+        began = monotonic()
+        training, judging = self._parts(n)
+        sized = candidate.sized(size)
+        # landmarks at random: other rules look at labels, and take longer than a trial
+        random = {"selector": "uniform"} if isinstance(sized, Nystroem) else {}
+        fitted: FeatureMap = clone(sized).set_params(**random)
+        fitted.fit_rows(training, np.random.default_rng(self._seed))
+        basis = fitted.basis()
+        problem = Problem(
+            training.mapped(basis),
+            squared,
+            alpha=1.0,
+            penalty=basis.penalty,
+            factor=basis.factor,
+            fit_intercept=self._fit_intercept,
+        )
+        if self._alpha is not None:
+            alphas = np.array([self._alpha])
+        judge = _by_factors if problem.rows.coded is None else _by_sweeps
+        scale = mean_diagonal(fitted, training)
+        mapped = None if judging is None else judging.mapped(basis)
+        alpha, error, half = judge(problem, alphas, scale, mapped)
+        half = half if isinstance(sized, Nystroem) else None
+        trial = Trial(candidate, sized, training.n_rows, alpha, error, half, monotonic() - began)
+        self._trials.append(trial)
+        return trial
+
+    def _parts(self, n: int) -> tuple[Rows, Rows | None]:
+        """Return rows to fit to, and rows to judge by: none where all are few."""
+        rows = self._rows
+        if self._few:
+            return rows, None
+        drawn = rows.sample(n + self._judging, self._seed)
+        cut = min(self._judging, len(drawn.indices) - 1)
+
+        def part(chosen: slice) -> Rows:
+            assert drawn.y is not None, "estimators have targets"
+            few = ArrayRows(drawn.X[chosen], drawn.y[chosen], drawn.weight[chosen])
+            return few.copy_with(n_jobs=rows.n_jobs, feature_names=rows.feature_names)
+
+        # a single row is judged by itself
+        return part(slice(cut, None)), part(slice(0, max(1, cut)))
+
+
+def _by_factors(
+    problem: Problem, alphas: Array | None, scale: float, judging: Rows | None
+) -> tuple[float, float, float | None]:
+    """Return the penalty that cross-validation prefers, and the error with all and half columns."""
+    S = covariance(problem, _DOUBLE)
+    check_representable(S.within, S.across)
+    width = len(S.within)
+    path = ridge_path(
+        S,
+        ALPHAS[::2] * scale if alphas is None else alphas,
+        (max(1, width // 2), width),
+        intercept=problem.fit_intercept,
+        factor=problem.factor,
+        n_jobs=problem.rows.n_jobs,
+    )
+    best = path.best()
+    alpha = float(path.alphas[best])
+    if judging is None:
+        return alpha, float(path.gcv[-1, best]), float(path.gcv[0].min())
+
+    def error(which: int) -> float:
+        coef = np.zeros_like(S.across)
+        coef[: path.sizes[which]] = path.coefs[which][path.best(which)]
+        return mean_loss(judging, squared, coef, S.target_mean - S.mean @ coef)
+
+    return alpha, error(-1), error(0)
+
+
+def _by_sweeps(
+    problem: Problem, alphas: Array | None, scale: float, judging: Rows | None
+) -> tuple[float, float, float | None]:
+    """Return the penalty that judging rows prefer for codes, and their error."""
+    assert judging is not None, "codes are not among the maps of few rows"
+    if alphas is None:
+        alphas = _RIDGES / problem.rows.n_rows * scale
+    errors = []
+    for alpha in alphas:
+        solution = DualCD(tol=2e-2, max_iter=6).solve(replace(problem, alpha=float(alpha)))
+        errors.append(mean_loss(judging, squared, solution.coef, solution.intercept))
+    best = max(np.flatnonzero(np.array(errors) <= _FLAT * min(errors)), key=alphas.__getitem__)
+    return float(alphas[best]), errors[best], None
+
+
+def mean_diagonal(fitted: FeatureMap, rows: Rows) -> float:
+    """Return the weighted mean of k(x, x), or of the squared norm of features without a kernel."""
+    kernel = getattr(fitted, "kernel_", None)
+    if kernel is None:
+        rows = rows.mapped(fitted)
+
+    def of_block(block: Block, _: Scratch) -> Array:
+        norms = squared_norms(block.X) if kernel is None else kernel.diag(block.X, n_jobs=1)
+        weight = np.ones(block.size) if block.weight is None else block.weight
+        return np.array([weight @ norms, weight.sum()])
+
+    total, weight = rows.map_reduce(of_block, np.add, np.zeros(2))
+    return float(total / weight) or 1.0

@@ -1,0 +1,182 @@
+"""Least squares in nested features: every size and every penalty from one covariance."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from skimp._core._blocks import Scratch, fold
+from skimp._core._linalg import inverse_lower, triangular_solve, whitened
+from skimp._core._threads import thread_count
+from skimp._core._types import Array
+from skimp.solvers._moments import Covariance
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Path:
+    r"""Ridge models in the first columns of nested features, for several sizes and penalties.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Numbers of columns, rising.
+    alphas : array of shape (n_alphas,)
+        Penalties.
+    coefs : tuple of arrays of shape (n_alphas, size, k)
+        Coefficients of the columns, for each size.
+    residuals : array of shape (n_sizes, n_alphas)
+        Weighted mean of the squared residuals, summed over outputs.
+    dimensions : array of shape (n_sizes, n_alphas)
+        Effective dimensions: the trace of the matrix that turns y into fitted values, without the
+        intercept.
+    left_out : array of shape (n_sizes, n_alphas, s, k), or None
+        Predictions of a sample of rows, each by the model of all others with the same penalty
+        n alpha.
+    size : float
+        What the rows count for.
+    intercept : bool
+        Whether there is one.
+    """
+
+    sizes: tuple[int, ...]
+    alphas: Array
+    coefs: tuple[Array, ...]
+    residuals: Array
+    dimensions: Array
+    left_out: Array | None
+    size: float
+    intercept: bool
+
+    @cached_property
+    def gcv(self) -> Array:
+        r"""Generalized cross-validation, :math:`\bar{r^2} / (1 - d / n)^2`.
+
+        d is the effective dimension, with the intercept; infinite where it is n or more.
+        """
+        free = 1 - (self.dimensions + self.intercept) / self.size
+        with np.errstate(divide="ignore"):
+            errors: Array = np.where(free > 0, self.residuals / np.maximum(free, 0) ** 2, np.inf)
+        return errors
+
+    def best(self, size: int = -1) -> int:
+        """Return which alpha has the least error by cross-validation at the n-th size."""
+        return int(np.argmin(self.gcv[size]))
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Features of some rows, their targets, and their shares in the weight of all rows."""
+
+    Z: Array
+    Y: Array
+    share: Array
+
+
+def ridge_path(
+    S: Covariance,
+    alphas: Sequence[float] | Array,
+    sizes: Sequence[int] | None = None,
+    *,
+    intercept: bool,
+    factor: Array | None = None,
+    averaged: bool = False,
+    sample: Sampled | None = None,
+    n_jobs: int | None = None,
+) -> Path:
+    r"""Solve for each prefix of the columns and each penalty.
+
+    In coordinates in which the penalty is the identity, the equations of fewer columns are a
+    leading block of those of more, and so are Cholesky factors of them and their inverses:
+
+    .. math:: (S + \alpha I)_{1..m} = L_m L_m^T, \quad \mathrm{tr}\,(L_m L_m^T)^{-1} =
+        \sum_{i \le m} \|(L^{-1})_i\|^2
+
+    so that one factorization for each alpha serves all sizes, in 2 D^3 operations for D columns.
+
+    Parameters
+    ----------
+    S : Covariance
+        Covariances of all columns and the targets.
+    alphas : sequence of float
+        Penalties.
+    sizes : sequence of int, optional
+        Numbers of columns, rising; all of them by default.
+    intercept : bool
+        Whether the covariances are centred.
+    factor : array of shape (D, D), optional
+        The upper factor of the penalty matrix; None for the identity.
+    averaged : bool, default=False
+        Whether features are roots of a mean over columns, and larger where there are fewer.
+    sample : Sampled, optional
+        Rows to be left out.
+    n_jobs : int or None
+        Threads.
+    """
+    width = len(S.within)
+    sizes = (width,) if sizes is None else tuple(sizes)
+    G, b = S.within, S.across
+    rest = None if sample is None else sample.Z - S.mean
+    if factor is not None:
+        G = whitened(G, factor)
+        b = triangular_solve(factor, b, lower=False, transposed=True)
+        if rest is not None:
+            rest = triangular_solve(factor, rest.T, lower=False, transposed=True).T
+    shares = [size / width if averaged else 1.0 for size in sizes]
+    # one factorization for each shift of the diagonal, as large as the largest size that has it
+    shifts: dict[float, list[tuple[int, int]]] = {}
+    for i, share in enumerate(shares):
+        for j, alpha in enumerate(alphas):
+            shifts.setdefault(float(alpha) * share, []).append((i, j))
+    k = b.shape[1]
+    shape = len(sizes), len(alphas)
+    residuals, dimensions = np.empty(shape), np.empty(shape)
+    coefs = tuple(np.empty((len(alphas), size, k)) for size in sizes)
+    left_out = None if sample is None else np.empty((*shape, *sample.Y.shape))
+
+    def solve(shift: float, _: Scratch) -> None:
+        cells = shifts[shift]
+        inverse = _inverse_factor(G[: sizes[cells[-1][0]], : sizes[cells[-1][0]]], shift)
+        u = inverse @ b[: len(inverse)]
+        traces = np.cumsum(np.einsum("ij,ij->i", inverse, inverse))
+        V = None if rest is None else inverse @ rest[:, : len(inverse)].T
+        for i, j in cells:
+            m = sizes[i]
+            c = coefs[i][j] = inverse[:m, :m].T @ u[:m]
+            dimensions[i, j] = m - shift * traces[m - 1]
+            explained = np.sum(c * b[:m]) + shift * np.sum(c**2)
+            residuals[i, j] = max(S.target - explained, _EPS * S.target)
+            if left_out is not None:
+                left_out[i, j] = _left_out(V[:m], u[:m], S.target_mean, sample, intercept)
+
+    fold(shifts, solve, lambda total, _: total, None, thread_count(n_jobs))
+    if factor is not None:
+        for size, c in zip(sizes, coefs, strict=True):
+            columns = np.moveaxis(c, 1, 0).reshape(size, -1)
+            solved = triangular_solve(factor[:size, :size], columns, lower=False)
+            c[...] = np.moveaxis(solved.reshape(size, len(alphas), k), 0, 1)
+    return Path(
+        sizes, np.asarray(alphas, float), coefs, residuals, dimensions, left_out, S.size, intercept
+    )
+
+
+def _inverse_factor(G: Array, shift: float) -> Array:
+    """Return the inverse of the lower Cholesky factor of G with a shifted diagonal."""
+    for jitter in (0.0, 1.0, 100.0):
+        A = G.copy()
+        A.flat[:: len(A) + 1] += shift + jitter * len(A) * _EPS * G.diagonal().max()
+        try:
+            return inverse_lower(np.linalg.cholesky(A))
+        except np.linalg.LinAlgError:
+            continue
+    raise np.linalg.LinAlgError("covariances must be positive semidefinite numbers")
+
+
+def _left_out(V: Array, u: Array, mean: Array, sample: Sampled, intercept: bool) -> Array:
+    """Return predictions of rows by models without them, from their leverages."""
+    leverage = (np.einsum("ij,ij->j", V, V) + intercept) * sample.share
+    kept = np.maximum(1 - leverage, _EPS)[:, None]
+    missed: Array = (sample.Y - mean - V.T @ u) / kept
+    return sample.Y - missed
