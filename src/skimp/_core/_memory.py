@@ -61,6 +61,3 @@ def readable(size: int) -> str:
     """Return a number of bytes as people write it."""
     unit = next(unit for unit in reversed(_UNITS) if size >= _UNITS[unit] or unit == "")
     return f"{size / _UNITS[unit]:.3g} {unit}B"
-
-
-_readable = readable

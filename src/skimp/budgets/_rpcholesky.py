@@ -102,6 +102,14 @@ class RPCholesky(RowSelector):
         return Budget(rows.take(pivots).X, pivots if numbers is None else numbers[pivots])
 
 
+def pivot_order(points: Matrix, kernel: Kernel, rng: np.random.Generator) -> Array:
+    """Return an order of all points in which the first ones stand for the others."""
+    rows = ArrayRows(points)
+    with single_threaded_blas():
+        pivots = _pivots(rows, rows.n_rows, kernel, 0.0, rng)
+    return complete(pivots, rows.n_rows, rows.n_rows, rng)
+
+
 def _pivots(rows: Rows, size: int, kernel: Kernel, tol: float, rng: np.random.Generator) -> Array:
     """Return at most ``size`` pivots, fewer where the residual is down to a share of the trace."""
     # errors of float32 add up to a few eps for each pivot, more than small tolerances

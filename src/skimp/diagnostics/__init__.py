@@ -8,16 +8,23 @@ from skimp.diagnostics._bounds import (
     hoeffding_bound,
     hoeffding_size,
 )
+from skimp.diagnostics._budget_curve import BudgetCurve, budget_curve
 from skimp.diagnostics._budget_quality import BudgetQuality, budget_quality
+from skimp.diagnostics._certificate import Certificate
 from skimp.diagnostics._compare_selectors import SelectorComparison, compare_selectors
 from skimp.diagnostics._kernel_error import MapComparison, compare_maps, kernel_error
+from skimp.diagnostics._plan import Plan, plan
 
 __all__ = [
+    "BudgetCurve",
     "BudgetQuality",
+    "Certificate",
     "MapComparison",
+    "Plan",
     "SelectorComparison",
     "binning_bound",
     "binning_size",
+    "budget_curve",
     "budget_quality",
     "compare_maps",
     "compare_selectors",
@@ -26,4 +33,5 @@ __all__ = [
     "hoeffding_bound",
     "hoeffding_size",
     "kernel_error",
+    "plan",
 ]

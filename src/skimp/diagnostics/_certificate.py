@@ -167,7 +167,7 @@ def sampled_quality(
     G = weighted.T @ weighted if small else weighted @ weighted.T
     values = np.linalg.eigvalsh(np.asarray(G.todense() if hasattr(G, "todense") else G))
     values = values.clip(0)
-    landmarks = getattr(approximation, "landmarks_", approximation)
+    landmarks: Any = getattr(approximation, "landmarks_", approximation)
     condition = _condition(landmarks.penalty) if isinstance(landmarks, Landmarks) else None
     return Quality(residual, error, float((values / (values + alpha)).sum()), condition)
 

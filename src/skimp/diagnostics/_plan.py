@@ -1,7 +1,6 @@
 """What a fit will cost, before it runs."""
 
-from dataclasses import asdict, dataclass
-from html import escape
+from dataclasses import asdict, dataclass, replace
 from math import log
 from numbers import Integral
 from typing import Any
@@ -9,18 +8,20 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
+from skimp._core._html import table
 from skimp._core._linalg import reciprocal_condition, well_conditioned_factor
-from skimp._core._memory import MEMORY_LIMIT, readable
+from skimp._core._memory import MEMORY_LIMIT, parse_bytes, readable
 from skimp._core._rates import Rates, measured_rates
 from skimp._core._rules import N_JOBS, broken, check_params, integer, number
 from skimp.budgets import RPCholesky, as_selector
 from skimp.data import ArrayRows, Rows, open_rows
 from skimp.diagnostics._cost import Phase, Shape, Traits, predicted_phases
+from skimp.diagnostics._worth import FIRST_ROWS, FIRST_SIZE, LARGEST_SIZE, price
 from skimp.features import FeatureMap, Nystroem, RandomBinning
 from skimp.features._transformer import TRANSFORMER, as_map
 from skimp.kernels import Gaussian, Kernel, as_kernel
-from skimp.losses import Loss, Squared, as_loss
-from skimp.solvers import Auto, Solver, as_solver
+from skimp.losses import Loss, Squared, as_loss, squared
+from skimp.solvers import Auto, Direct, Solver, as_solver
 
 _OWNER = "plan"
 _SIZE = integer(at_least=1)
@@ -30,6 +31,10 @@ _SAMPLE = 20_000
 _POINTS, _BINNED = 1000, 2**28
 """Most points of a map that is tried on them, and most entries that are binned."""
 _WELL_CONDITIONED = 1e-7
+_FIRST_TRIALS = 10
+"""Trials of the first size."""
+_HOPED = 0.8
+"""Error of twice the size, over that of the size."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +81,7 @@ class Plan:
 
     def _repr_html_(self) -> str:
         """Return the table for notebooks."""
-        head = "".join(f"<th>{name}</th>" for name in ("phase", "seconds", "memory"))
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
-            for cells in self._cells()
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        return table(("phase", "seconds", "memory"), self._cells())
 
     def _cells(self) -> list[tuple[str, str, str]]:
         total = Phase("fit", self.seconds, self.bytes)
@@ -135,7 +135,14 @@ def plan(
     parts = _parts(estimator)
     rows = None if _is_shape(X) else open_rows(X, target=None if isinstance(X, Rows) else y)
     shape = _shape(estimator, X, rows, y, n_outputs, parts.loss)
-    feature_map = _feature_map(estimator, shape, parts)
+    rates = measured_rates(parts.n_jobs) if rates is None else rates
+    searched: tuple[Phase, ...] = ()
+    feature_map: FeatureMap | None
+    if isinstance(estimator.approximation, str) and estimator.approximation == "auto":
+        search, feature_map = _automatic(estimator, shape, parts, rates)
+        searched = (search,)
+    else:
+        feature_map = _feature_map(estimator, shape, parts)
     traits = Traits() if rows is None else _traits(feature_map, rows)
     phases = predicted_phases(
         feature_map,
@@ -143,13 +150,13 @@ def plan(
         loss=parts.loss,
         solver=parts.solver,
         labelled=is_classifier(estimator),
-        rates=measured_rates(parts.n_jobs) if rates is None else rates,
+        rates=rates,
         memory_limit=parts.memory_limit,
         n_jobs=parts.n_jobs,
         alpha=parts.alpha,
         traits=traits,
     )
-    return Plan(phases)
+    return Plan((phases[0], *searched, *phases[1:]))
 
 
 @dataclass(frozen=True)
@@ -238,8 +245,6 @@ def _count(estimator: Any, y: Any, loss: Loss) -> int:
 def _feature_map(estimator: Any, shape: Shape, parts: _Parts) -> FeatureMap | None:
     """Return the map that would be fitted, with a kernel; None for the exact model."""
     given = estimator.approximation
-    if isinstance(given, str) and given == "auto":
-        return _automatic(estimator, shape, parts)
     if given is None:
         if isinstance(parts.loss, Squared) and isinstance(parts.solver, Auto):
             return None
@@ -256,9 +261,50 @@ def _feature_map(estimator: Any, shape: Shape, parts: _Parts) -> FeatureMap | No
     return feature_map
 
 
-def _automatic(estimator: Any, shape: Shape, parts: _Parts) -> FeatureMap:
-    """Return the map that approximation="auto" would choose."""
-    raise NotImplementedError("plan does not know yet what approximation='auto' chooses.")
+def _automatic(estimator: Any, shape: Shape, parts: _Parts, rates: Rates) -> tuple[Phase, Nystroem]:
+    """Return what the search of approximation="auto" costs, and the largest model it may choose.
+
+    Of landmarks: random features of the same size cost less, and grids mostly do. A doubling is
+    worth its cost as long as it would be if it brought a fifth less error.
+    """
+
+    def phases(size: int, n_rows: int, loss: Loss, solver: Solver) -> tuple[Phase, ...]:
+        return predicted_phases(
+            Nystroem(
+                parts.kernel, budget=size, selector="auto" if loss is parts.loss else "uniform"
+            ),
+            replace(shape, n_rows=n_rows),
+            loss=loss,
+            solver=solver,
+            labelled=is_classifier(estimator),
+            rates=rates,
+            memory_limit=parts.memory_limit,
+            n_jobs=parts.n_jobs,
+        )
+
+    def seconds(size: int) -> float:
+        return sum(phase.seconds for phase in phases(size, shape.n_rows, parts.loss, parts.solver))
+
+    def allowed(size: int) -> bool:
+        fit = phases(size, shape.n_rows, parts.loss, parts.solver)
+        fits = max(phase.bytes for phase in fit) <= parse_bytes(parts.memory_limit)
+        limit = getattr(estimator, "time_limit", None)
+        return fits and (limit is None or spent + seconds(size) <= limit)
+
+    def trial(size: int, n_rows: int) -> tuple[Phase, ...]:
+        return phases(size, min(n_rows, shape.n_rows), squared, Direct())
+
+    size = min(FIRST_SIZE, shape.n_rows)
+    made = list(trial(size, FIRST_ROWS))
+    spent = _FIRST_TRIALS * sum(phase.seconds for phase in made)
+    while 2 * size <= min(LARGEST_SIZE, shape.n_rows) and allowed(2 * size):
+        if price(_HOPED, seconds(2 * size)) >= price(1.0, seconds(size)):
+            break
+        size *= 2
+        made = list(trial(size, 16 * size))
+        spent += 2 * sum(phase.seconds for phase in made)
+    search = Phase("search", spent, max(phase.bytes for phase in made))
+    return search, Nystroem(parts.kernel, budget=size)
 
 
 def _traits(feature_map: FeatureMap | None, rows: Rows) -> Traits:

@@ -120,6 +120,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     }
 
     _labelled: ClassVar[bool] = True
+    _target_checks: ClassVar[dict[str, bool]] = {"multi_output": False}
 
     def __init__(
         self,
@@ -178,10 +179,12 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self
         """
         with whole_or_nothing(self):
-            self._fit(self._open(X, y, sample_weight, multi_output=False))
+            rows = self._open(X, y, sample_weight)
+            self._fit_rows(rows, self._prepare(rows))
         return self
 
-    def _fit(self, rows: Rows) -> None:
+    def _prepare(self, rows: Rows) -> Any:
+        """Look at the labels, and return the function that makes numbers of them."""
         totals = _class_totals(rows)
         classes = np.array(sorted(totals))
         if len(classes) < 2:
@@ -207,8 +210,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
                 weight = factors[codes] * (1.0 if weight is None else weight)
             return Y, weight
 
-        self._fit_rows(rows, one_against_rest)
         self.classes_ = classes
+        return one_against_rest
 
     def _class_factors(self, totals: dict[Any, float]) -> Array | None:
         """Return the factor of each class's weights, in the order of the labels."""

@@ -1,6 +1,6 @@
 """What the classifier and the regressor share: the recipe, and its sum of basis functions."""
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from numbers import Integral
 from pickle import PicklingError
 from time import monotonic
@@ -106,16 +106,28 @@ class KernelMachine(Parametrized, ABC):
     verbose: int
     random_state: RandomState
     approximation_: FeatureMap | Landmarks
+    solution_: Solution
+    _certificate: Certificate | None
     _n_outputs: int
     _labelled: ClassVar[bool]
+    _target_checks: ClassVar[dict[str, bool]]
 
-    def _open(self, X: Any, y: Any, sample_weight: Any, **target_checks: Any) -> Rows:
+    @abstractmethod
+    def _prepare(self, rows: Rows) -> Any:
+        """Look at y, and return a function of the y and weights of a block: matrix and weights."""
+
+    def _open(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """Check parameters and data."""
         check_params(self)
         if not is_auto(self.kernel):
             as_kernel(self.kernel, owner=type(self).__name__)
-        rows = as_rows(self, X, y, sample_weight, **target_checks)
+        rows = as_rows(self, X, y, sample_weight, **self._target_checks)
         return rows.copy_with(report=LineReport(type(self).__name__)) if self.verbose else rows
+
+    def _opened(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[Rows, Any]:
+        """Return checked rows, and the function that makes numbers of their y and weights."""
+        rows = self._open(X, y, sample_weight)
+        return rows, self._prepare(rows)
 
     def _fit_rows(self, rows: Rows, targets: Any, shift: Array | float = 0.0) -> None:
         """Fit the kernel, the approximation and the coefficients, in this order.
@@ -209,7 +221,7 @@ class KernelMachine(Parametrized, ABC):
             deadline=deadline,
         )
 
-    def _given(self, rows: Rows) -> FeatureMap | None:
+    def _given_map(self, rows: Rows) -> FeatureMap | None:
         """Return the map that was given, as an object; None for "auto"."""
         if is_auto(self.approximation):
             return None
@@ -223,7 +235,7 @@ class KernelMachine(Parametrized, ABC):
     def _chosen(self, rows: Rows, rng: np.random.Generator, limits: Limits) -> Choice:
         """Return the map and the penalty, looked for where they are "auto"."""
         owner = type(self).__name__
-        given, alpha = self._given(rows), None if is_auto(self.alpha) else float(self.alpha)
+        given, alpha = self._given_map(rows), None if is_auto(self.alpha) else float(self.alpha)
         own = getattr(given, "kernel", None)
         kernel = self.kernel if own is None else own
         fixed = not (is_auto(kernel) or free_bandwidths(as_kernel(kernel, owner=owner)))
@@ -346,7 +358,7 @@ class KernelMachine(Parametrized, ABC):
         )
 
     def _keep(self, basis: Any, solution: Solution, rows: Rows) -> None:
-        self._certificate: Certificate | None = None
+        self._certificate = None
         self.solution_ = solution
         self.coef_ = solution.coef.astype(rows.dtype)
         self.intercept_ = solution.intercept.astype(rows.dtype)

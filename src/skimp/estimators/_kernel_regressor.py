@@ -109,6 +109,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
     """
 
     _labelled: ClassVar[bool] = False
+    _target_checks: ClassVar[dict[str, bool]] = {"multi_output": True, "y_numeric": True}
 
     def __init__(
         self,
@@ -165,10 +166,16 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         self
         """
         with whole_or_nothing(self):
-            self._fit(self._open(X, y, sample_weight, multi_output=True, y_numeric=True))
+            rows = self._open(X, y, sample_weight)
+            centred = self._prepare(rows)
+            self._fit_rows(rows, centred, self._middle)
+            shifted = self.solution_.intercept + self._middle
+            self.solution_ = replace(self.solution_, intercept=shifted)
+            self.intercept_ = self.solution_.intercept.astype(self.coef_.dtype)
         return self
 
-    def _fit(self, rows: Rows) -> None:
+    def _prepare(self, rows: Rows) -> Any:
+        """Look at the targets, and return the function that centres them."""
         loss = as_loss(self.loss, owner=type(self).__name__)
         if loss.labels:
             raise broken(type(self).__name__, "loss", "one for regression", self.loss)
@@ -182,9 +189,8 @@ class KernelRegressor(RegressorMixin, KernelMachine):
             assert y is not None
             return y.reshape(len(y), -1) - middle, weight
 
-        self._fit_rows(rows, centred, middle)
-        self.solution_ = replace(self.solution_, intercept=self.solution_.intercept + middle)
-        self.intercept_ = self.solution_.intercept.astype(self.coef_.dtype)
+        self._middle = middle
+        return centred
 
     def predict(self, X: Any) -> Array:
         """Return the fitted function at each row.

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from skimp._core._memory import parse_bytes, readable
 from skimp._core._rates import NOMINAL, Rates, measured_rates
+from skimp._core._threads import thread_count
 from skimp.data import Rows
 from skimp.diagnostics._cost import Phase, Shape, predicted_phases
 from skimp.diagnostics._plan import Plan
@@ -18,6 +19,8 @@ from skimp.solvers import Solver
 
 _RIDGE = 0.3
 """The penalty n alpha of a model whose penalty is not known yet."""
+_WIDE = 3000
+"""Features beyond which there are no equations, but codes."""
 _CAUTION = 0.8
 """Share of the time left that a fit may be predicted to take."""
 
@@ -63,10 +66,19 @@ class Limits:
         """
         return sum(phase.seconds for phase in self._phases(approximation, NOMINAL, ridge))
 
-    def exceeded_by(self, approximation: FeatureMap, trials: float = 0.0) -> str:
-        """Return which limit a fit after some seconds of trials would exceed, '' for none."""
+    def exceeded_by(self, approximation: FeatureMap, n_rows: int, trials: float) -> str:
+        """Return which limit a trial on some rows, and a fit after it, would exceed, '' for none.
+
+        Trials are predicted to take some seconds.
+        """
+        allowed = parse_bytes(self.memory_limit)
         phases = self._phases(approximation, NOMINAL)
-        if max(phase.bytes for phase in phases) > parse_bytes(self.memory_limit):
+        if max(phase.bytes for phase in phases) > allowed:
+            return "memory_limit"
+        width = min(approximation.planned_width(self.rows), _WIDE)
+        # rows that are drawn, and once more in parts; equations, and factors of them in threads
+        drawn = 2 * n_rows * self.rows.n_features * self.rows.dtype.itemsize * self._shape.density
+        if drawn + 8 * (4 + 3 * thread_count(self.rows.n_jobs)) * width**2 > allowed:
             return "memory_limit"
         if self.deadline is None:
             return ""

@@ -12,6 +12,14 @@ from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_representable, squared_norms
 from skimp._core._types import Array
 from skimp.data import ArrayRows, Block, Rows
+from skimp.diagnostics._worth import (
+    FIRST_GRIDS,
+    FIRST_ROWS,
+    FIRST_SIZE,
+    JUDGING_ROWS,
+    LARGEST_SIZE,
+    price,
+)
 from skimp.estimators._candidates import FEW, Candidate
 from skimp.estimators._limits import Limits
 from skimp.features import FeatureMap, Nystroem, RandomBinning
@@ -21,11 +29,8 @@ from skimp.solvers._moments import covariance
 from skimp.solvers._objective import mean_loss
 from skimp.solvers._path import ridge_path
 
-_TRAINING, _JUDGING = 8192, 4096
-"""Rows of the first trials, and rows that all trials are judged by, a fifth at most."""
-_FIRST, _FIRST_GRIDS = 512, 64
-_MOST, _LARGEST = 2**16, 2**14
-"""Rows of the last trials, and the largest size."""
+_MOST = 2**16
+"""Rows of the last trials."""
 ALPHAS = np.logspace(-10, -1, 19)
 """Penalties, over the mean of k(x, x), that are tried: in the first trials each second one."""
 _RIDGES = np.array([0.03, 0.3, 3.0])
@@ -39,9 +44,6 @@ _CLEARLY, _HOPELESS = 0.99, 1.5
 _STEP = 4.0
 _DIMINISHING = 0.7
 """The next doubling brings this power of what the last one did."""
-_PATIENCE, _WORTH = 10.0, 0.2
-"""What is minimised is error (seconds + 10)^0.2: a few seconds cost little, and where there are
-many, twice the time has to buy 13 % less error."""
 _NEXT = 16
 """Seconds of the next two trials, of twice the size and the rows, over those of the last."""
 _DOUBLE = np.dtype(np.float64)
@@ -111,7 +113,7 @@ class Search:
         self._limits = limits
         self._seed = seed
         self._few = False
-        self._judging = min(_JUDGING, max(1, rows.n_rows // 5))
+        self._judging = min(JUDGING_ROWS, max(1, rows.n_rows // 5))
         self._available = max(1, rows.n_rows - self._judging)
         self._trials: list[Trial] = []
 
@@ -120,13 +122,13 @@ class Search:
 
         At the size that it has, unless it may grow.
         """
-        n = min(_TRAINING, self._available)
+        n = min(FIRST_ROWS, self._available)
         coded = any(isinstance(c.approximation, RandomBinning) for c in candidates)
         self._few = self._rows.n_rows <= FEW and not coded
 
         def first_size(approximation: FeatureMap) -> int | None:
             grids = isinstance(approximation, RandomBinning)
-            first = FEW if self._few else _FIRST_GRIDS if grids else min(n, _FIRST)
+            first = FEW if self._few else FIRST_GRIDS if grids else min(n, FIRST_SIZE)
             given = approximation.size
             return first if grow else None if given is None else min(given, first)
 
@@ -172,11 +174,12 @@ class Search:
             candidate, size = best.candidate, best.approximation.size
             assert size is not None, "maps that grow have a size"
             landmarks = isinstance(best.approximation, Nystroem)
-            doubled = min(2 * size, self._available if landmarks else _LARGEST, _LARGEST)
+            doubled = min(2 * size, self._available if landmarks else LARGEST_SIZE, LARGEST_SIZE)
             if doubled < 1.5 * size:
                 return self._chosen(best, size, "there are no more rows, or it is the largest size")
             larger = candidate.sized(doubled)
-            why = self._limits.exceeded_by(larger, trials=_NEXT * best.seconds)
+            n = min(2 * best.n_rows, _MOST // 2, self._available) + self._judging
+            why = self._limits.exceeded_by(larger, n, _NEXT * best.seconds)
             if why:
                 return self._chosen(best, size, f"{doubled} would exceed {why}")
             half = best.half_error
@@ -210,7 +213,7 @@ class Search:
 
     def _price(self, trial: Trial) -> float:
         seconds = self._limits.nominal_seconds(trial.approximation, trial.alpha * trial.n_rows)
-        return trial.error * (seconds + _PATIENCE) ** _WORTH
+        return price(trial.error, seconds)
 
     def _chosen(self, best: Trial, size: int | None, reason: str) -> Choice:
         # what stays about the same with more rows is the penalty n alpha
@@ -307,7 +310,7 @@ def _by_sweeps(
     return float(alphas[best]), errors[best], None
 
 
-def mean_diagonal(fitted: FeatureMap, rows: Rows) -> float:
+def mean_diagonal(fitted: Any, rows: Rows) -> float:
     """Return the weighted mean of k(x, x), or of the squared norm of features without a kernel."""
     kernel = getattr(fitted, "kernel_", None)
     if kernel is None:
@@ -318,5 +321,9 @@ def mean_diagonal(fitted: FeatureMap, rows: Rows) -> float:
         weight = np.ones(block.size) if block.weight is None else block.weight
         return np.array([weight @ norms, weight.sum()])
 
-    total, weight = rows.map_reduce(of_block, np.add, np.zeros(2))
+    def add(total: Array, part: Array) -> Array:
+        summed: Array = total + part
+        return summed
+
+    total, weight = rows.map_reduce(of_block, add, np.zeros(2))
     return float(total / weight) or 1.0

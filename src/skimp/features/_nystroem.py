@@ -106,7 +106,8 @@ class Nystroem(FeatureMap):
         self.landmarks_ = Landmarks(
             self.kernel_, self.budget_.points, rows.dtype, n_jobs=rows.n_jobs
         )
-        self._root = self._whitening = None
+        self._root: Array | None = None
+        self._whitening: Array | None = None
         if self.rank is not None:
             self._truncate(self.rank)
         elif self.landmarks_.factor is None:
@@ -118,8 +119,9 @@ class Nystroem(FeatureMap):
         scale = np.ones(len(K)) if weights is None else weights
         eps = float(np.finfo(self.dtype_).eps)
         W, values = inverse_root(K * np.outer(scale, scale), rank=rank, eps=eps**1.5)
-        self._root = W * scale[:, None]
-        self._whitening = self._root[:, values >= eps * values[0]].astype(self.dtype_)
+        assert values is not None, "a rank asks for eigenvalues"
+        self._root = root = W * scale[:, None]
+        self._whitening = root[:, values >= eps * values[0]].astype(self.dtype_)
 
     def _leave_out_dependent(self) -> None:
         """Keep the points that others do not determine, in the order of their pivots."""
@@ -131,10 +133,13 @@ class Nystroem(FeatureMap):
         if self.landmarks_.factor is not None:
             return
         # a kernel that is zero everywhere has one feature, which is zero
-        self._root = np.ascontiguousarray(inverse_lower(R.T).T) if R[0, 0] else np.zeros((1, 1))
+        root: Array = np.zeros((1, 1))
+        if R[0, 0]:
+            root = np.ascontiguousarray(inverse_lower(R.T).T)
+        self._root = root
         left = R.diagonal() ** 2
         resolved = max(1, np.count_nonzero(left >= eps * landmarks.width * left[0]))
-        self._whitening = self._root[:, :resolved].astype(self.dtype_)
+        self._whitening = root[:, :resolved].astype(self.dtype_)
 
     @property
     def _needs_targets(self) -> bool:

@@ -59,13 +59,15 @@ def resolve_gamma(
     - ``"scale"``: one over (number of columns times variance of all entries), as in scikit-learn;
       the standard deviation takes the place of the variance for distances that are not squared;
     - ``"median"``: one over the median distance of rows that differ, of a sample of 1,000;
-    - ``"dim"``: one over twice the number of columns.
+    - ``"dim"``: one over twice the number of columns;
+    - ``"auto"``: what an estimator finds to be best on a sample of the rows; ``"scale"`` here,
+      where there are no targets to tell.
 
     A scale of zero, where all rows are equal, gives 1.
     """
     if gamma == "dim":
         return 1.0 / (2 * rows.n_features)
-    if gamma == "scale":
+    if gamma in ("scale", "auto"):
         scale = rows.n_features * rows.variance() ** (pairs.degree / 2)
         limits = np.finfo(rows.dtype)
         if scale and not 1e3 * float(limits.tiny) < scale < 1e-3 * float(limits.max):

@@ -37,12 +37,22 @@ class Covariance:
     """
 
     n_rows: int
+    weight: float
     size: float
     within: Array
     across: Array
     target: float
     mean: Array
     target_mean: Array
+
+    def ordered(self, order: Array) -> "Covariance":
+        """Return the same with the columns in another order."""
+        return replace(
+            self,
+            within=self.within[np.ix_(order, order)],
+            across=self.across[order],
+            mean=self.mean[order],
+        )
 
 
 @dataclass
@@ -69,6 +79,7 @@ class _Moments:
         within -= np.outer(mean, mean)
         return Covariance(
             self.n_rows,
+            self.weight,
             max(self.weight, float(self.n_present)),
             within,
             self.zy / self.weight - np.outer(mean, target_mean),

@@ -141,14 +141,14 @@ def ridge_path(
         inverse = _inverse_factor(G[: sizes[cells[-1][0]], : sizes[cells[-1][0]]], shift)
         u = inverse @ b[: len(inverse)]
         traces = np.cumsum(np.einsum("ij,ij->i", inverse, inverse))
-        V = None if rest is None else inverse @ rest[:, : len(inverse)].T
+        V = inverse @ rest[:, : len(inverse)].T if rest is not None else np.empty((0, 0))
         for i, j in cells:
             m = sizes[i]
             c = coefs[i][j] = inverse[:m, :m].T @ u[:m]
             dimensions[i, j] = m - shift * traces[m - 1]
             explained = np.sum(c * b[:m]) + shift * np.sum(c**2)
             residuals[i, j] = max(S.target - explained, _EPS * S.target)
-            if left_out is not None:
+            if left_out is not None and sample is not None:
                 left_out[i, j] = _left_out(V[:m], u[:m], S.target_mean, sample, intercept)
 
     fold(shifts, solve, lambda total, _: total, None, thread_count(n_jobs))

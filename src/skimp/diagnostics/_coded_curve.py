@@ -1,0 +1,57 @@
+"""Errors of models of several numbers of grids, on rows that are coded once."""
+
+from typing import Any
+
+import numpy as np
+
+from skimp._core._types import Array
+from skimp.data import ArrayRows, Codes, Rows
+from skimp.data._split import split_rows
+from skimp.features import RandomBinning
+from skimp.losses import as_loss
+from skimp.solvers import Problem, as_solver
+
+_HELD_OUT = 0.2
+
+
+def coded_predictions(
+    model: Any,
+    fitted: RandomBinning,
+    rows: Rows,
+    sizes: Array,
+    alphas: Array,
+    seed: int,
+) -> tuple[Array, Array]:
+    """Return predictions of held-out rows, of shape (sizes, alphas, s, k), and their targets.
+
+    With the loss and the solver of the model, in the first grids of a fitted map.
+    """
+    training, judging = (
+        part.mapped(fitted).collect() for part in split_rows(rows, _HELD_OUT, seed)
+    )
+    assert training.y is not None, "there are targets"
+    assert judging.y is not None, "there are targets"
+    loss, solver = as_loss(model.loss, owner="budget_curve"), as_solver(model.solver, owner="")
+    outputs = np.empty((len(sizes), len(alphas), *judging.y.shape))
+    for i, size in enumerate(sizes):
+        Z = _first_grids(training.X, size)
+        part = ArrayRows(Z, training.y, training.weight).copy_with(n_jobs=rows.n_jobs)
+        for j, alpha in enumerate(alphas):
+            problem = Problem(
+                part,
+                loss,
+                float(alpha),
+                fit_intercept=model.fit_intercept,
+                memory_limit=model.memory_limit,
+            )
+            solution = solver.solve(problem)
+            outputs[i, j] = _first_grids(judging.X, size) @ solution.coef + solution.intercept
+    return outputs, judging.y
+
+
+def _first_grids(Z: Codes, size: int) -> Codes:
+    """Return the features of the first grids, which are larger where there are fewer of them."""
+    groups = len(Z.offsets)
+    width = Z.width if size == groups else int(Z.offsets[size])
+    value = Z.value * Z.value.dtype.type(np.sqrt(groups / size))
+    return Codes(np.ascontiguousarray(Z.codes[:, :size]), Z.offsets[:size], value, width, Z.first)
