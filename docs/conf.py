@@ -51,6 +51,7 @@ html_sidebars = {
         "index",
         "install",
         "guide",
+        "choosing",
         "kernels",
         "losses_and_solvers",
         "budgets",

@@ -7,15 +7,17 @@ from skimp._core._linalg import (
     cholesky,
     dense,
     eigenpairs,
-    independent_rows,
+    inverse_lower,
     inverse_root,
     mirror_upper,
+    pivoted_cholesky,
     product,
     reciprocal_condition,
     solve_positive,
     squared_norms,
     triangular_solve,
     well_conditioned_factor,
+    whitened,
 )
 from tests.reference import naive
 
@@ -157,10 +159,6 @@ def test_solve_positive_of_zeros_is_zero():
     assert how == "eigenvalues"
 
 
-def test_independent_rows_are_all_of_a_regular_matrix():
-    assert independent_rows(positive(9)).tolist() == list(range(9))
-
-
 @pytest.mark.parametrize(
     ("A", "well"),
     [
@@ -177,14 +175,68 @@ def test_well_conditioned_factor(A, well):
         np.testing.assert_allclose(R.T @ R, A, atol=1e-12 * np.abs(A).max())
 
 
-def test_independent_rows_leave_out_what_the_others_determine():
+def greedy_pivots(A, count):
+    left, pivots = A.copy(), []
+    for _ in range(count):
+        i = int(left.diagonal().argmax())
+        pivots.append(i)
+        left = left - np.outer(left[:, i], left[i]) / left[i, i]
+    return pivots
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
+def test_pivots_are_what_others_leave_most_of(scale):
+    A = scale * positive(9, condition=1e4)
+    pivots, R = pivoted_cholesky(A, tol=EPS)
+    assert pivots.tolist() == greedy_pivots(A, 9)
+    assert np.array_equal(R, np.triu(R))
+    assert (np.diff(R.diagonal()) <= 0).all()
+    np.testing.assert_allclose(R.T @ R, A[np.ix_(pivots, pivots)], atol=1e-14 * scale)
+
+
+def test_pivots_leave_out_what_the_others_determine():
     A = positive(4)
     repeated = [0, 1, 1, 2, 0, 3, 3]
-    kept = independent_rows(A[np.ix_(repeated, repeated)])
-    assert (np.diff(kept) > 0).all()
-    assert sorted(repeated[i] for i in kept) == [0, 1, 2, 3]
-    assert len(independent_rows(positive(9, rank=4))) == 4
-    assert len(independent_rows(np.zeros((5, 5)))) == 1
+    pivots, R = pivoted_cholesky(A[np.ix_(repeated, repeated)], tol=EPS)
+    assert sorted(repeated[i] for i in pivots) == [0, 1, 2, 3]
+    assert R.shape == (4, 4)
+    pivots, R = pivoted_cholesky(np.zeros((5, 5)), tol=EPS)
+    assert (len(pivots), R.tolist()) == (1, [[0.0]])
+
+
+def test_pivots_of_a_singular_matrix_determine_the_rest():
+    A = positive(9, rank=4)
+    pivots, R = pivoted_cholesky(A, tol=EPS)
+    assert len(pivots) == 4
+    columns = np.linalg.solve(R.T, A[pivots])
+    np.testing.assert_allclose(columns.T @ columns, A, atol=1e-12)
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-8])
+def test_pivots_end_where_the_rest_is_below_the_tolerance(tol):
+    A = np.diag(10.0 ** -np.arange(12))
+    pivots, R = pivoted_cholesky(A, tol=tol)
+    assert pivots.tolist() == list(range(int(np.count_nonzero(A.diagonal() > 12 * tol))))
+    np.testing.assert_allclose(R.diagonal() ** 2, A.diagonal()[pivots])
+
+
+@pytest.mark.parametrize("m", [1, 5, 256, 257, 600])
+def test_inverse_of_a_lower_triangle(m):
+    L = np.tril(np.random.default_rng(0).normal(size=(m, m))) / np.sqrt(m) + 2 * np.eye(m)
+    inverse = inverse_lower(L)
+    assert np.array_equal(inverse, np.tril(inverse))
+    assert np.linalg.norm(inverse @ L - np.eye(m)) <= m * EPS * np.linalg.cond(L) * np.sqrt(m)
+
+
+@pytest.mark.parametrize("m", [1, 5, 300])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_whitened_by_an_upper_triangle(m, order):
+    A, P = positive(m), positive(m, seed=1)
+    R = np.linalg.cholesky(P).T
+    found = whitened(np.array(np.triu(A), order=order), np.array(R, order=order))
+    inverse = np.linalg.inv(R)
+    np.testing.assert_allclose(found, inverse.T @ A @ inverse, atol=1e-9)
+    assert np.array_equal(found, found.T)
 
 
 def test_inverse_root_of_a_well_conditioned_matrix_is_triangular():

@@ -99,12 +99,21 @@ def test_a_failed_fit_leaves_the_former_model(estimator):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"approximation": 0}, "approximation must be None or an integer >= 1 or a feature map"),
-        ({"approximation": "auto"}, "approximation must be None or an integer >= 1 or a feature"),
-        ({"approximation": Nystroem}, "approximation must be None or an integer >= 1 or a feature"),
-        ({"alpha": 0}, "alpha must be a number > 0, got 0."),
-        ({"alpha": "auto"}, "alpha must be a number > 0, got 'auto'."),
-        ({"alpha": np.nan}, "alpha must be a number > 0, got nan."),
+        (
+            {"approximation": 0},
+            "approximation must be None or an integer >= 1 or 'auto' or a feature map",
+        ),
+        (
+            {"approximation": "automatic"},
+            "approximation must be None or an integer >= 1 or 'auto' or a feature",
+        ),
+        (
+            {"approximation": Nystroem},
+            "approximation must be None or an integer >= 1 or 'auto' or a feature",
+        ),
+        ({"alpha": 0}, "alpha must be a number > 0 or 'auto', got 0."),
+        ({"alpha": "automatic"}, "alpha must be a number > 0 or 'auto', got 'automatic'."),
+        ({"alpha": np.nan}, "alpha must be a number > 0 or 'auto', got nan."),
         ({"fit_intercept": 1}, "fit_intercept must be True or False, got 1."),
         ({"memory_limit": "much"}, "memory_limit must be None or an integer >= 1 or a size such"),
         ({"memory_limit": 0}, "memory_limit must be None or an integer >= 1 or a size such as"),

@@ -41,7 +41,7 @@ def test_a_model_from_a_file_predicts_the_same(estimator, approximation, mmap_mo
 @every_estimator
 def test_grid_search_in_two_processes_reaches_inside(estimator):
     X, y, _ = labelled(120)
-    model = estimator(Gaussian(), approximation=Nystroem(budget=5, random_state=0))
+    model = estimator(Gaussian(), approximation=Nystroem(budget=5, random_state=0), random_state=0)
     grid = {"kernel__gamma": [1e-6, 0.5], "approximation__budget": [2, 30]}
     two = GridSearchCV(model, grid, n_jobs=2, cv=3).fit(X, y)
     one = GridSearchCV(model, grid, cv=3).fit(X, y)

@@ -202,6 +202,8 @@ class MappedRows(Rows):
         self.dtype = source.dtype if feature_map is None else feature_map.dtype
         self.n_jobs = source.n_jobs
         self.report = source.report
+        self.feature_names = source.feature_names if feature_map is None else None
+        self.labelled = source.labelled
         self.coded = source.coded if feature_map is None else getattr(feature_map, "coded", None)
         self.block_rows = source.block_rows
         if self.coded is None:

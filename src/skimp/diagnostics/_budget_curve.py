@@ -62,9 +62,12 @@ class BudgetCurve:
         Effective dimensions. None for grids.
     measure : str
         What the errors are: "share of wrong labels" or "mean squared error".
+    best : array of shape (n_sizes,)
+        Which penalty is best for each size: by cross-validation with every dimension counted 1.4
+        times, as fits choose it, or on the rows held out.
     knee : int
-        The smallest size whose error is within 5 % of the least: by cross-validation, or of rows
-        held out.
+        The smallest size whose error with that penalty, by the same measure, is within 5 % of the
+        least.
     confirmed : dict
         For losses other than the squared one, sizes and the errors of models that were fitted with
         the loss itself, on rows held out.
@@ -81,25 +84,21 @@ class BudgetCurve:
     gcv: Array | None
     dimensions: Array | None
     measure: str
+    best: Array
     knee: int
     confirmed: dict[int, float] = field(default_factory=dict)
 
     @property
     def best_alphas(self) -> Array:
-        """For each size the penalty of the least error, by cross-validation where there is one."""
-        alphas: Array = self.alphas[self._best]
+        """The best penalty for each size."""
+        alphas: Array = self.alphas[self.best]
         return alphas
 
     @property
     def best_errors(self) -> Array:
-        """For each size the error with that penalty."""
-        errors: Array = self.errors[np.arange(len(self.sizes)), self._best]
+        """The error with that penalty, for each size."""
+        errors: Array = self.errors[np.arange(len(self.sizes)), self.best]
         return errors
-
-    @property
-    def _best(self) -> Array:
-        best: Array = (self.errors if self.gcv is None else self.gcv).argmin(axis=1)
-        return best
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row for each size and penalty."""
@@ -173,7 +172,7 @@ def budget_curve(
     fitted = _fitted_map(model, rows, sizes, rng)
     size = fitted.size
     assert size is not None, "maps without a size were refused"
-    largest = min(size, fitted.width) if isinstance(fitted, Nystroem) else size
+    largest = fitted.budget_.points.shape[0] if isinstance(fitted, Nystroem) else size
     steps = _sizes(largest) if sizes is None else np.unique(np.minimum(sizes, largest))
     labelled = is_classifier(model)
     what = _WHAT.get(type(fitted), "features")
@@ -183,16 +182,23 @@ def budget_curve(
             model, fitted, rows.with_targets(targets), steps, penalties, draw_seed(rng)
         )
         errors = _errors(outputs, Y, labelled)
-        knee = _knee(steps, errors.min(axis=1))
-        return BudgetCurve(what, steps, penalties, errors, None, None, _MEASURE[labelled], knee)
+        chosen = errors.argmin(axis=1), _knee(steps, errors.min(axis=1))
+        return BudgetCurve(what, steps, penalties, errors, None, None, _MEASURE[labelled], *chosen)
     functions = nested(fitted, rows, rng)
     steps = np.unique(np.maximum(steps // functions.step, 1) * functions.step)
     path, Y = _paths(model, functions, rows.with_targets(targets), steps, alphas, sample)
     assert path.left_out is not None, "there is a sample"
     errors = _errors(path.left_out, Y, labelled)
-    knee = _knee(steps, path.gcv.min(axis=1))
     curve = BudgetCurve(
-        what, steps, path.alphas, errors, path.gcv, path.dimensions, _MEASURE[labelled], knee
+        what=what,
+        sizes=steps,
+        alphas=path.alphas,
+        errors=errors,
+        gcv=path.gcv,
+        dimensions=path.dimensions,
+        measure=_MEASURE[labelled],
+        best=np.array([path.best(i) for i in range(len(steps))]),
+        knee=_knee(steps, path.cautious.min(axis=1)),
     )
     if isinstance(as_loss(model.loss, owner=_OWNER), Squared):
         return curve

@@ -9,6 +9,7 @@ from scipy import linalg
 from skimp._core._html import table
 from skimp._core._linalg import cholesky, reciprocal_condition
 from skimp._core._memory import readable
+from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, Matrix
 from skimp.data import ArrayRows
 from skimp.diagnostics._cost import Phase
@@ -148,6 +149,13 @@ def sampled_quality(
     alpha : float
         The penalty.
     """
+    with single_threaded_blas():
+        return _sampled_quality(approximation, X, weight, alpha)
+
+
+def _sampled_quality(
+    approximation: FeatureMap | Landmarks, X: Matrix, weight: Array, alpha: float
+) -> Quality:
     basis = approximation.basis()
     kernel = basis.kernel if isinstance(basis, Landmarks) else getattr(basis, "kernel_", None)
     Z = _coordinates(basis, X)

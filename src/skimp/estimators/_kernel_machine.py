@@ -135,6 +135,11 @@ class KernelMachine(Parametrized, ABC):
         ``targets`` turns the y and weights of a block into a matrix of numbers and weights, and
         ``shift`` is what it subtracts from y.
         """
+        with counted() as tally:
+            self._fit_parts(rows, targets, shift)
+        self._evaluations = tally.count
+
+    def _fit_parts(self, rows: Rows, targets: Any, shift: Array | float) -> None:
         owner = type(self).__name__
         self._clock = clock = Clock()
         deadline = None if self.time_limit is None else monotonic() + self.time_limit
@@ -154,43 +159,42 @@ class KernelMachine(Parametrized, ABC):
         if self.approximation is None:
             kernel = Gaussian() if is_auto(self.kernel) else as_kernel(self.kernel, owner=owner)
             require(kernel, "positive_definite", owner=owner, advice="the exact model needs it")
-        with counted() as self._tally:
-            if start is None:
-                limits = self._limits(rows, loss, solver, deadline)
-                with clock.phase("search"):
-                    self._choice = self._chosen(rows.with_targets(targets), rng, limits)
-            exact = isinstance(loss, Squared) and isinstance(solver, Auto) and held_out is None
-            if self.approximation is None and exact:
-                self._fit_exact(rows.with_targets(targets), rng)
-                return
-            if start is None:
-                with clock.phase("map"):
-                    self.approximation_ = self._fitted_approximation(rows, rng, limits)
-                self.__dict__.pop("kernel_", None)
-                if hasattr(self.approximation_, "kernel_"):
-                    self.kernel_ = self.approximation_.kernel_
-            basis = self.approximation_.basis()
-            monitor: Any = None
-            if held_out is not None:
-                monitor = EarlyStopping(held_out.with_targets(targets).mapped(basis), loss)
-            watch = None if deadline is None else Deadline(deadline, monitor)
-            sample = rows.sample(_SAMPLE, draw_seed(as_generator(0)))
-            self._sampled = sample.X, sample.weight
-            alpha, alphas = self._penalties(sample.X)
-            problem = Problem(
-                rows=rows.with_targets(targets).mapped(basis),
-                loss=loss,
-                alpha=alpha,
-                penalty=basis.penalty,
-                factor=basis.factor,
-                fit_intercept=self.fit_intercept,
-                memory_limit=self.memory_limit,
-                start=start,
-                monitor=monitor if watch is None else watch,
-                alphas=alphas,
-            )
-            with clock.phase("solve"):
-                solution = solver.solve(problem)
+        limits = self._limits(rows, loss, solver, deadline)
+        if start is None:
+            with clock.phase("search"):
+                self._choice = self._chosen(rows.with_targets(targets), rng, limits)
+        exact = isinstance(loss, Squared) and isinstance(solver, Auto) and held_out is None
+        if self.approximation is None and exact:
+            self._fit_exact(rows.with_targets(targets), rng)
+            return
+        if start is None:
+            with clock.phase("map"), limits.explained(self._choice.approximation):
+                self.approximation_ = self._fitted_approximation(rows, rng, limits)
+            self.__dict__.pop("kernel_", None)
+            if hasattr(self.approximation_, "kernel_"):
+                self.kernel_ = self.approximation_.kernel_
+        basis = self.approximation_.basis()
+        monitor: Any = None
+        if held_out is not None:
+            monitor = EarlyStopping(held_out.with_targets(targets).mapped(basis), loss)
+        watch = None if deadline is None else Deadline(deadline, monitor)
+        sample = rows.sample(_SAMPLE, draw_seed(as_generator(0)))
+        self._sampled = sample.X, sample.weight
+        alpha, alphas = self._penalties(sample.X)
+        problem = Problem(
+            rows=rows.with_targets(targets).mapped(basis),
+            loss=loss,
+            alpha=alpha,
+            penalty=basis.penalty,
+            factor=basis.factor,
+            fit_intercept=self.fit_intercept,
+            memory_limit=self.memory_limit,
+            start=start,
+            monitor=monitor if watch is None else watch,
+            alphas=alphas,
+        )
+        with clock.phase("solve"), limits.explained(self._choice.approximation):
+            solution = solver.solve(problem)
         if watch is not None:
             solution = watch.noted(solution)
         self.alpha_ = alpha if solution.alpha is None else solution.alpha
@@ -265,7 +269,7 @@ class KernelMachine(Parametrized, ABC):
         self, rows: Rows, rng: np.random.Generator, limits: Limits
     ) -> FeatureMap:
         approximation = self._choice.approximation
-        limits.require(approximation)
+        self._bytes = {"search": self._choice.bytes, **limits.planned_bytes(approximation)}
         kernel = None if is_auto(self.kernel) else as_kernel(self.kernel, owner=type(self).__name__)
         if approximation.random_state is not None:
             rng = as_generator(approximation.random_state)
@@ -296,6 +300,7 @@ class KernelMachine(Parametrized, ABC):
         assert self._choice.alpha is not None, "an exact model has no factorization to choose by"
         self.alpha_ = self._choice.alpha
         n = rows.n_rows
+        self._bytes = {"search": self._choice.bytes, "map": 8 * n**2, "solve": 24 * n**2}
         require_memory(
             24 * n**2,
             self.memory_limit,
@@ -350,8 +355,11 @@ class KernelMachine(Parametrized, ABC):
             kernel_error=quality.kernel_error,
             effective_dimension=quality.dimension if known is None else known,
             condition_number=quality.condition_number,
-            kernel_evaluations=self._tally.count,
-            phases=tuple(Phase(name, s, 0) for name, s in self._clock.seconds.items()),
+            kernel_evaluations=self._evaluations,
+            phases=tuple(
+                Phase(name, seconds, self._bytes[name])
+                for name, seconds in self._clock.seconds.items()
+            ),
             trials=tuple(trial.to_dict() for trial in self._choice.trials),
             reason=self._choice.reason,
             solver=self.solution_.message,

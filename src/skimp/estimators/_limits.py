@@ -1,5 +1,7 @@
 """What a fit may take, and whether a map would take more."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from time import monotonic
@@ -7,20 +9,18 @@ from time import monotonic
 import numpy as np
 from scipy import sparse
 
-from skimp._core._memory import parse_bytes, readable
+from skimp._core._memory import parse_bytes, require_memory
 from skimp._core._rates import NOMINAL, Rates, measured_rates
 from skimp._core._threads import thread_count
 from skimp.data import Rows
 from skimp.diagnostics._cost import Phase, Shape, predicted_phases
 from skimp.diagnostics._plan import Plan
-from skimp.features import FeatureMap
+from skimp.features import FeatureMap, RandomBinning
 from skimp.losses import Loss
 from skimp.solvers import Solver
 
 _RIDGE = 0.3
 """The penalty n alpha of a model whose penalty is not known yet."""
-_WIDE = 3000
-"""Features beyond which there are no equations, but codes."""
 _CAUTION = 0.8
 """Share of the time left that a fit may be predicted to take."""
 
@@ -75,10 +75,7 @@ class Limits:
         phases = self._phases(approximation, NOMINAL)
         if max(phase.bytes for phase in phases) > allowed:
             return "memory_limit"
-        width = min(approximation.planned_width(self.rows), _WIDE)
-        # rows that are drawn, and once more in parts; equations, and factors of them in threads
-        drawn = 2 * n_rows * self.rows.n_features * self.rows.dtype.itemsize * self._shape.density
-        if drawn + 8 * (4 + 3 * thread_count(self.rows.n_jobs)) * width**2 > allowed:
+        if self.trial_bytes(approximation, n_rows) > allowed:
             return "memory_limit"
         if self.deadline is None:
             return ""
@@ -86,13 +83,33 @@ class Limits:
         left = self.deadline - monotonic() - trials
         return "time_limit" if sum(p.seconds for p in phases) > _CAUTION * left else ""
 
-    def require(self, approximation: FeatureMap) -> None:
-        """Raise a `MemoryError` with the plan in it where a fit would not fit the memory."""
-        plan = Plan(self._phases(approximation, NOMINAL))
-        allowed = parse_bytes(self.memory_limit)
-        if plan.bytes > allowed:
-            raise MemoryError(
-                f"a model of {approximation.planned_width(self.rows)} landmarks or features needs "
-                f"{readable(plan.bytes)}, more than the memory limit of {readable(allowed)}: take "
-                f"fewer of them, or raise memory_limit. The plan:\n{plan}"
+    def trial_bytes(self, approximation: FeatureMap, n_rows: int) -> int:
+        """Return what a trial on some rows holds: they are drawn, and once more in parts."""
+        entries = 2 * n_rows * self.rows.n_features * self._shape.density
+        drawn = int(entries * self.rows.dtype.itemsize)
+        if isinstance(approximation, RandomBinning):
+            phases = self._phases(approximation, NOMINAL)
+            return drawn + max(phase.bytes for phase in phases) * n_rows // self.rows.n_rows
+        # equations, whitened ones, and factors of them in threads
+        squares = 4 + 3 * thread_count(self.rows.n_jobs)
+        return drawn + 8 * squares * approximation.planned_width(self.rows) ** 2
+
+    def planned_bytes(self, approximation: FeatureMap) -> dict[str, int]:
+        """Return what making the map and solving are to hold."""
+        *made, solved = self._phases(approximation, NOMINAL)
+        return {"map": max(phase.bytes for phase in made), "solve": solved.bytes}
+
+    @contextmanager
+    def explained(self, approximation: FeatureMap) -> Iterator[None]:
+        """Add the plan to the message where a part of the fit refuses to exceed the memory."""
+        try:
+            require_memory(
+                approximation.planned_bytes(self.rows),
+                self.memory_limit,
+                f"a model of {approximation.planned_width(self.rows)} landmarks or features",
+                "take fewer of them",
             )
+            yield
+        except MemoryError as error:
+            plan = Plan(self._phases(approximation, NOMINAL))
+            raise MemoryError(f"{error} The plan of the fit:\n{plan}") from None

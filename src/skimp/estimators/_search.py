@@ -85,6 +85,8 @@ class Choice:
     alpha: float | None
     trials: tuple[Trial, ...]
     reason: str
+    bytes: int = 0
+    """What the largest trial was to hold."""
 
 
 class Search:
@@ -218,7 +220,8 @@ class Search:
     def _chosen(self, best: Trial, size: int | None, reason: str) -> Choice:
         # what stays about the same with more rows is the penalty n alpha
         alpha = best.alpha * best.n_rows / self._rows.n_rows if self._alpha is None else self._alpha
-        return Choice(best.candidate.sized(size), alpha, tuple(self._trials), reason)
+        held = max(self._limits.trial_bytes(t.approximation, t.n_rows) for t in self._trials)
+        return Choice(best.candidate.sized(size), alpha, tuple(self._trials), reason, held)
 
     def _try(
         self, candidate: Candidate, size: int | None, n: int, alphas: Array | None = None
@@ -285,7 +288,7 @@ def _by_factors(
     best = path.best()
     alpha = float(path.alphas[best])
     if judging is None:
-        return alpha, float(path.gcv[-1, best]), float(path.gcv[0].min())
+        return alpha, float(path.cautious[-1, best]), float(path.cautious[0].min())
 
     def error(which: int) -> float:
         coef = np.zeros_like(S.across)

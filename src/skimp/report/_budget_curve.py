@@ -92,7 +92,8 @@ class BudgetCurveDisplay:
                 color="C1",
                 label="fitted with the loss itself, rows held out",
             )
-        ax.axvline(curve.knee, color="C3", linestyle="--", label=f"knee: {curve.knee:,}")
+        last = " or beyond" if curve.knee == curve.sizes[-1] else ""
+        ax.axvline(curve.knee, color="C3", linestyle="--", label=f"knee: {curve.knee:,}{last}")
         limits = curve.best_errors.min(), curve.best_errors.max()
         logarithmic = limits[0] > 0
         ax.set(

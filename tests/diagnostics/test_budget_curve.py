@@ -1,0 +1,300 @@
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.kernel_approximation import RBFSampler
+from sklearn.linear_model import Ridge
+
+from skimp import KernelClassifier, KernelRegressor
+from skimp.budgets import Fixed
+from skimp.data import open_rows
+from skimp.diagnostics import BudgetCurve, _budget_curve, budget_curve
+from skimp.features import Nystroem, RandomFourier, RandomLayer
+from skimp.kernels import Gaussian
+from tests.problems import labelled, regression
+from tests.reference import naive
+from tests.sources import ChunkedRows
+
+SIZES, ALPHAS = [2, 5, 14], [1e-4, 1e-2, 1.0]
+KERNEL = Gaussian(0.4)
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """The fitted maps that curves were computed from, and their nested functions."""
+    found = []
+    original = _budget_curve.nested
+
+    def nested(feature_map, *rest):
+        found.append((feature_map, original(feature_map, *rest)))
+        return found[-1][1]
+
+    monkeypatch.setattr(_budget_curve, "nested", nested)
+    return found
+
+
+def points(seen):
+    basis = seen[-1][1].basis
+    return getattr(basis, "landmarks_", basis).points
+
+
+def refitted(kernel, chosen, X):
+    """The functions that a model of these points is fitted in, at all rows, and their penalty."""
+    size = chosen.shape[0]
+    basis = Nystroem(kernel, budget=size, selector=Fixed(chosen)).fit(X).basis()
+    Z = np.empty((X.shape[0], basis.width), basis.dtype)
+    basis.map_block(X, Z)
+    return Z.astype(np.float64), basis.penalty
+
+
+def of_points(seen, X, kernel=KERNEL):
+    return lambda size: refitted(kernel, points(seen)[:size], X)
+
+
+def of_labels(y):
+    classes = np.unique(y)
+    chosen = classes[1:] if len(classes) == 2 else classes
+    return np.where(y[:, None] == chosen, 1.0, -1.0)
+
+
+def naive_numbers(Z, P, Y, alpha, weight, *, fit_intercept, labels):
+    """The error of rows that are left out one by one, cross-validation, and the dimension."""
+    w = np.ones(len(Z)) if weight is None else weight
+    model = {"penalty": P, "fit_intercept": fit_intercept}
+    coef, constant = naive.ridge(Z, np.eye(len(Z)), alpha=alpha, weight=w, **model)
+    H = Z @ coef + constant
+    residual = w @ ((Y - H @ Y) ** 2).sum(axis=1) / w.sum()
+    gcv = residual / (1 - np.trace(H) / max(w.sum(), np.count_nonzero(w))) ** 2
+    present = np.flatnonzero(w)
+    F = np.empty((len(present), Y.shape[1]))
+    for i, row in enumerate(present):
+        kept = np.arange(len(Z)) != row
+        ridge = alpha * w.sum() / w[kept].sum()
+        coef, constant = naive.ridge(Z[kept], Y[kept], alpha=ridge, weight=w[kept], **model)
+        F[i] = Z[row] @ coef + constant
+    if not labels:
+        error = np.mean((F - Y[present]) ** 2)
+    elif Y.shape[1] == 1:
+        error = np.mean((F > 0) != (Y[present] > 0))
+    else:
+        error = np.mean(F.argmax(axis=1) != Y[present].argmax(axis=1))
+    return error, gcv, np.trace(H) - fit_intercept
+
+
+def check_curve(curve, features, Y, weight=None, *, fit_intercept=True, labels=False):
+    """Compare a curve with refits; ``features`` returns Z and P for a size."""
+    for i, size in enumerate(curve.sizes):
+        Z, P = features(size)
+        for j, alpha in enumerate(curve.alphas):
+            expected = naive_numbers(
+                Z, P, Y, alpha, weight, fit_intercept=fit_intercept, labels=labels
+            )
+            found = curve.errors[i, j], curve.gcv[i, j], curve.dimensions[i, j]
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("selector", ["uniform", "rpcholesky", "kmeans", "auto"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_landmarks_equal_refits(seen, selector, fit_intercept):
+    X, y, _ = regression(50)
+    approximation = Nystroem(budget=14, selector=selector)
+    options = {"fit_intercept": fit_intercept, "random_state": 0}
+    model = KernelRegressor(KERNEL, approximation=approximation, **options)
+    curve = budget_curve(model, X, y, sizes=SIZES, alphas=ALPHAS)
+    assert (curve.what, curve.measure) == ("landmarks", "mean squared error")
+    assert curve.sizes.tolist() == SIZES
+    assert curve.alphas.tolist() == ALPHAS
+    check_curve(curve, of_points(seen, X), y[:, None], fit_intercept=fit_intercept)
+
+
+@pytest.mark.parametrize("selector", ["uniform", "kmeans"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_weights_several_outputs_and_any_rows(seen, selector, dtype, form):
+    X, y, weight = regression(50, dtype=dtype)
+    Y = np.column_stack([y, X[:, 0] ** 2])
+    given = form(X)
+    approximation = Nystroem(budget=14, selector=selector)
+    model = KernelRegressor(KERNEL, approximation=approximation, random_state=0)
+    curve = budget_curve(model, given, Y, sizes=SIZES, alphas=ALPHAS, sample_weight=weight)
+    check_curve(curve, of_points(seen, given), Y, weight)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("weighted", ["", "rows", "classes"])
+@pytest.mark.parametrize("selector", ["uniform", "kmeans"])
+def test_labels_equal_refits(seen, n_classes, weighted, selector):
+    X, y, weight = labelled(60, n_classes=n_classes)
+    model = KernelClassifier(
+        KERNEL, approximation=Nystroem(budget=14, selector=selector), loss="squared", random_state=0
+    )
+    options = {"sizes": SIZES, "alphas": ALPHAS}
+    if weighted == "classes":
+        model.set_params(class_weight={"a": 3.0})
+        weight = np.where(y == 0, 3.0, 1.0)
+    elif weighted == "rows":
+        options["sample_weight"] = weight
+    curve = budget_curve(model, X, np.array(list("abcd"))[y], **options)
+    assert curve.measure == "share of wrong labels"
+    check_curve(curve, of_points(seen, X), of_labels(y), weight if weighted else None, labels=True)
+
+
+def sliced(feature_map, X, size):
+    """Features of the first frequencies or nodes, larger where there are fewer."""
+    Z = feature_map.transform(X).astype(np.float64)
+    columns = np.arange(size)
+    if getattr(feature_map, "form", "") == "pair":
+        half = Z.shape[1] // 2
+        columns = np.r_[: size // 2, half : half + size // 2]
+    return np.sqrt(Z.shape[1] / size) * Z[:, columns], None
+
+
+@pytest.mark.parametrize(
+    "feature_map",
+    [
+        RandomFourier(n_components=14),
+        RandomFourier(n_components=13, form="phase"),
+        RandomLayer(13),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_features_equal_refits(seen, feature_map, dtype):
+    X, y, weight = regression(50, dtype=dtype)
+    model = KernelRegressor(KERNEL, approximation=feature_map, random_state=0)
+    curve = budget_curve(model, X, y, alphas=ALPHAS, sample_weight=weight)
+    assert curve.what == "features"
+    assert (curve.sizes % seen[-1][1].step == 0).all()
+    assert curve.sizes[-1] == feature_map.n_components
+    check_curve(curve, lambda size: sliced(seen[-1][0], X, size), y[:, None], weight)
+
+
+@pytest.mark.parametrize("gamma", [1e-2, 1e-3])
+def test_points_that_are_nearly_dependent(seen, gamma):
+    X, y, _ = regression(60)
+    kernel = Gaussian(gamma)
+    approximation = Nystroem(budget=30, selector="uniform", random_state=0)
+    model = KernelRegressor(kernel, approximation=approximation)
+    curve = budget_curve(model, X, y, sizes=[12, 30], alphas=[1e-5, 1e-3, 0.1])
+    assert seen[-1][1].basis.penalty is None
+    check_curve(curve, of_points(seen, X, kernel), y[:, None])
+
+
+def test_a_row_given_twice_is_a_weight_of_two():
+    X, y, _ = regression(50)
+    times = np.random.default_rng(0).integers(1, 4, 50)
+    approximation = Nystroem(budget=14, selector=Fixed(X[:14]))
+    model = KernelRegressor(KERNEL, approximation=approximation, random_state=0)
+    options = {"sizes": SIZES, "alphas": ALPHAS}
+    weighted = budget_curve(model, X, y, sample_weight=times, **options)
+    repeated = budget_curve(model, np.repeat(X, times, 0), np.repeat(y, times), **options)
+    np.testing.assert_allclose(weighted.gcv, repeated.gcv, rtol=1e-9)
+    np.testing.assert_allclose(weighted.dimensions, repeated.dimensions, rtol=1e-9)
+    assert weighted.knee == repeated.knee
+
+
+def test_models_of_smaller_uniform_budgets():
+    X, y, _ = regression(80)
+    approximation = Nystroem(budget=30, selector="uniform")
+    model = KernelRegressor(KERNEL, approximation=approximation, random_state=0)
+    curve = budget_curve(model, X, y, alphas=ALPHAS)
+    assert curve.sizes.tolist() == [1, 2, 3, 4, 6, 9, 13, 20, 30]
+    residuals = curve.gcv * (1 - (curve.dimensions + 1) / 80) ** 2
+    for i, size in enumerate(curve.sizes):
+        for j, alpha in enumerate(ALPHAS):
+            refit = clone(model).set_params(approximation__budget=int(size), alpha=alpha).fit(X, y)
+            assert np.mean((refit.predict(X) - y) ** 2) == pytest.approx(residuals[i, j], rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_other_losses_are_confirmed_by_refits(seen, monkeypatch, loss):
+    X, y, weight = labelled(90)
+    parts = []
+
+    def split_rows(rows, fraction, seed):
+        parts.append(original(rows, fraction, seed))
+        return parts[-1]
+
+    original = _budget_curve.split_rows
+    monkeypatch.setattr(_budget_curve, "split_rows", split_rows)
+    approximation = Nystroem(budget=14, selector="kmeans")
+    model = KernelClassifier(KERNEL, approximation=approximation, loss=loss, random_state=0)
+    options = {"sizes": [2, 5, 8, 14], "sample_weight": weight}
+    curve = budget_curve(model, X, y, **options)
+    squared = budget_curve(clone(model).set_params(loss="squared"), X, y, **options)
+    assert np.array_equal(curve.gcv, squared.gcv)
+    assert squared.confirmed == {}
+    at = curve.sizes.tolist().index(curve.knee)
+    assert list(curve.confirmed) == sorted({int(curve.sizes[i]) for i in (max(0, at - 1), at, 3)})
+    training, judging = (part.collect() for part in parts[0])
+    for size, error in curve.confirmed.items():
+        chosen = Nystroem(budget=size, selector=Fixed(points(seen)[:size]))
+        alpha = float(curve.best_alphas[curve.sizes == size][0])
+        refit = clone(model).set_params(approximation=chosen, alpha=alpha)
+        refit.fit(training.X, training.y, training.weight)
+        missed = refit.predict(judging.X) != judging.y
+        assert error == pytest.approx(np.average(missed, weights=judging.weight))
+
+
+def test_the_knee_and_the_best_penalties():
+    errors = np.array([[9.0, 7.0], [3.0, 4.0], [2.2, 2.09], [2.0, 2.1]])
+    made = BudgetCurve("", np.arange(4), np.array([1.0, 2.0]), -errors, errors, errors, "", 2)
+    assert _budget_curve._knee(made.sizes, errors.min(axis=1)) == 2
+    assert made.best_alphas.tolist() == [2.0, 1.0, 2.0, 1.0]
+    assert made.best_errors.tolist() == [-7.0, -3.0, -2.09, -2.0]
+    X, y, _ = regression(80)
+    model = KernelRegressor(KERNEL, approximation=30, random_state=0)
+    curve = budget_curve(model, X, np.sin(X[:, 0]) + 0.5 * np.sin(99 * y))
+    least = curve.gcv.min(axis=1)
+    assert curve.knee == curve.sizes[np.flatnonzero(least <= 1.05 * least.min())[0]]
+    assert 1 < curve.knee < 30
+    frame = curve.to_frame()
+    for name, numbers in (("error", curve.errors), ("effective_dimension", curve.dimensions)):
+        assert np.array_equal(frame[name].to_numpy().reshape(numbers.shape), numbers)
+    assert frame["size"].iloc[::20].tolist() == curve.sizes.tolist()
+    np.testing.assert_allclose(frame["alpha"].iloc[:20], np.logspace(-10, -0.5, 20))
+
+
+def same(a, b):
+    return a.sizes.tolist() == b.sizes.tolist() and np.allclose(a.gcv, b.gcv, rtol=1e-8)
+
+
+def test_what_is_looked_for_in_fits_is_taken_as_it_is():
+    X, y, weight = regression(50)
+    fixed = KernelRegressor(Gaussian("scale"), approximation=14, random_state=0)
+    expected = budget_curve(fixed, X, y)
+    for kernel in ("auto", "rbf", Gaussian("auto")):
+        assert same(budget_curve(clone(fixed).set_params(kernel=kernel), X, y), expected)
+    everything = budget_curve(clone(fixed).set_params(approximation="auto"), X, y)
+    assert everything.sizes[-1] == 50
+    assert budget_curve(fixed, X, y, sizes=[70, 3, 3]).sizes.tolist() == [3, 50]
+    weighted = budget_curve(fixed, X, y, sample_weight=weight)
+    for rows in (open_rows(X, target=y, weight=weight, block_rows=8), ChunkedRows(X, y, weight)):
+        assert same(budget_curve(fixed, rows), weighted)
+
+
+def test_the_estimator_is_not_changed():
+    X, y, _ = regression(50)
+    model = KernelRegressor(KERNEL, approximation=14, random_state=np.random.default_rng(0))
+    before = dict(vars(model)), model.random_state.bit_generator.state
+    first, second = (budget_curve(model, X, y) for _ in range(2))
+    assert (vars(model), model.random_state.bit_generator.state) == before
+    assert np.array_equal(first.errors, second.errors)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options", "message"),
+    [
+        (Ridge(), {}, "budget_curve: estimator must be a kernel machine such as KernelClassifier"),
+        (KernelRegressor(), {"sizes": [0]}, "sizes must be a sequence of integers >= 1, got [0]."),
+        (KernelRegressor(), {"alphas": [0.0]}, "alphas must be a sequence of numbers > 0, got"),
+        (KernelRegressor(), {"sample": 1}, "budget_curve: sample must be an integer >= 2, got 1."),
+        (KernelRegressor(approximation=RBFSampler()), {}, "must be a map that has a size, got RBF"),
+        (KernelRegressor(), {"sample_weight": [1.0]}, "sample_weight must have shape (9,), found"),
+    ],
+)
+def test_nonsense_is_refused(estimator, options, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        budget_curve(estimator, np.eye(9), np.arange(9.0), **options)

@@ -1,0 +1,225 @@
+"""Fits that may take so much time and memory, and no more."""
+
+from time import monotonic
+
+import numpy as np
+import pytest
+
+from skimp import KernelClassifier, KernelRegressor
+from skimp._core._rates import NOMINAL
+from skimp.data import ArrayRows
+from skimp.diagnostics._cost import Phase
+from skimp.estimators import _limits, _search
+from skimp.estimators._limits import Limits
+from skimp.features import Nystroem, RandomBinning, RandomFourier
+from skimp.kernels import Gaussian, Laplacian
+from skimp.losses import log, squared
+from skimp.solvers import Auto
+from tests.models import every_estimator
+from tests.problems import labelled, regression
+
+MAPS = [Nystroem(Gaussian(1.0), budget=200), RandomFourier(Gaussian(1.0), n_components=200)]
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    monkeypatch.setattr(_limits, "measured_rates", lambda n_jobs: NOMINAL)
+    for name, value in {"FIRST_ROWS": 400, "FIRST_SIZE": 64, "LARGEST_SIZE": 256}.items():
+        monkeypatch.setattr(_search, name, value)
+
+
+def limits(n=5000, loss=squared, n_jobs=2, **allowed):
+    rows = ArrayRows(regression(n)[0], None, None).copy_with(n_jobs=n_jobs)
+    return Limits(rows, 1, loss, Auto(), labelled=False, **allowed)
+
+
+def plan_bytes(approximation, **options):
+    return max(phase.bytes for phase in limits(**options)._phases(approximation, NOMINAL))
+
+
+@pytest.mark.parametrize("approximation", MAPS, ids=repr)
+def test_nothing_is_exceeded_where_there_is_room(approximation):
+    assert limits(memory_limit="1GB").exceeded_by(approximation, 400, 0.0) == ""
+    assert limits(deadline=monotonic() + 1000).exceeded_by(approximation, 400, 0.0) == ""
+
+
+@pytest.mark.parametrize("approximation", MAPS, ids=repr)
+def test_limits_are_named(approximation):
+    assert limits(memory_limit=1000).exceeded_by(approximation, 400, 0.0) == "memory_limit"
+    late = limits(deadline=monotonic() - 1)
+    assert late.exceeded_by(approximation, 400, 0.0) == "time_limit"
+
+
+def test_trials_count_against_the_time(monkeypatch):
+    monkeypatch.setattr(_limits, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(Limits, "_phases", lambda *_: (Phase("solve", 8.0, 0),))
+    exactly = limits(deadline=110.0 + 1e-9)
+    assert exactly.exceeded_by(MAPS[1], 400, 0.0) == ""
+    assert exactly.exceeded_by(MAPS[1], 400, 0.01) == "time_limit"
+
+
+def test_rows_of_a_trial_count_against_the_memory():
+    room = int(1.01 * max(plan_bytes(MAPS[1]), limits().trial_bytes(MAPS[1], 0)))
+    tight = limits(memory_limit=room)
+    assert tight.exceeded_by(MAPS[1], 0, 0.0) == ""
+    # three columns of float64, twice
+    assert tight.exceeded_by(MAPS[1], 1 + room // 48, 0.0) == "memory_limit"
+
+
+def test_nominal_seconds_grow_with_the_size_and_do_not_wait_for_a_clock(monkeypatch):
+    monkeypatch.setattr(_limits, "measured_rates", None)
+    few, many = (limits().nominal_seconds(RandomFourier(n_components=m), 0.3) for m in (100, 1000))
+    assert 0 < few < many
+    assert few == limits().nominal_seconds(RandomFourier(n_components=100), 0.3)
+
+
+@pytest.mark.parametrize("loss", [squared, log])
+@pytest.mark.parametrize("approximation", MAPS, ids=repr)
+def test_refusal_holds_the_plan(approximation, loss):
+    with pytest.raises(MemoryError, match="a model of 200 landmarks or features") as caught:
+        limits(loss=loss, memory_limit="1KB").require(approximation)
+    lines = str(caught.value).splitlines()
+    assert "more than the memory limit of 1 KB" in lines[0]
+    assert lines[1].split() == ["phase", "seconds", "memory"]
+    assert [line.split()[0] for line in lines[-2:]] == ["solve", "fit"]
+
+
+@pytest.mark.parametrize("approximation", MAPS, ids=repr)
+def test_what_fits_exactly_is_not_refused(approximation):
+    needed = plan_bytes(approximation, memory_limit="1GB")
+    limits(memory_limit="1GB").require(approximation)
+    assert needed < 10**9
+
+
+@pytest.mark.parametrize(
+    "approximation",
+    [300, RandomFourier(n_components=300), RandomBinning(Laplacian(1.0), n_grids=50)],
+    ids=repr,
+)
+@every_estimator
+def test_fit_that_does_not_fit_is_refused_as_a_whole(estimator, approximation):
+    X, y, _ = labelled(400)
+    model = estimator(Gaussian(1.0), approximation=approximation, memory_limit="10KB")
+    with pytest.raises(MemoryError, match="The plan:\nphase"):
+        model.fit(X, y)
+    assert not hasattr(model, "coef_")
+    assert not hasattr(model, "n_features_in_")
+    assert not hasattr(model, "certificate_")
+
+
+def test_refused_refit_keeps_the_model_before():
+    X, y, _ = regression(400)
+    model = KernelRegressor(Gaussian(1.0), approximation=50, alpha=1e-3, random_state=0).fit(X, y)
+    before, certificate = model.predict(X), model.certificate_
+    with pytest.raises(MemoryError):
+        model.set_params(memory_limit="10KB").fit(X[:, :2], y)
+    assert np.array_equal(model.predict(X), before)
+    assert model.certificate_ is certificate
+
+
+def test_exact_model_that_does_not_fit_is_refused():
+    X, y, _ = regression(400)
+    with pytest.raises(MemoryError, match="exact model of 400 rows"):
+        KernelRegressor("rbf", approximation=None, alpha=1e-3, memory_limit="1MB").fit(X, y)
+
+
+def test_less_memory_gives_a_smaller_budget():
+    X, y, _ = regression(1500)
+    sizes = []
+    for limit in ("1GB", "3MB"):
+        model = KernelRegressor(Gaussian(0.3), memory_limit=limit, random_state=0).fit(X, y)
+        sizes.append(model._choice.approximation.size)
+    assert sizes[1] < sizes[0]
+    assert "would exceed memory_limit" in model.certificate_.reason
+    assert max(phase.bytes for phase in model.certificate_.phases) <= 3e6
+
+
+def test_less_time_gives_a_smaller_budget():
+    X, y, _ = regression(1500)
+    sizes = []
+    for limit in (None, 1e-9):
+        model = KernelRegressor(Gaussian(0.3), time_limit=limit, random_state=0).fit(X, y)
+        sizes.append(model._choice.approximation.size)
+    assert sizes[1] < sizes[0]
+    assert model.certificate_.reason == "128 would exceed time_limit"
+
+
+def test_penalty_is_chosen_where_equations_do_not_fit():
+    X, y, _ = regression(1500)
+    landmarks = Nystroem(budget=100, selector="uniform")
+    model = KernelRegressor(Gaussian(1.0), approximation=landmarks, memory_limit="3MB", n_jobs=2)
+    model.set_params(random_state=0).fit(X, y)
+    assert "pcg" in model.solution_.message
+    other = KernelRegressor(Gaussian(1.0), approximation=landmarks, solver="pcg", random_state=0)
+    assert model.alpha_ == other.fit(X, y).alpha_
+
+
+@pytest.mark.parametrize("loss", ["log", "squared_hinge", "hinge"])
+def test_solvers_stop_where_time_is_over(loss):
+    X, y, _ = labelled(200)
+    model = KernelClassifier(Gaussian(1.0), approximation=20, loss=loss, alpha=1e-6, tol=1e-12)
+    model.set_params(time_limit=1e-9, random_state=0).fit(X, y)
+    assert model.n_iter_ == 1
+    assert not model.solution_.converged
+    assert model.solution_.message.endswith("at the time limit")
+
+
+def test_equations_do_not_watch_the_clock():
+    X, y, _ = regression(200)
+    model = KernelRegressor(Gaussian(1.0), approximation=20, time_limit=1e-9, random_state=0)
+    assert model.fit(X, y).solution_.converged
+    assert "time limit" not in model.solution_.message
+
+
+def test_enough_time_changes_nothing():
+    X, y, _ = labelled(200)
+    model = KernelClassifier(Gaussian(1.0), approximation=20, loss="log", random_state=0)
+    free = model.fit(X, y).coef_
+    assert np.array_equal(model.set_params(time_limit=1e6).fit(X, y).coef_, free)
+
+
+def test_early_stopping_and_the_clock_work_together():
+    X, y, _ = labelled(200)
+    options = {"early_stopping": True, "loss": "log", "random_state": 0}
+    model = KernelClassifier(Gaussian(1.0), approximation=20, **options)
+    patient = model.fit(X, y).coef_
+    assert np.array_equal(model.set_params(time_limit=1e6).fit(X, y).coef_, patient)
+    hasty = model.set_params(time_limit=1e-9).fit(X, y)
+    assert hasty.n_iter_ == 1
+    assert "coefficients of check 1 of 1" in hasty.solution_.message
+
+
+@every_estimator
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"alpha": "foo"}, "alpha must be a number > 0 or 'auto', got 'foo'"),
+        ({"alpha": "AUTO"}, "alpha must be a number > 0 or 'auto', got 'AUTO'"),
+        ({"alpha": None}, "alpha must be a number > 0 or 'auto', got None"),
+        ({"alpha": 0}, "alpha must be a number > 0 or 'auto', got 0"),
+        ({"approximation": "foo"}, "approximation must be None or an integer >= 1 or 'auto'"),
+        ({"approximation": 2.0}, "approximation must be None or an integer >= 1 or 'auto'"),
+        ({"approximation": True}, "approximation must be None or an integer >= 1 or 'auto'"),
+        ({"approximation": Nystroem}, "approximation must be None or an integer >= 1 or 'auto'"),
+        ({"time_limit": -1}, "time_limit must be None or a number > 0, got -1"),
+        ({"time_limit": 0}, "time_limit must be None or a number > 0, got 0"),
+        ({"time_limit": "1s"}, "time_limit must be None or a number > 0, got '1s'"),
+        ({"time_limit": np.nan}, "time_limit must be None or a number > 0, got nan"),
+        ({"memory_limit": "lots"}, "memory_limit must be None or an integer >= 1 or a size"),
+        ({"kernel": "foo"}, "kernel must be a kernel object or one of"),
+        ({"kernel": None}, "kernel must be a kernel object or one of"),
+        ({"kernel": np.array(["auto"])}, "kernel must be a kernel object or one of"),
+    ],
+    ids=str,
+)
+def test_nonsense_is_named(estimator, params, message):
+    X, y, _ = labelled(30)
+    with pytest.raises(ValueError, match=f"{estimator.__name__}: {message}"):
+        estimator(**params).fit(X, y)
+
+
+@pytest.mark.parametrize("gamma", ["foo", -1.0, [1.0, "auto", 2.0]], ids=str)
+def test_nonsense_for_a_bandwidth_is_named(gamma):
+    X, y, _ = regression(30)
+    with pytest.raises(ValueError, match="Gaussian: gamma must be a number > 0 or"):
+        KernelRegressor(Gaussian(gamma)).fit(X, y)

@@ -1,0 +1,249 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from skimp.data import open_rows
+from skimp.losses import squared
+from skimp.solvers import Problem
+from skimp.solvers._moments import covariance
+from skimp.solvers._path import Sampled, ridge_path
+from tests.problems import regression
+from tests.reference import naive
+
+SIZES = (1, 2, 5, 9)
+ALPHAS = np.array([1e-6, 1e-3, 0.1, 10.0])
+CLOSE = {"rtol": 1e-8, "atol": 1e-10}
+
+
+def data(n=40, width=9, *, seed=0):
+    """Features whose mean is not zero, two outputs, and weights, some of them zero."""
+    X, y, weight = regression(n, width, seed=seed)
+    return (
+        X + np.arange(width) / 3,
+        np.column_stack([y, X[:, 0] ** 2 - 3]),
+        weight + 0.5 * X[:, 1] ** 2,
+    )
+
+
+def summed(Z, Y, weight=None, *, intercept=True):
+    rows = open_rows(Z, target=Y, weight=weight)
+    return covariance(Problem(rows, squared, 1.0, fit_intercept=intercept), np.dtype(np.float64))
+
+
+def penalty(width, seed=1):
+    A = np.random.default_rng(seed).normal(size=(width, 2 * width))
+    return A @ A.T / width
+
+
+def factor(P):
+    return np.asfortranarray(np.linalg.cholesky(P).T)
+
+
+def prefix(Z, P, size, averaged):
+    """The features of a smaller map, and its penalty."""
+    scale = np.sqrt(Z.shape[1] / size) if averaged else 1.0
+    return scale * Z[:, :size], None if P is None else P[:size, :size]
+
+
+def hat(Z, *, weight, **model):
+    """The matrix that turns y into fitted values, column by column."""
+    coef, constant = naive.ridge(Z, np.eye(len(Z)), weight=weight, **model)
+    return Z @ coef + constant
+
+
+CASES = pytest.mark.parametrize(
+    ("intercept", "weighted", "penalized", "averaged"),
+    [
+        (True, False, False, False),
+        (False, False, False, False),
+        (True, True, False, False),
+        (False, True, True, False),
+        (True, False, True, False),
+        (True, True, True, False),
+        (True, False, False, True),
+        (False, True, False, True),
+    ],
+)
+
+
+def solved(intercept, weighted, penalized, averaged, **options):
+    Z, Y, weight = data()
+    weight = weight if weighted else None
+    P = penalty(Z.shape[1]) if penalized else None
+    S = summed(Z, Y, weight, intercept=intercept)
+    path = ridge_path(
+        S,
+        ALPHAS,
+        SIZES,
+        intercept=intercept,
+        factor=factor(P) if penalized else None,
+        averaged=averaged,
+        **options,
+    )
+    return Z, Y, weight, P, S, path
+
+
+@CASES
+def test_every_size_and_alpha_is_a_refit(intercept, weighted, penalized, averaged):
+    Z, Y, weight, P, _, path = solved(intercept, weighted, penalized, averaged)
+    assert path.sizes == SIZES
+    assert np.array_equal(path.alphas, ALPHAS)
+    assert path.left_out is None
+    w = np.ones(len(Z)) if weight is None else weight
+    for i, size in enumerate(SIZES):
+        part, Q = prefix(Z, P, size, averaged)
+        assert path.coefs[i].shape == (len(ALPHAS), size, 2)
+        for j, alpha in enumerate(ALPHAS):
+            model = {"alpha": alpha, "penalty": Q, "fit_intercept": intercept}
+            coef, constant = naive.ridge(part, Y, weight=weight, **model)
+            # coefficients are those of the columns as they are given
+            found = path.coefs[i][j]
+            scale = np.sqrt(Z.shape[1] / size) if averaged else 1.0
+            np.testing.assert_allclose(found, scale * coef, **CLOSE)
+            missed = Y - part @ coef - constant
+            residual = w @ (missed**2).sum(axis=1) / w.sum()
+            np.testing.assert_allclose(path.residuals[i, j], residual, **CLOSE)
+            trace = np.trace(hat(part, weight=weight, **model)) - intercept
+            np.testing.assert_allclose(path.dimensions[i, j], trace, **CLOSE)
+
+
+@CASES
+def test_rows_are_left_out_as_refits_leave_them_out(intercept, weighted, penalized, averaged):
+    Z, Y, weight = data()
+    w = weight if weighted else np.ones(len(Z))
+    drawn = [3, 17, 4, 39]
+    sample = Sampled(Z[drawn], Y[drawn], w[drawn] / w.sum())
+    *_, P, _, path = solved(intercept, weighted, penalized, averaged, sample=sample)
+    assert path.left_out.shape == (len(SIZES), len(ALPHAS), 4, 2)
+    for s, row in enumerate(drawn):
+        kept = np.arange(len(Z)) != row
+        for i, size in enumerate(SIZES):
+            part, Q = prefix(Z, P, size, averaged)
+            for j, alpha in enumerate(ALPHAS):
+                coef, constant = naive.ridge(
+                    part[kept],
+                    Y[kept],
+                    alpha=alpha * w.sum() / w[kept].sum(),
+                    weight=w[kept],
+                    penalty=Q,
+                    fit_intercept=intercept,
+                )
+                expected = part[row] @ coef + constant
+                np.testing.assert_allclose(path.left_out[i, j, s], expected, **CLOSE)
+
+
+@CASES
+def test_generalized_cross_validation_is_its_formula(intercept, weighted, penalized, averaged):
+    *_, weight, _, S, path = solved(intercept, weighted, penalized, averaged)
+    n = 40 if weight is None else max(weight.sum(), np.count_nonzero(weight))
+    assert S.size == path.size == n
+    expected = path.residuals / (1 - (path.dimensions + intercept) / n) ** 2
+    np.testing.assert_allclose(path.gcv, expected, rtol=1e-14)
+    for i in range(len(SIZES)):
+        assert path.gcv[i, path.best(i)] == path.gcv[i].min()
+    assert path.best() == path.best(len(SIZES) - 1)
+
+
+def test_cross_validation_is_the_mean_of_left_out_errors_where_rows_are_alike():
+    # the rows of a circulant design have the same leverage, and then the two are equal
+    angles = 2 * np.pi * np.arange(24) / 24
+    Z = np.column_stack([f(k * angles) for k in (1, 2, 3) for f in (np.cos, np.sin)])
+    Y = np.random.default_rng(0).normal(size=(24, 1))
+    sample = Sampled(Z, Y, np.full(24, 1 / 24))
+    path = ridge_path(summed(Z, Y), ALPHAS, (2, 4, 6), intercept=True, sample=sample)
+    errors = np.mean((path.left_out - Y) ** 2, axis=(2, 3))
+    np.testing.assert_allclose(path.gcv, errors, rtol=1e-10)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("penalized", [False, True])
+def test_a_weight_of_two_is_a_row_given_twice(intercept, penalized):
+    Z, Y, _ = data()
+    times = np.random.default_rng(2).integers(1, 4, len(Z))
+    R = factor(penalty(9)) if penalized else None
+    weighted, repeated = (
+        ridge_path(S, ALPHAS, SIZES, intercept=intercept, factor=R)
+        for S in (
+            summed(Z, Y, times.astype(float), intercept=intercept),
+            summed(np.repeat(Z, times, 0), np.repeat(Y, times, 0), intercept=intercept),
+        )
+    )
+    assert weighted.size == repeated.size == times.sum()
+    for name in ("residuals", "dimensions", "gcv"):
+        np.testing.assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-9)
+    for a, b in zip(weighted.coefs, repeated.coefs, strict=True):
+        np.testing.assert_allclose(a, b, **CLOSE)
+
+
+@pytest.mark.parametrize("share", [1e-3, 1 / 40])
+def test_small_weights_do_not_make_rows_few(share):
+    Z, Y, _ = data()
+    plain, small = (
+        ridge_path(summed(Z, Y, np.full(40, w)), ALPHAS, SIZES, intercept=True)
+        for w in (1.0, share)
+    )
+    np.testing.assert_allclose(small.gcv, plain.gcv, rtol=1e-10)
+
+
+def test_all_columns_by_default():
+    Z, Y, _ = data()
+    S = summed(Z, Y)
+    whole, given = ridge_path(S, ALPHAS, intercept=True), ridge_path(S, ALPHAS, [9], intercept=True)
+    assert whole.sizes == (9,)
+    assert np.array_equal(whole.coefs[0], given.coefs[0])
+
+
+def test_more_columns_and_smaller_penalties_fit_better_with_more_dimensions():
+    *_, path = solved(True, True, True, False)
+    assert (np.diff(path.residuals, axis=0) <= 0).all()
+    assert (np.diff(path.residuals, axis=1) >= 0).all()
+    assert (np.diff(path.dimensions, axis=0) >= 0).all()
+    assert (np.diff(path.dimensions, axis=1) <= 0).all()
+
+
+@pytest.mark.parametrize("n_jobs", [2, 4])
+@pytest.mark.parametrize("averaged", [False, True])
+def test_bits_do_not_depend_on_threads(n_jobs, averaged):
+    one, many = (solved(True, True, False, averaged, n_jobs=n)[-1] for n in (1, n_jobs))
+    for name in ("residuals", "dimensions"):
+        assert np.array_equal(getattr(one, name), getattr(many, name))
+    assert all(np.array_equal(a, b) for a, b in zip(one.coefs, many.coefs, strict=True))
+
+
+def test_what_is_given_is_not_changed():
+    Z, Y, _ = data()
+    S = summed(Z, Y)
+    R, sample = factor(penalty(9)), Sampled(Z[:3], Y[:3], np.full(3, 1 / 40))
+    given = (S.within, S.across, S.mean, R, sample.Z, sample.Y, ALPHAS)
+    before = [array.copy() for array in given]
+    ridge_path(S, ALPHAS, SIZES, intercept=True, factor=R, sample=sample)
+    assert all(np.array_equal(a, b) for a, b in zip(given, before, strict=True))
+
+
+def test_as_many_dimensions_as_rows_have_an_infinite_error():
+    rng = np.random.default_rng(0)
+    Z, Y = rng.normal(size=(6, 9)), rng.normal(size=(6, 1))
+    path = ridge_path(summed(Z, Y), [1e-30, 1.0], (2, 9), intercept=True)
+    assert np.isinf(path.gcv[1, 0])
+    assert np.isfinite(path.gcv[[0, 0, 1], [0, 1, 1]]).all()
+    assert path.best() == 1
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-12])
+def test_equal_columns_fit_as_one_does(alpha):
+    Z, Y, _ = data()
+    twice = np.hstack([Z, Z])
+    path = ridge_path(summed(twice, Y), [alpha], (9, 18), intercept=True)
+    coef, constant = naive.ridge(Z, Y, alpha=alpha)
+    for size, found in zip(path.sizes, path.coefs, strict=True):
+        fitted = (twice[:, :size] - twice[:, :size].mean(axis=0)) @ found[0] + Y.mean(axis=0)
+        np.testing.assert_allclose(fitted, Z @ coef + constant, atol=1e-6)
+    np.testing.assert_allclose(path.residuals[0], path.residuals[1], rtol=1e-6)
+
+
+def test_other_numbers_have_no_factor():
+    S = summed(*data()[:2])
+    broken = replace(S, within=-np.eye(9))
+    with pytest.raises(np.linalg.LinAlgError, match="must be positive semidefinite numbers"):
+        ridge_path(broken, [1e-3], intercept=True)
