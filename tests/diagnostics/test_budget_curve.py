@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge
 from skimp import KernelClassifier, KernelRegressor
 from skimp.budgets import Fixed
 from skimp.data import open_rows
-from skimp.diagnostics import BudgetCurve, _budget_curve, budget_curve
+from skimp.diagnostics import _budget_curve, budget_curve
 from skimp.features import Nystroem, RandomFourier, RandomLayer
 from skimp.kernels import Gaussian
 from tests.problems import labelled, regression
@@ -104,8 +104,7 @@ def test_landmarks_equal_refits(seen, selector, fit_intercept):
     model = KernelRegressor(KERNEL, approximation=approximation, **options)
     curve = budget_curve(model, X, y, sizes=SIZES, alphas=ALPHAS)
     assert (curve.what, curve.measure) == ("landmarks", "mean squared error")
-    assert curve.sizes.tolist() == SIZES
-    assert curve.alphas.tolist() == ALPHAS
+    assert (curve.sizes.tolist(), curve.alphas.tolist()) == (SIZES, ALPHAS)
     check_curve(curve, of_points(seen, X), y[:, None], fit_intercept=fit_intercept)
 
 
@@ -239,17 +238,18 @@ def test_other_losses_are_confirmed_by_refits(seen, monkeypatch, loss):
 
 
 def test_the_knee_and_the_best_penalties():
-    errors = np.array([[9.0, 7.0], [3.0, 4.0], [2.2, 2.09], [2.0, 2.1]])
-    made = BudgetCurve("", np.arange(4), np.array([1.0, 2.0]), -errors, errors, errors, "", 2)
-    assert _budget_curve._knee(made.sizes, errors.min(axis=1)) == 2
-    assert made.best_alphas.tolist() == [2.0, 1.0, 2.0, 1.0]
-    assert made.best_errors.tolist() == [-7.0, -3.0, -2.09, -2.0]
+    assert _budget_curve._knee(np.array([1, 2, 3, 4]), np.array([9.0, 2.11, 2.1, 2.0])) == 3
     X, y, _ = regression(80)
     model = KernelRegressor(KERNEL, approximation=30, random_state=0)
     curve = budget_curve(model, X, np.sin(X[:, 0]) + 0.5 * np.sin(99 * y))
-    least = curve.gcv.min(axis=1)
+    residuals = curve.gcv * (1 - (curve.dimensions + 1) / 80) ** 2
+    cautious = residuals / (1 - 1.4 * (curve.dimensions + 1) / 80) ** 2
+    least = cautious.min(axis=1)
     assert curve.knee == curve.sizes[np.flatnonzero(least <= 1.05 * least.min())[0]]
     assert 1 < curve.knee < 30
+    best = cautious.argmin(axis=1)
+    assert np.array_equal(curve.best_alphas, curve.alphas[best])
+    assert curve.best_errors.tolist() == [e[j] for e, j in zip(curve.errors, best, strict=True)]
     frame = curve.to_frame()
     for name, numbers in (("error", curve.errors), ("effective_dimension", curve.dimensions)):
         assert np.array_equal(frame[name].to_numpy().reshape(numbers.shape), numbers)

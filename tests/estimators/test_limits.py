@@ -76,8 +76,12 @@ def test_nominal_seconds_grow_with_the_size_and_do_not_wait_for_a_clock(monkeypa
 @pytest.mark.parametrize("loss", [squared, log])
 @pytest.mark.parametrize("approximation", MAPS, ids=repr)
 def test_refusal_holds_the_plan(approximation, loss):
-    with pytest.raises(MemoryError, match="a model of 200 landmarks or features") as caught:
-        limits(loss=loss, memory_limit="1KB").require(approximation)
+    tight = limits(loss=loss, memory_limit="1KB")
+    with (
+        pytest.raises(MemoryError, match="a model of 200 landmarks or features") as caught,
+        tight.explained(approximation),
+    ):
+        raise AssertionError("nothing is begun that does not fit")
     lines = str(caught.value).splitlines()
     assert "more than the memory limit of 1 KB" in lines[0]
     assert lines[1].split() == ["phase", "seconds", "memory"]
@@ -85,10 +89,24 @@ def test_refusal_holds_the_plan(approximation, loss):
 
 
 @pytest.mark.parametrize("approximation", MAPS, ids=repr)
-def test_what_fits_exactly_is_not_refused(approximation):
-    needed = plan_bytes(approximation, memory_limit="1GB")
-    limits(memory_limit="1GB").require(approximation)
-    assert needed < 10**9
+def test_refusal_by_a_part_of_the_fit_is_explained(approximation):
+    with (
+        pytest.raises(MemoryError, match=r"no room\. The plan of the fit:\nphase"),
+        limits(memory_limit="1GB").explained(approximation),
+    ):
+        raise MemoryError("no room.")
+
+
+@pytest.mark.parametrize("approximation", MAPS, ids=repr)
+def test_room_for_the_map_is_enough_to_begin(approximation):
+    needed = approximation.planned_bytes(limits().rows)
+    begun = []
+    with limits(memory_limit=needed).explained(approximation):
+        begun.append(True)
+    assert begun
+    with pytest.raises(MemoryError), limits(memory_limit=needed - 1).explained(approximation):
+        begun.append(True)
+    assert len(begun) == 1
 
 
 @pytest.mark.parametrize(
@@ -100,7 +118,7 @@ def test_what_fits_exactly_is_not_refused(approximation):
 def test_fit_that_does_not_fit_is_refused_as_a_whole(estimator, approximation):
     X, y, _ = labelled(400)
     model = estimator(Gaussian(1.0), approximation=approximation, memory_limit="10KB")
-    with pytest.raises(MemoryError, match="The plan:\nphase"):
+    with pytest.raises(MemoryError, match="The plan of the fit:\nphase"):
         model.fit(X, y)
     assert not hasattr(model, "coef_")
     assert not hasattr(model, "n_features_in_")

@@ -25,7 +25,7 @@ def penalty(width=8, seed=1):
 
 
 def naive_gcv(Z, Y, alpha, *, weight, penalty, fit_intercept):
-    """The formula, with the matrix that turns y into fitted values."""
+    """The formula that alphas are chosen by, with the matrix that turns y into fitted values."""
     n = len(Z)
     model = {"weight": weight, "penalty": penalty, "fit_intercept": fit_intercept}
     coef, constant = naive.ridge(Z, np.eye(n), alpha=alpha, **model)
@@ -33,7 +33,7 @@ def naive_gcv(Z, Y, alpha, *, weight, penalty, fit_intercept):
     w = np.ones(n) if weight is None else weight
     residual = w @ ((Y - H @ Y) ** 2).sum(axis=1) / w.sum()
     size = max(w.sum(), np.count_nonzero(w))
-    return residual / (1 - np.trace(H) / size) ** 2, np.trace(H) - fit_intercept
+    return residual / (1 - 1.4 * np.trace(H) / size) ** 2, np.trace(H) - fit_intercept
 
 
 @SOLVERS

@@ -138,10 +138,11 @@ def test_generalized_cross_validation_is_its_formula(intercept, weighted, penali
     *_, weight, _, S, path = solved(intercept, weighted, penalized, averaged)
     n = 40 if weight is None else max(weight.sum(), np.count_nonzero(weight))
     assert S.size == path.size == n
-    expected = path.residuals / (1 - (path.dimensions + intercept) / n) ** 2
-    np.testing.assert_allclose(path.gcv, expected, rtol=1e-14)
+    for errors, factor in ((path.gcv, 1.0), (path.cautious, 1.4)):
+        expected = path.residuals / (1 - factor * (path.dimensions + intercept) / n) ** 2
+        np.testing.assert_allclose(errors, expected, rtol=1e-14)
     for i in range(len(SIZES)):
-        assert path.gcv[i, path.best(i)] == path.gcv[i].min()
+        assert path.best(i) == path.cautious[i].argmin()
     assert path.best() == path.best(len(SIZES) - 1)
 
 
@@ -221,12 +222,22 @@ def test_what_is_given_is_not_changed():
     assert all(np.array_equal(a, b) for a, b in zip(given, before, strict=True))
 
 
-def test_as_many_dimensions_as_rows_have_an_infinite_error():
+@pytest.mark.parametrize("constant", [False, True])
+def test_as_many_dimensions_as_rows_have_an_infinite_error(constant):
     rng = np.random.default_rng(0)
-    Z, Y = rng.normal(size=(6, 9)), rng.normal(size=(6, 1))
-    path = ridge_path(summed(Z, Y), [1e-30, 1.0], (2, 9), intercept=True)
-    assert np.isinf(path.gcv[1, 0])
-    assert np.isfinite(path.gcv[[0, 0, 1], [0, 1, 1]]).all()
+    Z, Y = rng.normal(size=(6, 9)), np.ones((6, 1)) if constant else rng.normal(size=(6, 1))
+    path = ridge_path(summed(Z, Y), [1e-30, 30.0], (2, 9), intercept=True)
+    for errors, factor in ((path.gcv, 1.0), (path.cautious, 1.4)):
+        assert np.array_equal(np.isinf(errors), factor * (path.dimensions + 1) >= 6)
+        assert np.isinf(errors).tolist() == [[False, False], [True, False]]
+    assert path.best() == 1
+
+
+def test_the_largest_penalty_where_none_leaves_any_freedom():
+    rng = np.random.default_rng(0)
+    S = summed(rng.normal(size=(6, 9)), rng.normal(size=(6, 1)))
+    path = ridge_path(S, [1e-20, 1e-12, 1e-30], intercept=True)
+    assert np.isinf(path.cautious).all()
     assert path.best() == 1
 
 
