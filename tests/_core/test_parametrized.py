@@ -14,7 +14,7 @@ from skimp.kernels import Gaussian, Linear
         (
             KernelRegressor(),
             "kernel__gamma",
-            "KernelRegressor: kernel must be an object for its 'gamma' to be set, got 'rbf'.",
+            "KernelRegressor: kernel must be an object for its 'gamma' to be set, got 'auto'.",
         ),
         (
             KernelRegressor(approximation=10),

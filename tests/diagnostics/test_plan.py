@@ -168,11 +168,6 @@ def test_iterations_of_the_estimator_count(loss):
     assert rougher < usual
 
 
-def test_automatic_budgets_are_not_known_yet():
-    with pytest.raises(NotImplementedError, match="auto"):
-        planned(KernelRegressor(approximation="auto"))
-
-
 def test_kernel_and_penalty_that_are_chosen_in_fit_cost_what_typical_ones_cost():
     chosen, given = (
         planned(KernelClassifier(kernel, approximation=300, alpha=alpha))

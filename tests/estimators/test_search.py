@@ -183,8 +183,8 @@ def test_growth_ends_at_the_largest_size(monkeypatch):
 def test_growth_ends_where_it_does_not_help():
     noise = np.random.default_rng(0).normal(size=(N, 1))
     choice = chosen(ArrayRows(problem().collect().X, noise), Gaussian(0.3))
-    assert choice.reason == "128 promise too little for their cost"
-    assert choice.approximation.size == 64
+    assert choice.reason == "64 were no better"
+    assert choice.approximation.size == 32
 
 
 def test_growth_goes_on_where_it_helps():
@@ -194,12 +194,16 @@ def test_growth_goes_on_where_it_helps():
     assert choice.approximation.size in sizes
 
 
-@pytest.mark.parametrize("limit", ["memory_limit", "time_limit"])
-def test_growth_ends_at_a_limit(limit):
-    allowed = {"memory_limit": 1000} if limit == "memory_limit" else {"deadline": monotonic() - 1}
-    choice = chosen(kernel=Gaussian(0.3), **allowed)
-    assert choice.reason == f"128 would exceed {limit}"
+def test_growth_ends_where_the_time_would_be_over():
+    choice = chosen(kernel=Gaussian(0.3), deadline=monotonic() - 1)
+    assert choice.reason == "128 would exceed time_limit"
     assert choice.approximation.size == 64
+
+
+def test_a_memory_limit_makes_the_first_size_smaller():
+    choice = chosen(kernel=Gaussian(0.3), memory_limit=1000)
+    assert choice.reason == "2 would exceed memory_limit"
+    assert choice.approximation.size == 1
 
 
 @pytest.mark.parametrize("kernel", ["auto", Laplacian(0.5)])

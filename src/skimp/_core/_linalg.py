@@ -182,6 +182,26 @@ def pivoted_cholesky(A: Array, *, tol: float) -> tuple[Array, Array]:
     return pivots[:rank] - 1, np.triu(R[:rank, :rank])
 
 
+def ordered_cholesky(A: Array, *, tol: float) -> tuple[Array, Array]:
+    """Return the rows that those before them do not determine, and the lower factor of their part.
+
+    What those before leave of a diagonal entry is rounding below ``tol len(A)`` of the largest.
+    """
+    n, least = len(A), len(A) * tol * A.diagonal().max()
+    L, left = np.zeros((n, n), order="F"), A.diagonal().copy()
+    kept: list[int] = []
+    with single_threaded_blas():
+        for j in range(n):
+            k = len(kept)
+            if left[j] <= least:
+                continue
+            L[j:, k] = (A[j:, j] - L[j:, :k] @ L[j, :k]) / np.sqrt(left[j])
+            left[j:] -= L[j:, k] ** 2
+            kept.append(j)
+    rows = np.array(kept, np.int64)
+    return rows, np.tril(L[rows, : len(rows)])
+
+
 def inverse_root(A: Array, *, rank: int | None, eps: float) -> tuple[Array, Array | None]:
     r"""Return W, of shape (m, r), with :math:`W W^T = A^+`, and the eigenvalues that it keeps.
 

@@ -17,8 +17,8 @@ from skimp.data._split import split_rows
 from skimp.diagnostics._coded_curve import coded_predictions
 from skimp.diagnostics._compare_selectors import SIZES
 from skimp.diagnostics._nested import Nested, nested
-from skimp.features import FeatureMap, Landmarks, Nystroem, RandomBinning
-from skimp.kernels import as_kernel
+from skimp.features import FeatureMap, Landmarks, Nystroem, RandomBinning, RandomFourier
+from skimp.kernels import Precomputed, as_kernel
 from skimp.losses import Squared, as_loss, squared
 from skimp.solvers import Problem
 from skimp.solvers._moments import covariance
@@ -186,7 +186,9 @@ def budget_curve(
         return BudgetCurve(what, steps, penalties, errors, None, None, _MEASURE[labelled], *chosen)
     functions = nested(fitted, rows, rng)
     steps = np.unique(np.maximum(steps // functions.step, 1) * functions.step)
-    path, Y = _paths(model, functions, rows.with_targets(targets), steps, alphas, sample)
+    path, Y = _paths(
+        model, functions, rows.with_targets(targets), functions.columns(steps), alphas, sample
+    )
     assert path.left_out is not None, "there is a sample"
     errors = _errors(path.left_out, Y, labelled)
     curve = BudgetCurve(
@@ -227,8 +229,13 @@ def _fitted_map(model: Any, rows: Rows, sizes: Any, rng: np.random.Generator) ->
     feature_map = Nystroem(budget=_LARGEST) if given is None else given
     if feature_map.size is None:
         raise broken(_OWNER, "approximation", "a map that has a size", model.approximation)
+    if isinstance(feature_map, Nystroem) and feature_map.rank is not None:
+        raise broken(_OWNER, "approximation", "a map without a rank", feature_map)
     if sizes is not None:
         feature_map = feature_map.resized(max(sizes))
+    if isinstance(feature_map, RandomFourier) and feature_map.form == "pair":
+        # whole pairs of a cosine and a sine
+        feature_map = feature_map.resized(max(2, feature_map.n_components // 2 * 2))
     if feature_map.random_state is not None:
         rng = as_generator(feature_map.random_state)
     named = isinstance(model.kernel, str) and model.kernel == "auto"
@@ -282,6 +289,8 @@ def _mean_diagonal(basis: Any, X: Any, Z: Array) -> float:
     """Return the mean of k(x, x), or of the squared norm of features without a kernel."""
     kernel = getattr(basis, "kernel", None) if isinstance(basis, Landmarks) else None
     kernel = getattr(basis, "kernel_", kernel)
+    if isinstance(kernel, Precomputed):
+        return 1.0  # the matrix need not have rows for all
     norms = np.einsum("ij,ij->i", Z, Z) if kernel is None else kernel.diag(X)
     return float(norms.mean()) or 1.0
 
@@ -311,9 +320,8 @@ def _confirmed(
     for i in sorted({max(0, at - 1), at, len(curve.sizes) - 1}):
         size = int(curve.sizes[i])
         smaller = fitted.resized(size).set_params(**_kernel_of(fitted))
-        if isinstance(fitted, Nystroem):
-            landmarks: Any = getattr(functions.basis, "landmarks_", functions.basis)
-            smaller.set_params(selector=Fixed(landmarks.points[:size]))
+        if functions.points is not None:
+            smaller.set_params(selector=Fixed(functions.points[:size]))
         refit = clone(model).set_params(approximation=smaller, alpha=float(curve.best_alphas[i]))
         refit.fit(training)
         errors[size] = _judged(refit, judging)

@@ -14,6 +14,7 @@ from skimp._core._types import Array, Matrix
 from skimp.data import ArrayRows
 from skimp.diagnostics._cost import Phase
 from skimp.features import FeatureMap, Landmarks, Nystroem
+from skimp.kernels import Precomputed
 
 _PAIRS = 500
 _EPS = float(np.finfo(np.float64).eps)
@@ -158,6 +159,8 @@ def _sampled_quality(
 ) -> Quality:
     basis = approximation.basis()
     kernel = basis.kernel if isinstance(basis, Landmarks) else getattr(basis, "kernel_", None)
+    if isinstance(kernel, Precomputed):
+        kernel = None  # its matrix need not have columns for all rows
     Z = _coordinates(basis, X)
     share = weight / weight.sum()
     roots = np.sqrt(share)[:, None]
@@ -182,7 +185,7 @@ def _sampled_quality(
 
 def _coordinates(basis: Any, X: Matrix) -> Any:
     """Return features in which the norm of a model is that of its coefficients."""
-    block = next(ArrayRows(X, block_rows=X.shape[0]).mapped(basis).blocks()).X
+    block = ArrayRows(X).mapped(basis).collect().X
     if hasattr(block, "tocsr"):
         return block.tocsr().astype(np.float64)
     Z = np.asarray(block, np.float64)

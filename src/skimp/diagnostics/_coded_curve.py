@@ -9,7 +9,7 @@ from skimp.data import ArrayRows, Codes, Rows
 from skimp.data._split import split_rows
 from skimp.features import RandomBinning
 from skimp.losses import as_loss
-from skimp.solvers import Problem, as_solver
+from skimp.solvers import Problem
 
 _HELD_OUT = 0.2
 
@@ -31,7 +31,7 @@ def coded_predictions(
     )
     assert training.y is not None, "there are targets"
     assert judging.y is not None, "there are targets"
-    loss, solver = as_loss(model.loss, owner="budget_curve"), as_solver(model.solver, owner="")
+    loss, solver = as_loss(model.loss, owner="budget_curve"), model._configured_solver()
     outputs = np.empty((len(sizes), len(alphas), *judging.y.shape))
     for i, size in enumerate(sizes):
         Z = _first_grids(training.X, size)

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from skimp._core._linalg import cholesky, inverse_lower
-from skimp._core._types import Array
+from skimp._core._linalg import inverse_lower, ordered_cholesky
+from skimp._core._types import Array, Matrix
 from skimp.budgets import Fixed, RPCholesky, Selector, Uniform, as_selector
 from skimp.budgets._rpcholesky import pivot_order
 from skimp.data import Rows
 from skimp.features import FeatureMap, Landmarks, Nystroem, RandomFourier
 from skimp.features._base import Basis
 
-_ROUNDING = 8 * float(np.finfo(np.float64).eps)
+_EPS64 = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -31,18 +31,28 @@ class Nested:
         Whether features of a smaller map are larger, as those are that are averages.
     step : int
         Columns that belong together.
+    kept : array or None
+        Numbers of the landmarks that have a column, rising; None where all have.
+    points : array, CSR matrix or None
+        All landmarks, in their order.
     """
 
     basis: Basis
     order: Array | None = None
     averaged: bool = False
     step: int = 1
+    kept: Array | None = None
+    points: Matrix | None = None
+
+    def columns(self, sizes: Array) -> Array:
+        """Return how many columns maps of some sizes have."""
+        return sizes if self.kept is None else np.searchsorted(self.kept, sizes)
 
 
 def nested(feature_map: FeatureMap, rows: Rows, rng: np.random.Generator) -> Nested:
     """Return the nested functions of a fitted map that is not coded."""
     if isinstance(feature_map, Nystroem):
-        return Nested(_nested_landmarks(feature_map, rows, rng))
+        return _nested_landmarks(feature_map, rows, rng)
     width = feature_map.width
     if isinstance(feature_map, RandomFourier) and feature_map.form == "pair":
         # a cosine and its sine, which are in the two halves of the columns
@@ -52,24 +62,23 @@ def nested(feature_map: FeatureMap, rows: Rows, rng: np.random.Generator) -> Nes
     return Nested(feature_map.basis(), averaged=True)
 
 
-def _nested_landmarks(feature_map: Nystroem, rows: Rows, rng: np.random.Generator) -> Basis:
+def _nested_landmarks(feature_map: Nystroem, rows: Rows, rng: np.random.Generator) -> Nested:
     """Return kernel columns of the points, or combinations of them where they are dependent."""
     kernel, points = feature_map.kernel_, feature_map.budget_.points
     if not _is_nested(as_selector(feature_map.selector, owner="budget_curve")):
         points = points[pivot_order(points, kernel, rng)]
     landmarks = Landmarks(kernel, points, rows.dtype, n_jobs=rows.n_jobs)
     if landmarks.factor is not None:
-        return landmarks
+        return Nested(landmarks, points=points)
     eps = float(np.finfo(rows.dtype).eps)
-    R = cholesky(landmarks.penalty, jitter=max(eps**1.5, _ROUNDING) * landmarks.width)
-    if R is None:
-        raise ValueError("budget_curve: the kernel matrix of the points must not be singular.")
+    kept, L = ordered_cholesky(landmarks.penalty, tol=max(eps**1.5, _EPS64))
+    if len(kept) == 0:
+        raise ValueError("budget_curve: the kernel must not be zero at all landmarks.")
     features: Any = copy.copy(feature_map)
-    features.landmarks_ = landmarks
-    features._whitening = features._root = np.ascontiguousarray(inverse_lower(R.T).T)
+    features.landmarks_ = Landmarks(kernel, points[kept], rows.dtype, n_jobs=rows.n_jobs)
+    features._whitening = features._root = np.ascontiguousarray(inverse_lower(L).T)
     features.dtype_ = np.dtype(np.float64)
-    basis: Basis = features
-    return basis
+    return Nested(features, kept=kept, points=points)
 
 
 def _is_nested(selector: Selector) -> bool:

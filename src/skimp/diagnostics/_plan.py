@@ -143,7 +143,7 @@ def plan(
         searched = (search,)
     else:
         feature_map = _feature_map(estimator, shape, parts)
-    traits = Traits() if rows is None else _traits(feature_map, rows)
+    traits = Traits() if rows is None or searched else _traits(feature_map, rows)
     phases = predicted_phases(
         feature_map,
         shape,

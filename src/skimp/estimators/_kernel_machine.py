@@ -38,7 +38,7 @@ from skimp.data import ArrayRows, Rows, as_rows
 from skimp.data._split import has_weight, split_rows
 from skimp.diagnostics._certificate import Certificate, sampled_quality
 from skimp.diagnostics._cost import Phase
-from skimp.estimators._candidates import candidates, free_bandwidths, is_auto
+from skimp.estimators._candidates import FEW, candidates, free_bandwidths, is_auto
 from skimp.estimators._limits import Limits
 from skimp.estimators._search import ALPHAS, NEAR_ALPHAS, Choice, Search, mean_diagonal
 from skimp.features import FeatureMap, Landmarks, Nystroem
@@ -57,7 +57,6 @@ from skimp.solvers import (
     as_solver,
     solve_exact,
 )
-from skimp.solvers._auto import FEW as FEW_FEATURES
 from skimp.solvers._deadline import Deadline
 from skimp.solvers._features import features
 
@@ -180,7 +179,7 @@ class KernelMachine(Parametrized, ABC):
         watch = None if deadline is None else Deadline(deadline, monitor)
         sample = rows.sample(_SAMPLE, draw_seed(as_generator(0)))
         self._sampled = sample.X, sample.weight
-        alpha, alphas = self._penalties(sample.X)
+        alpha, alphas = self._penalties(sample.X, rows.n_rows)
         problem = Problem(
             rows=rows.with_targets(targets).mapped(basis),
             loss=loss,
@@ -222,6 +221,7 @@ class KernelMachine(Parametrized, ABC):
             solver=solver,
             labelled=self._labelled,
             memory_limit=self.memory_limit,
+            time_limit=self.time_limit,
             deadline=deadline,
         )
 
@@ -247,7 +247,9 @@ class KernelMachine(Parametrized, ABC):
         if given is not None and fixed:
             by_equations = isinstance(limits.loss, Squared) and self.approximation is not None
             by_equations &= isinstance(limits.solver, Auto | Direct)
-            if alpha is not None or (by_equations and given.planned_width(rows) <= FEW_FEATURES):
+            by_equations &= rows.n_rows > FEW
+            by_equations &= limits.have_room_for(given.planned_width(rows))
+            if alpha is not None or by_equations:
                 return Choice(given, alpha, (), "")
         seed = draw_seed(rng)
         search = Search(
@@ -256,12 +258,13 @@ class KernelMachine(Parametrized, ABC):
         found = candidates(self.kernel, given, rows, seed, owner=owner)
         return search.choose(found, grow=given is None)
 
-    def _penalties(self, X: Matrix) -> tuple[float, Array | None]:
+    def _penalties(self, X: Matrix, n_rows: int) -> tuple[float, Array | None]:
         """Return the penalty, and those from which cross-validation may choose instead."""
         if not is_auto(self.alpha):
             return float(self.alpha), None
         if self._choice.alpha is not None:
-            return self._choice.alpha, self._choice.alpha * NEAR_ALPHAS
+            near = self._choice.alpha * NEAR_ALPHAS if n_rows > FEW else None
+            return self._choice.alpha, near
         scale = 10.0 ** np.round(np.log10(mean_diagonal(self.approximation_, ArrayRows(X))))
         return 1e-6 * float(scale), scale * ALPHAS
 
@@ -281,7 +284,9 @@ class KernelMachine(Parametrized, ABC):
         before = self.__dict__.pop("_recipe", None)
         if not self.warm_start or self.approximation is None:
             return None
-        parts = (self.approximation, self.random_state)
+        # a penalty that was chosen belongs to its loss
+        chosen = self.loss if is_auto(self.alpha) else None
+        parts = (self.approximation, self.random_state, is_auto(self.alpha), chosen)
         try:
             hashed = joblib.hash((parts, rows.n_features, rows.dtype.str, self._n_outputs))
         except PicklingError:
@@ -317,8 +322,10 @@ class KernelMachine(Parametrized, ABC):
         with self._clock.phase("map"):
             K = kernel(basis.points, n_jobs=rows.n_jobs)
             check_gram(K, kernel)
-        weight = np.ones(n) if everything.weight is None else everything.weight
-        self._sampled = basis.points[:_SAMPLE], weight[:_SAMPLE]
+        weight = everything.weight
+        weight = np.ones(len(everything.y)) if weight is None else weight
+        spread = np.unique(np.linspace(0, len(everything.y) - 1, _SAMPLE).astype(int))
+        self._sampled = basis.points[spread], weight[spread]
         with self._clock.phase("solve"):
             solution = solve_exact(
                 K,
@@ -346,7 +353,7 @@ class KernelMachine(Parametrized, ABC):
         kernel = getattr(self, "kernel_", None)
         return Certificate(
             approximation="exact"
-            if self.approximation is None
+            if isinstance(self.approximation_, Landmarks)
             else repr(self._choice.approximation),
             kernel=None if kernel is None else repr(kernel),
             size=self._basis.width,

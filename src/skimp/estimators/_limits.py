@@ -18,9 +18,15 @@ from skimp.diagnostics._plan import Plan
 from skimp.features import FeatureMap, RandomBinning
 from skimp.losses import Loss
 from skimp.solvers import Solver
+from skimp.solvers._auto import FEW
 
+MEMORY = "memory_limit"
 _RIDGE = 0.3
 """The penalty n alpha of a model whose penalty is not known yet."""
+_THREADS = 2
+"""Threads of an ordinary machine."""
+_SEARCH = 0.4
+"""Share of the time after which a search tries nothing new."""
 _CAUTION = 0.8
 """Share of the time left that a fit may be predicted to take."""
 
@@ -35,6 +41,7 @@ class Limits:
     solver: Solver
     labelled: bool
     memory_limit: int | str | None = None
+    time_limit: float | None = None
     deadline: float | None = None
 
     @cached_property
@@ -55,7 +62,7 @@ class Limits:
             labelled=self.labelled,
             rates=rates,
             memory_limit=self.memory_limit,
-            n_jobs=self.rows.n_jobs,
+            n_jobs=_THREADS if rates is NOMINAL else self.rows.n_jobs,
             alpha=ridge / max(1, self.rows.n_rows),
         )
 
@@ -66,6 +73,19 @@ class Limits:
         """
         return sum(phase.seconds for phase in self._phases(approximation, NOMINAL, ridge))
 
+    @property
+    def are_near(self) -> bool:
+        """Tell whether a search has used up its part of the time."""
+        if self.deadline is None or self.time_limit is None:
+            return False
+        return monotonic() > self.deadline - (1 - _SEARCH) * self.time_limit
+
+    def have_room_for(self, width: int) -> bool:
+        """Tell whether normal equations of some features, several times, fit the memory."""
+        threads = thread_count(self.rows.n_jobs)
+        needed = (56 + 32 * threads) * width**2 + 16 * threads * self.rows.block_rows * width
+        return width <= FEW and needed <= parse_bytes(self.memory_limit)
+
     def exceeded_by(self, approximation: FeatureMap, n_rows: int, trials: float) -> str:
         """Return which limit a trial on some rows, and a fit after it, would exceed, '' for none.
 
@@ -74,9 +94,9 @@ class Limits:
         allowed = parse_bytes(self.memory_limit)
         phases = self._phases(approximation, NOMINAL)
         if max(phase.bytes for phase in phases) > allowed:
-            return "memory_limit"
+            return MEMORY
         if self.trial_bytes(approximation, n_rows) > allowed:
-            return "memory_limit"
+            return MEMORY
         if self.deadline is None:
             return ""
         phases = self._phases(approximation, measured_rates(self.rows.n_jobs))

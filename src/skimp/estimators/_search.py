@@ -6,6 +6,7 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 
 from skimp._core._blocks import Scratch
@@ -21,17 +22,20 @@ from skimp.diagnostics._worth import (
     price,
 )
 from skimp.estimators._candidates import FEW, Candidate
-from skimp.estimators._limits import Limits
+from skimp.estimators._limits import MEMORY, Limits
 from skimp.features import FeatureMap, Nystroem, RandomBinning
+from skimp.kernels import Precomputed
 from skimp.losses import squared
 from skimp.solvers import DualCD, Problem
 from skimp.solvers._moments import covariance
 from skimp.solvers._objective import mean_loss
 from skimp.solvers._path import ridge_path
 
+_FEW_SIZE = 256
+"""Landmarks of trials where rows are few."""
 _MOST = 2**16
 """Rows of the last trials."""
-ALPHAS = np.logspace(-10, -1, 19)
+ALPHAS = np.logspace(-10, 0, 21)
 """Penalties, over the mean of k(x, x), that are tried: in the first trials each second one."""
 _RIDGES = np.array([0.03, 0.3, 3.0])
 """Penalties n alpha for codes."""
@@ -115,6 +119,7 @@ class Search:
         self._limits = limits
         self._seed = seed
         self._few = False
+        self._size = 0.0
         self._judging = min(JUDGING_ROWS, max(1, rows.n_rows // 5))
         self._available = max(1, rows.n_rows - self._judging)
         self._trials: list[Trial] = []
@@ -127,17 +132,24 @@ class Search:
         n = min(FIRST_ROWS, self._available)
         coded = any(isinstance(c.approximation, RandomBinning) for c in candidates)
         self._few = self._rows.n_rows <= FEW and not coded
+        self._size = _distinct_size(self._rows) if self._few else 0.0
 
-        def first_size(approximation: FeatureMap) -> int | None:
-            grids = isinstance(approximation, RandomBinning)
-            first = FEW if self._few else FIRST_GRIDS if grids else min(n, FIRST_SIZE)
-            given = approximation.size
-            return first if grow else None if given is None else min(given, first)
+        def first_size(candidate: Candidate) -> int | None:
+            grids = isinstance(candidate.approximation, RandomBinning)
+            first = _FEW_SIZE if self._few else FIRST_GRIDS if grids else min(n, FIRST_SIZE)
+            given = candidate.approximation.size
+            if not grow:
+                return None if given is None else min(given, first)
+            while first > 1 and self._limits.exceeded_by(candidate.sized(first), n, 0) == MEMORY:
+                first //= 2
+            return first
 
         best = self._best_of(candidates, first_size, n)
         if not grow:
             return self._chosen(best, None, "its size was given")
         if self._few:
+            if self._limits.exceeded_by(best.candidate.sized(FEW), n, 0) == MEMORY:
+                return self._chosen(best, best.approximation.size, "more would exceed memory_limit")
             return self._chosen(best, FEW, "rows are so few that each is a landmark")
         return self._grown(best)
 
@@ -145,12 +157,14 @@ class Search:
         """Try all candidates, and more bandwidths of the promising ones."""
         found: list[Trial] = []
         for candidate in candidates:
+            if found and self._limits.are_near:
+                break
             # features keep the bandwidth that was best for landmarks; grids like narrower ones
             grids = isinstance(candidate.approximation, RandomBinning)
             same = [t for t in found if t.candidate.kernel == candidate.kernel and not grids]
             known = [t.candidate.factor for t in same]
             candidate = replace(candidate, factor=known[0]) if known else candidate
-            trial = self._try(candidate, first_size(candidate.approximation), n)
+            trial = self._try(candidate, first_size(candidate), n)
             least = min(t.error for t in [trial, *found])
             promising = not known and trial.error <= _HOPELESS * least
             found.append(self._climb(trial) if promising else trial)
@@ -161,10 +175,10 @@ class Search:
         best = first
         for step in (_STEP, 1 / _STEP):
             improving = bool(first.candidate.free) and best is first
-            while improving:
+            while improving and not self._limits.are_near:
                 other = replace(best.candidate, factor=best.candidate.factor * step)
                 trial = self._try(other, best.approximation.size, best.n_rows)
-                improving = trial.error < best.error
+                improving = trial.error < _CLEARLY * best.error
                 best = trial if improving else best
         return best
 
@@ -187,7 +201,9 @@ class Search:
             half = best.half_error
             if half is None:
                 half = self._try(candidate, size // 2, best.n_rows, np.array([best.alpha])).error
-            promised = best.error * min(1.0, best.error / half) ** _DIMINISHING
+            if best.error >= half:
+                return self._chosen(best, size // 2, f"{size} were no better")
+            promised = best.error * (best.error / half) ** _DIMINISHING
             if self._price(replace(best, approximation=larger, error=promised)) >= self._price(
                 best
             ):
@@ -196,9 +212,7 @@ class Search:
 
     def _sharpened(self, best: Trial) -> Trial:
         """Double the rows alone, which narrow grids need, for as long as there are more."""
-        before = None
-        while best is not before and best.n_rows < min(_MOST, self._available):
-            before = best
+        while best.n_rows < min(_MOST, self._available) and not self._limits.are_near:
             best = self._doubled(best, best.approximation.size, _MOST)
         return best
 
@@ -247,7 +261,7 @@ class Search:
         judge = _by_factors if problem.rows.coded is None else _by_sweeps
         scale = mean_diagonal(fitted, training)
         mapped = None if judging is None else judging.mapped(basis)
-        alpha, error, half = judge(problem, alphas, scale, mapped)
+        alpha, error, half = judge(problem, alphas, scale, mapped, self._size)
         half = half if isinstance(sized, Nystroem) else None
         trial = Trial(candidate, sized, training.n_rows, alpha, error, half, monotonic() - began)
         self._trials.append(trial)
@@ -260,6 +274,9 @@ class Search:
             return rows, None
         drawn = rows.sample(n + self._judging, self._seed)
         cut = min(self._judging, len(drawn.indices) - 1)
+        # rows of weight zero are not drawn
+        if len(drawn.indices) < n + self._judging:
+            self._available = max(1, len(drawn.indices) - cut)
 
         def part(chosen: slice) -> Rows:
             assert drawn.y is not None, "estimators have targets"
@@ -271,15 +288,17 @@ class Search:
 
 
 def _by_factors(
-    problem: Problem, alphas: Array | None, scale: float, judging: Rows | None
+    problem: Problem, alphas: Array | None, scale: float, judging: Rows | None, size: float
 ) -> tuple[float, float, float | None]:
     """Return the penalty that cross-validation prefers, and the error with all and half columns."""
     S = covariance(problem, _DOUBLE)
-    check_representable(S.within, S.across)
+    check_representable(S.within, S.across, np.array(S.target))
+    if judging is None:
+        S = replace(S, size=size)
     width = len(S.within)
     path = ridge_path(
         S,
-        ALPHAS[::2] * scale if alphas is None else alphas,
+        ALPHAS[:: 1 if judging is None else 2] * scale if alphas is None else alphas,
         (max(1, width // 2), width),
         intercept=problem.fit_intercept,
         factor=problem.factor,
@@ -299,7 +318,7 @@ def _by_factors(
 
 
 def _by_sweeps(
-    problem: Problem, alphas: Array | None, scale: float, judging: Rows | None
+    problem: Problem, alphas: Array | None, scale: float, judging: Rows | None, size: float
 ) -> tuple[float, float, float | None]:
     """Return the penalty that judging rows prefer for codes, and their error."""
     assert judging is not None, "codes are not among the maps of few rows"
@@ -316,6 +335,8 @@ def _by_sweeps(
 def mean_diagonal(fitted: Any, rows: Rows) -> float:
     """Return the weighted mean of k(x, x), or of the squared norm of features without a kernel."""
     kernel = getattr(fitted, "kernel_", None)
+    if isinstance(kernel, Precomputed):
+        return 1.0  # the matrix need not have rows for all
     if kernel is None:
         rows = rows.mapped(fitted)
 
@@ -330,3 +351,19 @@ def mean_diagonal(fitted: Any, rows: Rows) -> float:
 
     total, weight = rows.map_reduce(of_block, add, np.zeros(2))
     return float(total / weight) or 1.0
+
+
+def _distinct_size(rows: Rows) -> float:
+    """Return how many rows of equal weight some rows are worth, where equal rows count as one.
+
+    So a weight of 2 is the same as a row given twice, and neither is more to choose by.
+    """
+    everything = rows.collect()
+    X = everything.X.toarray() if sparse.issparse(everything.X) else np.asarray(everything.X)
+    weight = np.ones(len(X)) if everything.weight is None else everything.weight
+    totals: dict[Any, float] = {}
+    for row, w in zip(X, weight, strict=True):
+        key = tuple(row.tolist())
+        totals[key] = totals.get(key, 0.0) + float(w)
+    shares = np.array(list(totals.values())) / weight.sum()
+    return float(1 / np.sum(shares**2))

@@ -13,6 +13,7 @@ from skimp._core._blocks import fold
 from skimp._core._linalg import as_compute_dtype, canonical
 from skimp._core._objects import check_any_rows
 from skimp._core._rules import broken, check_params, is_number
+from skimp._core._tally import count
 from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels._columns import STRIP, Columns
@@ -88,6 +89,7 @@ class Kernel(Drawn, ABC):
         kernel, X, Y = self._checked(X, Y)
         columns = kernel.bind(Y, as_compute_dtype(X.dtype))
         K = np.empty((X.shape[0], Y.shape[0]), as_compute_dtype(X.dtype))
+        count(K.size)
         _over_strips(X.shape[0], lambda part: columns.fill_strip(X[part], K[part]), n_jobs)
         return K
 

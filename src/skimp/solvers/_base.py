@@ -44,8 +44,7 @@ class Problem:
     factor : array of shape (width, width), or None
         The upper factor R of P = R^T R in float64, where it is known already.
     alphas : array or None
-        Penalties of which `Direct` takes the best by generalized cross-validation; other solvers
-        take ``alpha``.
+        Penalties of which `Direct` takes the best by cross-validation; others take ``alpha``.
     """
 
     rows: Rows
@@ -79,7 +78,7 @@ class Solution:
     history : array
         The objective, summed over outputs, after each iteration.
     alpha : float or None
-        The penalty, where the solver chose it.
+        The penalty, where the solver could choose it.
     dimension : float or None
         The effective dimension, where the solver knows it.
     """

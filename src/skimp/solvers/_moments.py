@@ -32,8 +32,8 @@ def covariance(problem: Problem, dtype: DType) -> "Covariance":
 class Covariance:
     """Weighted covariances, and the means to be added back.
 
-    ``size`` is what the rows count for: their number, or their weight if that is more, so that a
-    weight of 2 equals a row given twice, and weights that sum to one are as good as others.
+    ``size`` is how many rows of equal weight they are worth: the squared sum of the weights over
+    the sum of their squares, the number of rows where weights are equal.
     """
 
     n_rows: int
@@ -57,10 +57,10 @@ class Covariance:
 
 @dataclass
 class _Moments:
-    """Sums over rows: of 1, of 1 if they count, and with weights of 1, y^2, z, y, z z^T, z y^T."""
+    """Sums over rows: of 1, of squared weights, and with weights of 1, y^2, z, y, z z^T, z y^T."""
 
     n_rows: int
-    n_present: int
+    squares: float
     weight: float
     yy: float
     z: Array
@@ -80,7 +80,7 @@ class _Moments:
         return Covariance(
             self.n_rows,
             self.weight,
-            max(self.weight, float(self.n_present)),
+            self.weight**2 / self.squares if self.squares else 0.0,
             within,
             self.zy / self.weight - np.outer(mean, target_mean),
             self.yy / self.weight - float(target_mean @ target_mean),
@@ -107,7 +107,7 @@ def _moments(rows: Rows, dtype: DType, shift: Array) -> _Moments:
         zz = scratch.array("zz", (Z.shape[1], Z.shape[1]), dtype)
         return _Moments(
             n_rows=len(Z),
-            n_present=int(np.count_nonzero(weight)),
+            squares=float(np.sum(np.square(weight, dtype=np.float64))),
             weight=float(weight.sum()),
             yy=float(np.sum(Y.astype(np.float64) ** 2)),
             z=root @ Z,
@@ -118,9 +118,9 @@ def _moments(rows: Rows, dtype: DType, shift: Array) -> _Moments:
 
     def add(total: _Moments | None, part: _Moments) -> _Moments:
         if total is None:
-            total = _Moments(0, 0, 0.0, 0.0, *(np.zeros(array.shape) for array in part.arrays()))
+            total = _Moments(0, 0.0, 0.0, 0.0, *(np.zeros(array.shape) for array in part.arrays()))
         total.n_rows += part.n_rows
-        total.n_present += part.n_present
+        total.squares += part.squares
         total.weight += part.weight
         total.yy += part.yy
         for sums, more in zip(total.arrays(), part.arrays(), strict=True):
@@ -144,7 +144,7 @@ def _coded_moments(block: Block, Z: Codes) -> _Moments:
     Z.add_transposed(weight, z)
     return _Moments(
         n_rows=block.size,
-        n_present=int(np.count_nonzero(weight)),
+        squares=float(np.sum(np.square(weight, dtype=np.float64))),
         weight=float(weight.sum()),
         yy=float(np.sum(weight * Y**2)),
         z=z[:, 0],
