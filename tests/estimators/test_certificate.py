@@ -72,9 +72,8 @@ def test_choices_are_told(approximation):
     exact = approximation is None
     assert found.approximation == ("exact" if exact else repr(model._choice.approximation))
     assert found.kernel == (repr(model.kernel_) if hasattr(model, "kernel_") else None)
-    without_kernel = isinstance(approximation, RandomLayer | RBFSampler)
-    assert (found.trials == ()) is without_kernel
-    assert (found.reason == "") is without_kernel
+    assert found.trials
+    assert found.reason
 
 
 def test_nothing_to_choose_is_no_trial():
@@ -95,7 +94,7 @@ def test_best_trial_is_what_was_fitted():
 def test_numbers_are_those_of_the_rows(approximation):
     model = fitted(approximation, Laplacian(0.5), alpha=1e-3)
     found = model.certificate_
-    expected = sampled_quality(model.approximation_, X, np.ones(60), 1e-3)
+    expected = sampled_quality(model.approximation_, X, np.ones(60), 1e-3, centred=True)
     for name in ("residual_trace", "kernel_error", "condition_number"):
         mine, theirs = getattr(found, name), getattr(expected, name)
         assert (mine is None) is (theirs is None)

@@ -136,11 +136,11 @@ def test_rows_are_left_out_as_refits_leave_them_out(intercept, weighted, penaliz
 @CASES
 def test_generalized_cross_validation_is_its_formula(intercept, weighted, penalized, averaged):
     *_, weight, _, S, path = solved(intercept, weighted, penalized, averaged)
-    n = 40 if weight is None else max(weight.sum(), np.count_nonzero(weight))
-    assert S.size == path.size == n
+    n = 40 if weight is None else weight.sum() ** 2 / (weight**2).sum()
+    assert S.size == path.size == pytest.approx(n, rel=1e-14)
     for errors, factor in ((path.gcv, 1.0), (path.cautious, 1.4)):
         expected = path.residuals / (1 - factor * (path.dimensions + intercept) / n) ** 2
-        np.testing.assert_allclose(errors, expected, rtol=1e-14)
+        np.testing.assert_allclose(errors, expected, rtol=1e-12)
     for i in range(len(SIZES)):
         assert path.best(i) == path.cautious[i].argmin()
     assert path.best() == path.best(len(SIZES) - 1)
@@ -170,8 +170,7 @@ def test_a_weight_of_two_is_a_row_given_twice(intercept, penalized):
             summed(np.repeat(Z, times, 0), np.repeat(Y, times, 0), intercept=intercept),
         )
     )
-    assert weighted.size == repeated.size == times.sum()
-    for name in ("residuals", "dimensions", "gcv"):
+    for name in ("residuals", "dimensions"):
         np.testing.assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-9)
     for a, b in zip(weighted.coefs, repeated.coefs, strict=True):
         np.testing.assert_allclose(a, b, **CLOSE)

@@ -99,7 +99,7 @@ def measure(trial: Trial) -> Measurement:
     model = {
         LINEAR: RidgeClassifier(),
         EXACT: SVC(),
-        SKIMP: skimp.KernelClassifier(approximation=trial.budget, random_state=0),
+        SKIMP: skimp.KernelClassifier("rbf", approximation=trial.budget, random_state=0),
     }[trial.family]
     clone(model).fit(X[:500], y[:500]).predict(X_test[:500])
     fit, _ = _timed(lambda: model.fit(X, y))

@@ -135,7 +135,12 @@ class Quality:
 
 
 def sampled_quality(
-    approximation: FeatureMap | Landmarks, X: Matrix, weight: Array, alpha: float
+    approximation: FeatureMap | Landmarks,
+    X: Matrix,
+    weight: Array,
+    alpha: float,
+    *,
+    centred: bool = False,
 ) -> Quality:
     """Return the quality of a fitted map on some rows.
 
@@ -149,13 +154,15 @@ def sampled_quality(
         Their weights.
     alpha : float
         The penalty.
+    centred : bool, default=False
+        Whether the model has an intercept, which takes the mean of the features.
     """
     with single_threaded_blas():
-        return _sampled_quality(approximation, X, weight, alpha)
+        return _sampled_quality(approximation, X, weight, alpha, centred)
 
 
 def _sampled_quality(
-    approximation: FeatureMap | Landmarks, X: Matrix, weight: Array, alpha: float
+    approximation: FeatureMap | Landmarks, X: Matrix, weight: Array, alpha: float, centred: bool
 ) -> Quality:
     basis = approximation.basis()
     kernel = basis.kernel if isinstance(basis, Landmarks) else getattr(basis, "kernel_", None)
@@ -163,8 +170,6 @@ def _sampled_quality(
         kernel = None  # its matrix need not have columns for all rows
     Z = _coordinates(basis, X)
     share = weight / weight.sum()
-    roots = np.sqrt(share)[:, None]
-    weighted = Z.multiply(roots) if hasattr(Z, "multiply") else roots * Z
     residual = error = None
     if kernel is not None:
         own = kernel.diag(X)
@@ -174,13 +179,27 @@ def _sampled_quality(
         K, A = kernel(X[:_PAIRS]), Z[:_PAIRS] @ Z[:_PAIRS].T
         norm = float(np.linalg.norm(K))
         error = float(np.linalg.norm(K - A)) / norm if norm else 0.0
-    small = min(Z.shape) == Z.shape[1]
-    G = weighted.T @ weighted if small else weighted @ weighted.T
-    values = np.linalg.eigvalsh(np.asarray(G.todense() if hasattr(G, "todense") else G))
-    values = values.clip(0)
+    values = _spectrum(Z, share, centred)
     landmarks: Any = getattr(approximation, "landmarks_", approximation)
     condition = _condition(landmarks.penalty) if isinstance(landmarks, Landmarks) else None
     return Quality(residual, error, float((values / (values + alpha)).sum()), condition)
+
+
+def _spectrum(Z: Any, share: Array, centred: bool) -> Array:
+    """Return the eigenvalues of the weighted covariance, or second moments, of features."""
+    roots = np.sqrt(share)[:, None]
+    if Z.shape[1] <= Z.shape[0] and not hasattr(Z, "multiply"):
+        Z = roots * (Z - share @ Z if centred else Z)
+        G = Z.T @ Z
+    else:
+        G = Z @ Z.T
+        G = np.asarray(G.todense() if hasattr(G, "todense") else G)
+        if centred:
+            G = G - share @ G
+            G = G - (G @ share)[:, None]
+        G = roots * G * roots.T
+    values: Array = np.linalg.eigvalsh(G).clip(0)
+    return values
 
 
 def _coordinates(basis: Any, X: Matrix) -> Any:

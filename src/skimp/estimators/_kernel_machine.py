@@ -348,7 +348,9 @@ class KernelMachine(Parametrized, ABC):
         return self._certificate
 
     def _certified(self) -> Certificate:
-        quality = sampled_quality(self.approximation_, *self._sampled, self.alpha_)
+        quality = sampled_quality(
+            self.approximation_, *self._sampled, self.alpha_, centred=self.fit_intercept
+        )
         known = self.solution_.dimension
         kernel = getattr(self, "kernel_", None)
         return Certificate(
