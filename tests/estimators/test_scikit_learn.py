@@ -138,6 +138,6 @@ def test_weights_are_routed_through_a_grid_search(estimator):
 
 def test_cross_validation_of_a_pipeline():
     X, y, _ = regression(200)
-    model = KernelRegressor(approximation=60, alpha=1e-4, random_state=0)
+    model = KernelRegressor("rbf", approximation=60, alpha=1e-4, random_state=0)
     pipeline = make_pipeline(StandardScaler(), model)
     assert cross_val_score(pipeline, X, y).mean() > 0.8
