@@ -298,41 +298,63 @@ SOLVERS = [
 
 ESTIMATORS = [
     _row(KernelClassifier()),
-    _row(KernelClassifier(approximation=None)),
-    _row(KernelClassifier(approximation=RandomFourier(n_components=40))),
-    _row(KernelClassifier(approximation=RandomFourier(n_components=41, form="phase"))),
-    _row(KernelClassifier("laplacian", approximation=30, class_weight="balanced")),
-    _row(KernelClassifier(Linear())),
-    _row(KernelClassifier(fit_intercept=False)),
+    _row(KernelClassifier("rbf", approximation=None, alpha=1e-6)),
+    _row(KernelClassifier("rbf", approximation=RandomFourier(n_components=40), alpha=1e-6)),
+    _row(
+        KernelClassifier(
+            "rbf", approximation=RandomFourier(n_components=41, form="phase"), alpha=1e-6
+        )
+    ),
+    _row(KernelClassifier("laplacian", approximation=30, class_weight="balanced", alpha=1e-6)),
+    _row(KernelClassifier(Linear(), approximation=100, alpha=1e-6)),
+    _row(KernelClassifier("rbf", fit_intercept=False, approximation=100, alpha=1e-6)),
+    _row(KernelClassifier(alpha=1e-3)),
     _row(KernelRegressor()),
-    _row(KernelRegressor(approximation=None)),
-    _row(KernelRegressor(approximation=RandomFourier(n_components=41))),
-    _row(KernelRegressor(approximation=Nystroem(Gaussian("dim"), budget=30, rank=20))),
+    _row(KernelRegressor(Gaussian("auto"), approximation=30)),
+    _row(KernelRegressor("rbf", approximation=None, alpha=1e-6)),
+    _row(KernelRegressor("rbf", approximation=RandomFourier(n_components=41), alpha=1e-6)),
+    _row(
+        KernelRegressor(
+            "rbf", approximation=Nystroem(Gaussian("dim"), budget=30, rank=20), alpha=1e-6
+        )
+    ),
     _row(KernelRegressor(Polynomial(degree=2), approximation=30, alpha=1e-3)),
-    _row(KernelRegressor(Laplacian(), approximation=None, fit_intercept=False)),
-    _row(KernelRegressor(Chi2(gamma=0.1), approximation=30)),
-    _row(KernelRegressor(Gaussian() + 0.5 * Linear(), approximation=40)),
+    _row(KernelRegressor(Laplacian(), approximation=None, fit_intercept=False, alpha=1e-6)),
+    _row(KernelRegressor(Chi2(gamma=0.1), approximation=30, alpha=1e-6)),
+    _row(KernelRegressor(Gaussian() + 0.5 * Linear(), approximation=40, alpha=1e-6)),
     _row(KernelClassifier(Matern().on([0]) * Cosine(), approximation=40, alpha=1e-4)),
-    _row(KernelRegressor(AdditiveChi2() + Cauchy("median"), approximation=None)),
-    _row(KernelRegressor(2.0 * Matern(nu=0.5), approximation=RandomFourier(n_components=40))),
-    _row(KernelClassifier(approximation=30, loss="hinge", alpha=0.1)),
-    _row(KernelClassifier(approximation=30, loss="log", alpha=1e-2, tol=1e-12)),
-    _row(KernelClassifier(approximation=30, loss="softmax", alpha=1e-3, tol=1e-14)),
-    _row(KernelClassifier(approximation=30, loss="multiclass_hinge", alpha=0.1)),
-    _row(KernelClassifier(approximation=30, loss="squared")),
-    _row(KernelClassifier(approximation=30, alpha=1e-2, early_stopping=True)),
-    _row(KernelClassifier(approximation=30, alpha=1e-3, tol=1e-12, warm_start=True)),
-    _row(KernelClassifier(approximation=30, loss="log", solver="dual_cd", alpha=0.1)),
-    _row(KernelRegressor(approximation=30, loss="huber", alpha=1e-3, tol=1e-12)),
-    _row(KernelRegressor(approximation=30, loss="epsilon_insensitive", alpha=0.1)),
+    _row(KernelRegressor(AdditiveChi2() + Cauchy("median"), approximation=None, alpha=1e-6)),
+    _row(
+        KernelRegressor(
+            2.0 * Matern(nu=0.5), approximation=RandomFourier(n_components=40), alpha=1e-6
+        )
+    ),
+    _row(KernelClassifier("rbf", approximation=30, loss="hinge", alpha=0.1)),
+    _row(KernelClassifier("rbf", approximation=30, loss="log", alpha=1e-2, tol=1e-12)),
+    _row(KernelClassifier("rbf", approximation=30, loss="softmax", alpha=1e-3, tol=1e-14)),
+    _row(KernelClassifier("rbf", approximation=30, loss="multiclass_hinge", alpha=0.1)),
+    _row(KernelClassifier("rbf", approximation=30, loss="squared", alpha=1e-6)),
+    _row(KernelClassifier("rbf", approximation=30, alpha=1e-2, early_stopping=True)),
+    _row(KernelClassifier("rbf", approximation=30, alpha=1e-3, tol=1e-12, warm_start=True)),
+    _row(KernelClassifier("rbf", approximation=30, loss="log", solver="dual_cd", alpha=0.1)),
+    _row(KernelRegressor("rbf", approximation=30, loss="huber", alpha=1e-3, tol=1e-12)),
+    _row(KernelRegressor("rbf", approximation=30, loss="epsilon_insensitive", alpha=0.1)),
     _row(KernelRegressor(Linear(), approximation=30, loss="quantile", alpha=1e-3)),
-    _row(KernelRegressor(approximation=30, solver="pcg", alpha=1e-3, tol=1e-12)),
-    _row(KernelRegressor(approximation=None, loss="huber", alpha=1e-3, tol=1e-12)),
+    _row(KernelRegressor("rbf", approximation=30, solver="pcg", alpha=1e-3, tol=1e-12)),
+    _row(KernelRegressor("rbf", approximation=None, loss="huber", alpha=1e-3, tol=1e-12)),
     _row(KernelClassifier("laplacian", approximation=RandomBinning(n_grids=20), alpha=1e-2)),
     _row(KernelRegressor("laplacian", approximation=RandomBinning(n_grids=20), alpha=1e-2)),
-    _row(KernelRegressor(approximation=RandomLayer(100, activation="relu"))),
-    _row(KernelRegressor(approximation=RandomFourier(n_components=200, sampling="structured"))),
-    _row(KernelClassifier(approximation=RBFSampler(n_components=40, random_state=0))),
+    _row(KernelRegressor("rbf", approximation=RandomLayer(100, activation="relu"), alpha=1e-6)),
+    _row(
+        KernelRegressor(
+            "rbf", approximation=RandomFourier(n_components=200, sampling="structured"), alpha=1e-6
+        )
+    ),
+    _row(
+        KernelClassifier(
+            "rbf", approximation=RBFSampler(n_components=40, random_state=0), alpha=1e-6
+        )
+    ),
 ]
 
 
