@@ -12,6 +12,7 @@ from sklearn.base import clone
 from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_representable, squared_norms
 from skimp._core._types import Array
+from skimp.budgets import Fixed
 from skimp.data import ArrayRows, Block, Rows
 from skimp.diagnostics._worth import (
     FIRST_GRIDS,
@@ -33,6 +34,7 @@ from skimp.solvers._path import ridge_path
 
 _FEW_SIZE = 256
 """Landmarks of trials where rows are few."""
+_RANDOM = {"selector": "uniform"}
 _MOST = 2**16
 """Rows of the last trials."""
 ALPHAS = np.logspace(-10, 0, 21)
@@ -139,7 +141,9 @@ class Search:
             first = _FEW_SIZE if self._few else FIRST_GRIDS if grids else min(n, FIRST_SIZE)
             given = candidate.approximation.size
             if not grow:
-                return None if given is None else min(given, first)
+                if given is None or _is_fixed(candidate.approximation):
+                    return None
+                return min(given, first)
             while first > 1 and self._limits.exceeded_by(candidate.sized(first), n, 0) == MEMORY:
                 first //= 2
             return first
@@ -244,7 +248,7 @@ class Search:
         training, judging = self._parts(n)
         sized = candidate.sized(size)
         # landmarks at random: other rules look at labels, and take longer than a trial
-        random = {"selector": "uniform"} if isinstance(sized, Nystroem) else {}
+        random = {} if _is_fixed(sized) or not isinstance(sized, Nystroem) else _RANDOM
         fitted: FeatureMap = clone(sized).set_params(**random)
         fitted.fit_rows(training, np.random.default_rng(self._seed))
         basis = fitted.basis()
@@ -285,6 +289,11 @@ class Search:
 
         # a single row is judged by itself
         return part(slice(cut, None)), part(slice(0, max(1, cut)))
+
+
+def _is_fixed(approximation: FeatureMap) -> bool:
+    """Tell whether the points of a map were given, of which no part may be left out."""
+    return isinstance(getattr(approximation, "selector", None), Fixed)
 
 
 def _by_factors(
