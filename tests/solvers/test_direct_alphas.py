@@ -32,7 +32,7 @@ def naive_gcv(Z, Y, alpha, *, weight, penalty, fit_intercept):
     H = Z @ coef + constant
     w = np.ones(n) if weight is None else weight
     residual = w @ ((Y - H @ Y) ** 2).sum(axis=1) / w.sum()
-    size = max(w.sum(), np.count_nonzero(w))
+    size = w.sum() ** 2 / (w**2).sum()
     return residual / (1 - 1.4 * np.trace(H) / size) ** 2, np.trace(H) - fit_intercept
 
 

@@ -7,6 +7,7 @@ from sklearn.base import clone
 from skimp.data import Rows
 from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier
 from skimp.kernels import Gaussian, Kernel, Laplacian, as_kernel
+from skimp.kernels._checks import require
 
 FEW = 1000
 """Rows of which each is a landmark, judged all at once by cross-validation."""
@@ -80,6 +81,9 @@ def _opened(
 ) -> Candidate:
     """Return a candidate whose bandwidths of "auto" start from those of "scale"."""
     kernel = as_kernel(kernel, owner=owner)
+    if isinstance(approximation, Nystroem):
+        # as the map says it, of the kernel as it was written
+        require(kernel, "positive_definite", owner="Nystroem", advice="its features need a root")
     names = free_bandwidths(kernel)
     resolved = clone(kernel).set_params(**dict.fromkeys(names, "scale")).resolve(rows, seed)
     values = resolved.get_params(deep=True)
