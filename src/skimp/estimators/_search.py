@@ -223,8 +223,7 @@ class Search:
     def _doubled(self, best: Trial, size: int | None, most: int) -> Trial:
         """Try a size on twice the rows; more rows can tell apart what is closer to each other."""
         n = min(2 * best.n_rows, most, self._available)
-        grids = isinstance(best.approximation, RandomBinning)
-        near = best.alpha * best.n_rows / n * (_NEAR[:2] if grids else _NEAR)
+        near = best.alpha * best.n_rows / n * _NEAR
         trial = self._try(best.candidate, size, n, near)
         if not best.candidate.free or n <= best.n_rows:
             return trial
