@@ -14,6 +14,7 @@ from skimp._core._rules import (
     check_params,
     instance,
     integer,
+    is_auto,
     number,
     numbers,
     one_of,
@@ -101,3 +102,18 @@ def test_check_params_accepts_what_keeps_the_rules():
 def test_check_params_names_the_first_broken_rule(params, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         check_params(Model(**params))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("auto", True),
+        ("Auto", False),
+        (None, False),
+        (np.array(["auto", "auto"]), False),
+        (3, False),
+    ],
+    ids=str,
+)
+def test_only_a_text_is_auto(value, expected):
+    assert is_auto(value) is expected

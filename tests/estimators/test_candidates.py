@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from skimp.data import ArrayRows
-from skimp.estimators._candidates import FEW, Candidate, candidates, free_bandwidths, is_auto
+from skimp.estimators._candidates import FEW, Candidate, candidates, free_bandwidths
 from skimp.features import Nystroem, RandomBinning, RandomFourier, RandomLayer
 from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Matern, Polynomial
 from tests.words import shared_letters
@@ -118,21 +118,6 @@ def test_one_factor_widens_all_that_is_free():
     assert all(values[1][name] == 2 * values[0][name] for name in names)
     fixed = [name for name in values[0] if name.endswith("gamma") and name not in names]
     assert [values[1][name] for name in fixed] == [3.0]
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ("auto", True),
-        ("Auto", False),
-        (None, False),
-        (np.array(["auto", "auto"]), False),
-        (3, False),
-    ],
-    ids=str,
-)
-def test_only_a_text_is_auto(value, expected):
-    assert is_auto(value) is expected
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from time import monotonic
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 
 from skimp import KernelRegressor
@@ -14,8 +15,8 @@ from skimp.data import ArrayRows
 from skimp.estimators import _limits, _search
 from skimp.estimators._candidates import Candidate, candidates
 from skimp.estimators._limits import Limits
-from skimp.estimators._search import ALPHAS, Search, mean_diagonal
-from skimp.features import Nystroem, RandomBinning, RandomFourier, RandomLayer
+from skimp.estimators._search import ALPHAS, Search
+from skimp.features import Nystroem, RandomBinning, RandomFourier
 from skimp.kernels import Gaussian, Laplacian, Linear
 from skimp.losses import squared
 from skimp.solvers import Auto
@@ -274,22 +275,17 @@ def test_absent_rows_do_not_keep_grids_from_an_end(share, monkeypatch):
     assert isinstance(searcher(rows).choose(grids, grow=True).approximation, RandomBinning)
 
 
-def test_scale_of_a_kernel_is_the_weighted_mean_of_its_diagonal():
-    X, _, weight = regression(50)
-    rows = ArrayRows(X, None, weight)
-    fitted = Nystroem(Linear(), budget=5, selector="uniform", random_state=0).fit(X)
-    expected = weight @ (X**2).sum(axis=1) / weight.sum()
-    assert mean_diagonal(fitted, rows) == pytest.approx(expected)
+@pytest.mark.parametrize("stored", [np.asarray, sparse.csr_matrix])
+def test_equal_rows_count_as_one(stored):
+    X, times = np.eye(5), np.array([1, 2, 3, 1, 1])
+    weighted = ArrayRows(stored(X), None, times.astype(float))
+    repeated = ArrayRows(stored(np.repeat(X, times, axis=0)))
+    expected = times.sum() ** 2 / np.sum(times**2)
+    assert _search._distinct_size(weighted) == pytest.approx(expected)
+    assert _search._distinct_size(repeated) == pytest.approx(expected)
 
 
-def test_scale_without_a_kernel_is_that_of_the_features():
-    X, _, _ = regression(50)
-    layer = RandomLayer(9, random_state=0).fit(X)
-    expected = np.mean((layer.transform(X) ** 2).sum(axis=1))
-    assert mean_diagonal(layer, ArrayRows(X)) == pytest.approx(expected)
-
-
-def test_scale_of_nothing_is_one():
-    zeros = np.zeros((5, 2))
-    fitted = Nystroem(Linear(), budget=2, random_state=0).fit(zeros)
-    assert mean_diagonal(fitted, ArrayRows(zeros)) == 1
+def test_few_rows_of_very_many_columns_are_told_apart_as_they_are_stored():
+    rows = np.arange(500)
+    X = sparse.csr_matrix((np.ones(500), (rows, 10**4 * rows)), shape=(500, 10**7))
+    assert _search._distinct_size(ArrayRows(X)) == pytest.approx(500)

@@ -92,6 +92,16 @@ def reciprocal_condition(R: Array, A: Array) -> float:
     return float(rcond)
 
 
+def condition_number(A: Array) -> float:
+    """Estimate the condition number of a positive definite matrix in the 1-norm.
+
+    Infinite where it is singular to working precision.
+    """
+    R = cholesky(A)
+    inverse = 0.0 if R is None else reciprocal_condition(R, A)
+    return 1 / inverse if inverse > _EPS64 else float("inf")
+
+
 def solve_positive(A: Array, b: Array) -> tuple[Array, str]:
     """Solve ``A x = b`` for a symmetric, positive semidefinite A, and say how.
 

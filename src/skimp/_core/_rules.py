@@ -91,6 +91,11 @@ def instance(kind: type | tuple[type, ...], wording: str) -> Rule:
     return Rule(wording, lambda v: isinstance(v, kind))
 
 
+def is_auto(value: object) -> bool:
+    """Tell whether a value is the text "auto", and not an array that is compared with it."""
+    return isinstance(value, str) and value == "auto"
+
+
 FRACTION = Rule("a number between 0 and 1", lambda v: is_number(v, Real) and 0 < v < 1)
 NONE = Rule("None", lambda v: v is None)
 BOOLEAN = Rule("True or False", lambda v: isinstance(v, bool | np.bool_))

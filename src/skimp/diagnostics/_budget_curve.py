@@ -9,16 +9,17 @@ from sklearn.base import clone, is_classifier
 
 from skimp._core._linalg import check_representable
 from skimp._core._random import as_generator, draw_seed
-from skimp._core._rules import Rule, broken, integer, number
+from skimp._core._rules import Rule, broken, integer, is_auto, number
 from skimp._core._types import Array
 from skimp.budgets import Fixed
-from skimp.data import Rows
+from skimp.data import ArrayRows, Rows
 from skimp.data._split import split_rows
 from skimp.diagnostics._coded_curve import coded_predictions
 from skimp.diagnostics._compare_selectors import SIZES
 from skimp.diagnostics._nested import Nested, nested
-from skimp.features import FeatureMap, Landmarks, Nystroem, RandomBinning, RandomFourier
-from skimp.kernels import Precomputed, as_kernel
+from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier
+from skimp.features._scale import mean_diagonal
+from skimp.kernels import as_kernel
 from skimp.losses import Squared, as_loss, squared
 from skimp.solvers import Problem
 from skimp.solvers._moments import covariance
@@ -187,7 +188,13 @@ def budget_curve(
     functions = nested(fitted, rows, rng)
     steps = np.unique(np.maximum(steps // functions.step, 1) * functions.step)
     path, Y = _paths(
-        model, functions, rows.with_targets(targets), functions.columns(steps), alphas, sample
+        model,
+        fitted,
+        functions,
+        rows.with_targets(targets),
+        functions.columns(steps),
+        alphas,
+        sample,
     )
     assert path.left_out is not None, "there is a sample"
     errors = _errors(path.left_out, Y, labelled)
@@ -238,8 +245,7 @@ def _fitted_map(model: Any, rows: Rows, sizes: Any, rng: np.random.Generator) ->
         feature_map = feature_map.resized(max(2, feature_map.n_components // 2 * 2))
     if feature_map.random_state is not None:
         rng = as_generator(feature_map.random_state)
-    named = isinstance(model.kernel, str) and model.kernel == "auto"
-    kernel = None if named else as_kernel(model.kernel, owner=_OWNER)
+    kernel = None if is_auto(model.kernel) else as_kernel(model.kernel, owner=_OWNER)
     return feature_map.fit_rows(rows.copy_with(labelled=is_classifier(model)), rng, kernel)
 
 
@@ -251,6 +257,7 @@ def _sizes(largest: int) -> Array:
 
 def _paths(
     model: Any,
+    fitted: FeatureMap,
     functions: Nested,
     rows: Rows,
     sizes: Array,
@@ -270,7 +277,7 @@ def _paths(
     basis.map_block(drawn.X, Z)
     if order is not None:
         S, Z = S.ordered(order), Z[:, order]
-    scale = 10.0 ** np.round(np.log10(_mean_diagonal(basis, drawn.X, Z)))
+    scale = 10.0 ** np.round(np.log10(mean_diagonal(fitted, ArrayRows(drawn.X))))
     alphas = scale * _ALPHAS if given is None else np.asarray(given, float)
     path = ridge_path(
         S,
@@ -283,16 +290,6 @@ def _paths(
         n_jobs=rows.n_jobs,
     )
     return path, drawn.y
-
-
-def _mean_diagonal(basis: Any, X: Any, Z: Array) -> float:
-    """Return the mean of k(x, x), or of the squared norm of features without a kernel."""
-    kernel = getattr(basis, "kernel", None) if isinstance(basis, Landmarks) else None
-    kernel = getattr(basis, "kernel_", kernel)
-    if isinstance(kernel, Precomputed):
-        return 1.0  # the matrix need not have rows for all
-    norms = np.einsum("ij,ij->i", Z, Z) if kernel is None else kernel.diag(X)
-    return float(norms.mean()) or 1.0
 
 
 def _errors(F: Array, Y: Array, labelled: bool) -> Array:

@@ -7,10 +7,9 @@ import numpy as np
 
 from skimp._core._linalg import (
     check_representable,
-    cholesky,
+    condition_number,
     eigenpairs,
     inverse_root,
-    reciprocal_condition,
 )
 from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
@@ -173,7 +172,7 @@ def budget_quality(
         effective_dimension=float((explained / (explained + given["alpha"])).sum()),
         largest_distance=float(distances.max()),
         mean_distance=float(weight @ distances),
-        condition_number=_condition_number(K_mm),
+        condition_number=condition_number(K_mm),
         sample_error=left_out,
         class_shares=shares,
         class_imbalance=imbalance,
@@ -212,12 +211,6 @@ def _left_out(V: Array, weight: Array, y: Array | None, labelled: bool | None) -
         return float(weight @ ((Y - missed).argmax(axis=1) != codes))
     spread = float(weight @ (centred**2).sum(axis=1))
     return float(weight @ (missed**2).sum(axis=1)) / spread if spread > 0 else 0.0
-
-
-def _condition_number(K: Array) -> float:
-    R = cholesky(K)
-    inverse = 0.0 if R is None else reciprocal_condition(R, K)
-    return 1 / inverse if inverse > np.finfo(np.float64).eps else float("inf")
 
 
 def _classes(

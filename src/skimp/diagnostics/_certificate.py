@@ -7,7 +7,7 @@ import numpy as np
 from scipy import linalg
 
 from skimp._core._html import table
-from skimp._core._linalg import cholesky, reciprocal_condition
+from skimp._core._linalg import cholesky, condition_number
 from skimp._core._memory import readable
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, Matrix
@@ -181,7 +181,7 @@ def _sampled_quality(
         error = float(np.linalg.norm(K - A)) / norm if norm else 0.0
     values = _spectrum(Z, share, centred)
     landmarks: Any = getattr(approximation, "landmarks_", approximation)
-    condition = _condition(landmarks.penalty) if isinstance(landmarks, Landmarks) else None
+    condition = condition_number(landmarks.penalty) if isinstance(landmarks, Landmarks) else None
     return Quality(residual, error, float((values / (values + alpha)).sum()), condition)
 
 
@@ -218,9 +218,3 @@ def _coordinates(basis: Any, X: Matrix) -> Any:
 def _squares(Z: Any) -> Array:
     squares = Z.multiply(Z) if hasattr(Z, "multiply") else Z**2
     return np.asarray(squares.sum(axis=1)).ravel()
-
-
-def _condition(K: Array) -> float:
-    R = cholesky(K)
-    inverse = 0.0 if R is None else reciprocal_condition(R, K)
-    return 1 / inverse if inverse > _EPS else float("inf")

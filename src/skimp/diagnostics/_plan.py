@@ -12,7 +12,7 @@ from skimp._core._html import table
 from skimp._core._linalg import reciprocal_condition, well_conditioned_factor
 from skimp._core._memory import MEMORY_LIMIT, parse_bytes, readable
 from skimp._core._rates import Rates, measured_rates
-from skimp._core._rules import N_JOBS, broken, check_params, integer, number
+from skimp._core._rules import N_JOBS, broken, check_params, integer, is_auto, number
 from skimp.budgets import RPCholesky, as_selector
 from skimp.data import ArrayRows, Rows, open_rows
 from skimp.diagnostics._cost import Phase, Shape, Traits, predicted_phases
@@ -138,7 +138,7 @@ def plan(
     rates = measured_rates(parts.n_jobs) if rates is None else rates
     searched: tuple[Phase, ...] = ()
     feature_map: FeatureMap | None
-    if isinstance(estimator.approximation, str) and estimator.approximation == "auto":
+    if is_auto(estimator.approximation):
         search, feature_map = _automatic(estimator, shape, parts, rates)
         searched = (search,)
     else:

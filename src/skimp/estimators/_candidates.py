@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from sklearn.base import clone
 
+from skimp._core._rules import is_auto
 from skimp.data import Rows
 from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier
 from skimp.kernels import Gaussian, Kernel, Laplacian, as_kernel
@@ -89,11 +90,6 @@ def _opened(
     values = resolved.get_params(deep=True)
     factor = _NARROW if names and isinstance(approximation, RandomBinning) else 1.0
     return Candidate(approximation, resolved, {name: values[name] for name in names}, factor)
-
-
-def is_auto(value: object) -> bool:
-    """Tell whether a value is the text "auto", and not an array that is compared with it."""
-    return isinstance(value, str) and value == "auto"
 
 
 def free_bandwidths(kernel: Kernel) -> list[str]:

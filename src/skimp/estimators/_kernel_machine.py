@@ -29,6 +29,7 @@ from skimp._core._rules import (
     check_params,
     instance,
     integer,
+    is_auto,
     number,
     one_of,
 )
@@ -36,12 +37,13 @@ from skimp._core._tally import counted
 from skimp._core._types import Array, Matrix, RandomState
 from skimp.data import ArrayRows, Rows, as_rows
 from skimp.data._split import has_weight, split_rows
-from skimp.diagnostics._certificate import Certificate, sampled_quality
-from skimp.diagnostics._cost import Phase
-from skimp.estimators._candidates import FEW, candidates, free_bandwidths, is_auto
+from skimp.diagnostics._certificate import Certificate
+from skimp.estimators._candidates import FEW, candidates, free_bandwidths
+from skimp.estimators._certified import certified
 from skimp.estimators._limits import Limits
-from skimp.estimators._search import ALPHAS, NEAR_ALPHAS, Choice, Search, mean_diagonal
+from skimp.estimators._search import ALPHAS, NEAR_ALPHAS, Choice, Search
 from skimp.features import FeatureMap, Landmarks, Nystroem
+from skimp.features._scale import mean_diagonal
 from skimp.features._transformer import TRANSFORMER, as_map
 from skimp.kernels import Gaussian, Kernel, as_kernel
 from skimp.kernels._checks import check_gram, require
@@ -177,7 +179,7 @@ class KernelMachine(Parametrized, ABC):
         if held_out is not None:
             monitor = EarlyStopping(held_out.with_targets(targets).mapped(basis), loss)
         watch = None if deadline is None else Deadline(deadline, monitor)
-        sample = rows.sample(_SAMPLE, draw_seed(as_generator(0)))
+        sample = rows.sample(_SAMPLE, 0)
         self._sampled = sample.X, sample.weight
         alpha, alphas = self._penalties(sample.X, rows.n_rows)
         problem = Problem(
@@ -344,35 +346,8 @@ class KernelMachine(Parametrized, ABC):
         """
         check_is_fitted(self)
         if self._certificate is None:
-            self._certificate = self._certified()
+            self._certificate = certified(self)
         return self._certificate
-
-    def _certified(self) -> Certificate:
-        quality = sampled_quality(
-            self.approximation_, *self._sampled, self.alpha_, centred=self.fit_intercept
-        )
-        known = self.solution_.dimension
-        kernel = getattr(self, "kernel_", None)
-        return Certificate(
-            approximation="exact"
-            if isinstance(self.approximation_, Landmarks)
-            else repr(self._choice.approximation),
-            kernel=None if kernel is None else repr(kernel),
-            size=self._basis.width,
-            alpha=self.alpha_,
-            residual_trace=quality.residual_trace,
-            kernel_error=quality.kernel_error,
-            effective_dimension=quality.dimension if known is None else known,
-            condition_number=quality.condition_number,
-            kernel_evaluations=self._evaluations,
-            phases=tuple(
-                Phase(name, seconds, self._bytes[name])
-                for name, seconds in self._clock.seconds.items()
-            ),
-            trials=tuple(trial.to_dict() for trial in self._choice.trials),
-            reason=self._choice.reason,
-            solver=self.solution_.message,
-        )
 
     def _keep(self, basis: Any, solution: Solution, rows: Rows) -> None:
         self._certificate = None

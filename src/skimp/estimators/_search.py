@@ -9,11 +9,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from skimp._core._blocks import Scratch
-from skimp._core._linalg import check_representable, squared_norms
-from skimp._core._types import Array
+from skimp._core._linalg import canonical, check_representable
+from skimp._core._types import Array, Matrix
 from skimp.budgets import Fixed
-from skimp.data import ArrayRows, Block, Rows
+from skimp.data import ArrayRows, Rows
 from skimp.diagnostics._worth import (
     FIRST_GRIDS,
     FIRST_ROWS,
@@ -25,7 +24,7 @@ from skimp.diagnostics._worth import (
 from skimp.estimators._candidates import FEW, Candidate
 from skimp.estimators._limits import MEMORY, Limits
 from skimp.features import FeatureMap, Nystroem, RandomBinning
-from skimp.kernels import Precomputed
+from skimp.features._scale import mean_diagonal
 from skimp.losses import squared
 from skimp.solvers import DualCD, Problem
 from skimp.solvers._moments import covariance
@@ -341,38 +340,24 @@ def _by_sweeps(
     return float(alphas[best]), errors[best], None
 
 
-def mean_diagonal(fitted: Any, rows: Rows) -> float:
-    """Return the weighted mean of k(x, x), or of the squared norm of features without a kernel."""
-    kernel = getattr(fitted, "kernel_", None)
-    if isinstance(kernel, Precomputed):
-        return 1.0  # the matrix need not have rows for all
-    if kernel is None:
-        rows = rows.mapped(fitted)
-
-    def of_block(block: Block, _: Scratch) -> Array:
-        norms = squared_norms(block.X) if kernel is None else kernel.diag(block.X, n_jobs=1)
-        weight = np.ones(block.size) if block.weight is None else block.weight
-        return np.array([weight @ norms, weight.sum()])
-
-    def add(total: Array, part: Array) -> Array:
-        summed: Array = total + part
-        return summed
-
-    total, weight = rows.map_reduce(of_block, add, np.zeros(2))
-    return float(total / weight) or 1.0
-
-
 def _distinct_size(rows: Rows) -> float:
     """Return how many rows of equal weight some rows are worth, where equal rows count as one.
 
     So a weight of 2 is the same as a row given twice, and neither is more to choose by.
     """
     everything = rows.collect()
-    X = everything.X.toarray() if sparse.issparse(everything.X) else np.asarray(everything.X)
-    weight = np.ones(len(X)) if everything.weight is None else everything.weight
+    weight = np.ones(everything.size) if everything.weight is None else everything.weight
     totals: dict[Any, float] = {}
-    for row, w in zip(X, weight, strict=True):
-        key = tuple(row.tolist())
+    for key, w in zip(_row_keys(canonical(everything.X)), weight, strict=True):
         totals[key] = totals.get(key, 0.0) + float(w)
     shares = np.array(list(totals.values())) / weight.sum()
     return float(1 / np.sum(shares**2))
+
+
+def _row_keys(X: Matrix) -> list[Any]:
+    """Return what rows are told apart by: their bytes, or the objects in them."""
+    if sparse.issparse(X):
+        ends = zip(X.indptr, X.indptr[1:], strict=False)
+        return [(X.indices[i:j].tobytes(), X.data[i:j].tobytes()) for i, j in ends]
+    X = np.asarray(X)
+    return [tuple(row) if X.dtype == object else row.tobytes() for row in X]
