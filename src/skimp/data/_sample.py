@@ -15,6 +15,10 @@ from skimp._core._types import Array, Matrix
 from skimp.data._block import Block, join
 
 
+_SPARE = 1.25
+"""Rows that may wait to be dropped, over those that are asked for."""
+
+
 class _Reducible(Protocol):
     @property
     def n_features(self) -> int: ...
@@ -34,6 +38,13 @@ class Sample:
     keys: Array
     weight: Array
 
+    def __getitem__(self, chosen: Array) -> "Sample":
+        """Return some of the rows."""
+        y = None if self.y is None else self.y[chosen]
+        return Sample(
+            self.X[chosen], y, self.indices[chosen], self.keys[chosen], self.weight[chosen]
+        )
+
 
 def sample_rows(rows: _Reducible, size: int, seed: int) -> Sample:
     """Draw rows uniformly, without replacement: those with the ``size`` smallest keys.
@@ -42,44 +53,61 @@ def sample_rows(rows: _Reducible, size: int, seed: int) -> Sample:
     source in any chunking, in one pass. Rows of weight zero count as absent. All rows are drawn
     where there are no more than ``size``.
     """
+    smallest = _Smallest(size)
 
-    def smallest_of_block(block: Block, _: Scratch) -> Sample:
+    def of_block(block: Block, _: Scratch) -> Sample:
         keys = row_keys(seed, block.start, block.start + block.size)
-        chosen = np.arange(block.size)
+        low = keys <= smallest.bound
         if block.weight is not None:
-            chosen = chosen[block.weight != 0]
-        chosen = chosen[np.argsort(keys[chosen], kind="stable")[:size]]
-        # rows above the largest key kept so far cannot enter, whichever block set that key
-        chosen = chosen[keys[chosen] <= bound[0]]
+            low &= block.weight != 0
+        chosen = np.flatnonzero(low)
         weight = np.ones(block.size) if block.weight is None else block.weight
         y = None if block.y is None else block.y[chosen]
         return Sample(block.X[chosen], y, block.start + chosen, keys[chosen], weight[chosen])
 
-    def merge(kept: Sample | None, found: Sample) -> Sample:
-        if kept is None:
-            merged = found
-        elif len(found.keys) == 0:
-            return kept
-        else:
-            keys = np.concatenate([kept.keys, found.keys])
-            order = np.argsort(keys, kind="stable")[:size]
-            merged = Sample(
-                concatenate_rows([kept.X, found.X])[order],
-                None if kept.y is None else np.concatenate([kept.y, found.y])[order],
-                np.concatenate([kept.indices, found.indices])[order],
-                keys[order],
-                np.concatenate([kept.weight, found.weight])[order],
-            )
-        if len(merged.keys) == size:
-            bound[0] = merged.keys[-1]
-        return merged
+    rows.map_reduce(of_block, _Smallest.add, smallest)
+    return smallest.ordered()
 
-    bound = [np.iinfo(np.uint64).max]
-    initial: Sample | None = None
-    sample: Sample | None = rows.map_reduce(smallest_of_block, merge, initial)
-    if sample is None or len(sample.indices) == 0:
-        raise no_rows()
-    return sample
+
+class _Smallest:
+    """The rows of the smallest keys among those seen, and a few more, in parts as they came.
+
+    Rows that others have overtaken are dropped now and then, since that copies all the others.
+    """
+
+    def __init__(self, size: int):
+        self.bound = np.iinfo(np.uint64).max
+        self._size = size
+        self._count = 0
+        self._parts: list[Sample] = []
+
+    def add(self, found: Sample) -> "_Smallest":
+        self._parts.append(found)
+        self._count += len(found.keys)
+        if self._count > self._size:
+            keys = np.concatenate([part.keys for part in self._parts])
+            self.bound = np.partition(keys, self._size - 1)[self._size - 1]
+        if self._count > _SPARE * self._size:
+            for i, part in enumerate(self._parts):
+                self._parts[i] = part[part.keys <= self.bound]
+            self._parts = [part for part in self._parts if len(part.keys)]
+            self._count = sum(len(part.keys) for part in self._parts)
+        return self
+
+    def ordered(self) -> Sample:
+        """Return the rows in the order of their keys."""
+        if self._count == 0:
+            raise no_rows()
+        parts = [part[part.keys <= self.bound] for part in self._parts]
+        everything = Sample(
+            concatenate_rows([part.X for part in parts]),
+            None if parts[0].y is None else np.concatenate([part.y for part in parts]),
+            *(
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in ("indices", "keys", "weight")
+            ),
+        )
+        return everything[np.argsort(everything.keys, kind="stable")[: self._size]]
 
 
 def take_rows(rows: Any, numbers: Array) -> Block:

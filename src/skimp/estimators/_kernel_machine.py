@@ -258,7 +258,10 @@ class KernelMachine(Parametrized, ABC):
             rows, alpha=alpha, fit_intercept=self.fit_intercept, limits=limits, seed=seed
         )
         found = candidates(self.kernel, given, rows, seed, owner=owner)
-        return search.choose(found, grow=given is None)
+        if given is None or self.approximation is None:
+            return search.choose(found, grow=given is None)
+        with limits.explained(given):
+            return search.choose(found, grow=False)
 
     def _penalties(self, X: Matrix, n_rows: int) -> tuple[float, Array | None]:
         """Return the penalty, and those from which cross-validation may choose instead."""

@@ -27,8 +27,9 @@ from skimp.features import FeatureMap, Nystroem, RandomBinning
 from skimp.features._scale import mean_diagonal
 from skimp.losses import squared
 from skimp.solvers import DualCD, Problem
+from skimp.solvers._features import dense_features
 from skimp.solvers._moments import covariance
-from skimp.solvers._objective import mean_loss
+from skimp.solvers._objective import mean_loss, mean_losses
 from skimp.solvers._path import ridge_path
 
 _FEW_SIZE = 256
@@ -42,8 +43,9 @@ _RIDGES = np.array([0.03, 0.3, 3.0])
 """Penalties n alpha for codes."""
 NEAR_ALPHAS = np.array([0.1, 0.316, 1.0, 3.16, 10.0])
 _NEAR = NEAR_ALPHAS[1:-1]
-_FLAT = 1.01
-"""Errors, over the least, of penalties of which the largest is taken, which is solved fastest."""
+_EQUAL, _FLAT = 1.002, 1.01
+"""Errors, over the least, of penalties of which the largest is taken, which is solved fastest: of
+equations, and of codes, whose sweeps stop early."""
 _CLEARLY, _HOPELESS = 0.99, 1.5
 """Errors, over the best, of a bandwidth that is better and of a family that is tried no more."""
 _STEP = 4.0
@@ -124,6 +126,7 @@ class Search:
         self._judging = min(JUDGING_ROWS, max(1, rows.n_rows // 5))
         self._available = max(1, rows.n_rows - self._judging)
         self._trials: list[Trial] = []
+        self._drawn: tuple[int, tuple[Rows, Rows]] | None = None
 
     def choose(self, candidates: Sequence[Candidate], *, grow: bool) -> Choice:
         """Return the best candidate, at the size from which more is not worth its cost.
@@ -201,17 +204,25 @@ class Search:
             why = self._limits.exceeded_by(larger, n, _NEXT * best.seconds)
             if why:
                 return self._chosen(best, size, f"{doubled} would exceed {why}")
-            half = best.half_error
-            if half is None:
-                half = self._try(candidate, size // 2, best.n_rows, np.array([best.alpha])).error
+            half = self._half_error(best)
             if best.error >= half:
                 return self._chosen(best, size // 2, f"{size} were no better")
             promised = best.error * (best.error / half) ** _DIMINISHING
-            if self._price(replace(best, approximation=larger, error=promised)) >= self._price(
-                best
-            ):
+            hoped = replace(best, approximation=larger, error=promised)
+            if self._price(hoped, tried=n / self._rows.n_rows) >= self._price(best):
                 return self._chosen(best, size, f"{doubled} promise too little for their cost")
             best = self._doubled(best, doubled, _MOST // 2)
+
+    def _half_error(self, best: Trial) -> float:
+        """Return the error at half the size, of a trial that there was or of a new one."""
+        if best.half_error is not None:
+            return best.half_error
+        size = (best.approximation.size or 1) // 2
+        same = (t for t in self._trials if t.candidate == best.candidate)
+        known = [t.error for t in same if (t.approximation.size, t.n_rows) == (size, best.n_rows)]
+        if known:
+            return min(known)
+        return self._try(best.candidate, size, best.n_rows, np.array([best.alpha])).error
 
     def _sharpened(self, best: Trial) -> Trial:
         """Double the rows alone, which narrow grids need, for as long as there are more."""
@@ -227,12 +238,15 @@ class Search:
         if not best.candidate.free or n <= best.n_rows:
             return trial
         narrower = replace(best.candidate, factor=2 * best.candidate.factor)
-        other = self._try(narrower, size, n, np.array([trial.alpha]))
+        # another penalty costs little more for equations, and as much again for codes
+        coded = isinstance(best.approximation, RandomBinning)
+        other = self._try(narrower, size, n, np.array([trial.alpha]) if coded else near)
         return other if other.error < _CLEARLY * trial.error else trial
 
-    def _price(self, trial: Trial) -> float:
+    def _price(self, trial: Trial, tried: float = 0.0) -> float:
+        """Return the price of a model, and of trying it first on a share of the rows."""
         seconds = self._limits.nominal_seconds(trial.approximation, trial.alpha * trial.n_rows)
-        return price(trial.error, seconds)
+        return price(trial.error, (1 + tried) * seconds)
 
     def _chosen(self, best: Trial, size: int | None, reason: str) -> Choice:
         # what stays about the same with more rows is the penalty n alpha
@@ -264,6 +278,8 @@ class Search:
         judge = _by_factors if problem.rows.coded is None else _by_sweeps
         scale = mean_diagonal(fitted, training)
         mapped = None if judging is None else judging.mapped(basis)
+        if basis.width > training.n_rows and problem.penalty is None and judge is _by_factors:
+            problem, mapped = _narrowed(problem, mapped)
         alpha, error, half = judge(problem, alphas, scale, mapped, self._size)
         half = half if isinstance(sized, Nystroem) else None
         trial = Trial(candidate, sized, training.n_rows, alpha, error, half, monotonic() - began)
@@ -275,6 +291,9 @@ class Search:
         rows = self._rows
         if self._few:
             return rows, None
+        if self._drawn is not None and self._drawn[0] == n:
+            return self._drawn[1]
+        self._drawn = None
         drawn = rows.sample(n + self._judging, self._seed)
         cut = min(self._judging, len(drawn.indices) - 1)
         # rows of weight zero are not drawn
@@ -287,7 +306,9 @@ class Search:
             return few.copy_with(n_jobs=rows.n_jobs, feature_names=rows.feature_names)
 
         # a single row is judged by itself
-        return part(slice(cut, None)), part(slice(0, max(1, cut)))
+        parts = part(slice(cut, None)), part(slice(0, max(1, cut)))
+        self._drawn = n, parts
+        return parts
 
 
 def _is_fixed(approximation: FeatureMap) -> bool:
@@ -295,10 +316,30 @@ def _is_fixed(approximation: FeatureMap) -> bool:
     return isinstance(getattr(approximation, "selector", None), Fixed)
 
 
+def _narrowed(problem: Problem, judging: Rows | None) -> tuple[Problem, Rows | None]:
+    """Turn features that are more than rows until all rows have zeros but in the first few.
+
+    The penalty does not change, and equations are as many as rows.
+    """
+    rows = problem.rows
+    Z = dense_features(rows.collect().X, _DOUBLE)
+    turned = np.linalg.qr(Z.T)[0]
+
+    def narrow(wide: Rows) -> Rows:
+        block = wide.collect()
+        Z = dense_features(block.X, _DOUBLE) @ turned
+        return ArrayRows(Z, block.y, block.weight).copy_with(n_jobs=wide.n_jobs)
+
+    return replace(problem, rows=narrow(rows)), None if judging is None else narrow(judging)
+
+
 def _by_factors(
     problem: Problem, alphas: Array | None, scale: float, judging: Rows | None, size: float
 ) -> tuple[float, float, float | None]:
-    """Return the penalty that cross-validation prefers, and the error with all and half columns."""
+    """Return the best penalty, and the error with all and half of the columns.
+
+    Judging rows tell, or cross-validation where there are none.
+    """
     S = covariance(problem, _DOUBLE)
     check_representable(S.within, S.across, np.array(S.target))
     if judging is None:
@@ -312,17 +353,21 @@ def _by_factors(
         factor=problem.factor,
         n_jobs=problem.rows.n_jobs,
     )
-    best = path.best()
-    alpha = float(path.alphas[best])
     if judging is None:
-        return alpha, float(path.cautious[-1, best]), float(path.cautious[0].min())
-
-    def error(which: int) -> float:
-        coef = np.zeros_like(S.across)
-        coef[: path.sizes[which]] = path.coefs[which][path.best(which)]
-        return mean_loss(judging, squared, coef, S.target_mean - S.mean @ coef)
-
-    return alpha, error(-1), error(0)
+        best = path.best()
+        return (
+            float(path.alphas[best]),
+            float(path.cautious[-1, best]),
+            float(path.cautious[0].min()),
+        )
+    models = [
+        (coef, S.target_mean - S.mean[: len(coef)] @ coef)
+        for coefs in path.coefs
+        for coef in coefs
+    ]
+    halves, wholes = np.split(mean_losses(judging, squared, models), 2)
+    best = _largest(path.alphas, wholes, _EQUAL)
+    return float(path.alphas[best]), float(wholes[best]), float(halves.min())
 
 
 def _by_sweeps(
@@ -336,8 +381,13 @@ def _by_sweeps(
     for alpha in alphas:
         solution = DualCD(tol=2e-2, max_iter=6).solve(replace(problem, alpha=float(alpha)))
         errors.append(mean_loss(judging, squared, solution.coef, solution.intercept))
-    best = max(np.flatnonzero(np.array(errors) <= _FLAT * min(errors)), key=alphas.__getitem__)
+    best = _largest(alphas, np.array(errors), _FLAT)
     return float(alphas[best]), errors[best], None
+
+
+def _largest(alphas: Array, errors: Array, flat: float) -> int:
+    """Return which penalty is the largest of those whose error is the least, up to a factor."""
+    return int(max(np.flatnonzero(errors <= flat * errors.min()), key=alphas.__getitem__))
 
 
 def _distinct_size(rows: Rows) -> float:

@@ -1,6 +1,6 @@
 """A problem's objective, its gradient and its curvature, by passes over the rows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -274,16 +274,27 @@ def _strips(chosen: Array, size: int) -> Iterator[Array | slice]:
 
 def mean_loss(rows: Rows, loss: Loss, coef: Array, intercept: Array) -> float:
     """Return the weighted mean loss of the rows, summed over outputs."""
+    return float(mean_losses(rows, loss, [(coef, intercept)])[0])
 
-    def of_block(block: Block, _: Scratch) -> tuple[float, float]:
-        Y, weight = targets(block, coef.dtype)
-        F = features(block.X, coef.dtype) @ coef + intercept
-        return float(np.sum(weight * loss.value(Y, F))), float(weight.sum())
 
-    def add(total: tuple[float, float], part: tuple[float, float]) -> tuple[float, float]:
-        return total[0] + part[0], total[1] + part[1]
+def mean_losses(rows: Rows, loss: Loss, models: Sequence[tuple[Array, Array]]) -> Array:
+    """Return the weighted mean loss of the rows for each of some models, in one pass.
 
-    total, weight = rows.map_reduce(of_block, add, (0.0, 0.0))
+    A model with fewer coefficients than there are features has those of the first ones.
+    """
+
+    def of_block(block: Block, _: Scratch) -> Array:
+        dtype = models[0][0].dtype
+        Y, weight = targets(block, dtype)
+        Z = features(block.X, dtype)
+
+        def total(coef: Array, intercept: Array) -> float:
+            F = (Z if len(coef) == Z.shape[1] else Z[:, : len(coef)]) @ coef + intercept
+            return float(np.sum(weight * loss.value(Y, F)))
+
+        return np.array([*(total(*model) for model in models), float(weight.sum())])
+
+    *totals, weight = rows.map_reduce(of_block, np.add, np.zeros(len(models) + 1))
     if weight == 0:
         raise no_rows()
-    return total / weight
+    return np.array(totals) / weight

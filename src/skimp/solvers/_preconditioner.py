@@ -105,13 +105,13 @@ class Preconditioner:
         def factorize(output: int, _: object) -> BorderedFactor:
             D = curvature[:, output].astype(np.float64)
             buffer = np.zeros(self._buffer.shape, self._buffer.dtype, order="F")
+            S, border = _weighted_gram(X, D, 1)
+            if self._landmarks:
+                half = self._changed(S, transposed=True)
+                S = self._changed(half.T, transposed=True)
+                border = self._changed(border[:, None], transposed=True)[:, 0]
 
             def fill() -> Array:
-                S, border = _weighted_gram(X, D, 1)
-                if self._landmarks:
-                    half = self._changed(S, transposed=True)
-                    S = self._changed(half.T, transposed=True)
-                    border = self._changed(border[:, None], transposed=True)[:, 0]
                 buffer[...] = S
                 return border
 
