@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.kernel_approximation import RBFSampler
 
 from skimp import KernelRegressor
 from skimp._core._rates import NOMINAL
@@ -17,6 +18,7 @@ from skimp.estimators._candidates import Candidate, candidates
 from skimp.estimators._limits import Limits
 from skimp.estimators._search import ALPHAS, Search
 from skimp.features import Nystroem, RandomBinning, RandomFourier
+from skimp.features._transformer import Transformer
 from skimp.kernels import Gaussian, Laplacian, Linear
 from skimp.losses import squared
 from skimp.solvers import Auto
@@ -289,3 +291,57 @@ def test_few_rows_of_very_many_columns_are_told_apart_as_they_are_stored():
     rows = np.arange(500)
     X = sparse.csr_matrix((np.ones(500), (rows, 10**4 * rows)), shape=(500, 10**7))
     assert _search._distinct_size(ArrayRows(X)) == pytest.approx(500)
+
+
+@pytest.mark.parametrize("n", [60, 1500])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_more_features_than_rows_are_narrowed_to_the_same_errors(n, fit_intercept, monkeypatch):
+    monkeypatch.setattr(_search, "FIRST_ROWS", 100)
+    candidate = Candidate(Transformer(RBFSampler(gamma=0.1, n_components=140, random_state=0)))
+    weight = np.random.default_rng(0).uniform(0.5, 2, n)
+
+    def tried():
+        search = searcher(problem(n, weight), fit_intercept=fit_intercept)
+        return search.choose([candidate], grow=False).trials[0]
+
+    narrowed = tried()
+    monkeypatch.setattr(_search, "_narrowed", lambda problem, judging: (problem, judging))
+    wide = tried()
+    assert narrowed.alpha == wide.alpha
+    assert narrowed.error == pytest.approx(wide.error, rel=1e-9)
+
+
+def test_the_penalty_is_the_one_that_judging_rows_prefer():
+    search = searcher()
+    trial = search._try(free(), 64, 400)
+    errors = {}
+    for alpha in ALPHAS[::2]:
+        errors[alpha] = search._try(free(), 64, 400, np.array([alpha])).error
+    flat = [alpha for alpha, error in errors.items() if error <= 1.002 * min(errors.values())]
+    assert trial.alpha == pytest.approx(max(flat))
+    assert trial.error == pytest.approx(errors[max(flat)])
+
+
+def test_rows_of_a_size_are_drawn_once():
+    search = searcher()
+    assert search._parts(400) is search._parts(400)
+    assert search._parts(400)[0].n_rows == 400
+    assert search._parts(300)[0].n_rows == 300
+
+
+def test_half_of_the_grids_are_not_tried_again():
+    search = searcher()
+    grids = replace(free(4.0, RandomBinning()), kernel=Laplacian(0.3))
+    half, whole = (search._try(grids, size, 400, np.array([1e-3])) for size in (16, 32))
+    assert search._half_error(whole) == half.error
+    assert len(search._trials) == 2
+    quarter = search._half_error(half)
+    assert len(search._trials) == 3
+    assert search._trials[-1].approximation.size == 8
+    assert search._trials[-1].error == quarter
+
+
+def test_trying_has_its_price():
+    search = searcher()
+    trial = search._try(free(), 64, 400)
+    assert search._price(trial) < search._price(trial, tried=0.5)

@@ -3,7 +3,7 @@ import pytest
 
 from skimp.data import open_rows
 from skimp.losses import squared
-from skimp.solvers import PCG, Newton, Problem
+from skimp.solvers import PCG, Newton, Problem, _preconditioner
 from skimp.solvers._preconditioner import Preconditioner
 from tests.problems import regression
 
@@ -148,3 +148,19 @@ def test_a_penalty_of_zeros_leaves_least_squares(solver, alpha):
     np.testing.assert_allclose(found.coef[:, 0], expected[:-1], atol=1e-5)
     np.testing.assert_allclose(found.intercept, expected[-1:], atol=1e-5)
     np.testing.assert_allclose(found.history[-1], cost / 40, rtol=1e-9)
+
+
+def test_curvature_that_rounds_to_singular_is_summed_once_for_each_output(monkeypatch):
+    # two columns that float32 cannot tell apart, and a penalty below its rounding
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(50, 3)), 2, axis=1).astype(np.float32)
+    rows = open_rows(X, target=np.zeros((50, 2)))
+    pre = Preconditioner(Problem(rows, squared, 1e-12), rows)
+    sums = []
+    summed = _preconditioner._weighted_gram
+    monkeypatch.setattr(
+        _preconditioner, "_weighted_gram", lambda *args: sums.append(args) or summed(*args)
+    )
+    pre.update_each(X, np.ones((50, 2), np.float32))
+    assert len(sums) == 2
+    assert np.isfinite(pre.solve(np.ones((7, 2), np.float32))).all()

@@ -14,7 +14,6 @@ from skimp._core._rechunk import concatenate_rows
 from skimp._core._types import Array, Matrix
 from skimp.data._block import Block, join
 
-
 _SPARE = 1.25
 """Rows that may wait to be dropped, over those that are asked for."""
 

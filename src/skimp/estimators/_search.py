@@ -277,7 +277,7 @@ class Search:
             alphas = np.array([self._alpha])
         judge = _by_factors if problem.rows.coded is None else _by_sweeps
         scale = mean_diagonal(fitted, training)
-        mapped = None if judging is None else judging.mapped(basis)
+        mapped: Rows | None = None if judging is None else judging.mapped(basis)
         if basis.width > training.n_rows and problem.penalty is None and judge is _by_factors:
             problem, mapped = _narrowed(problem, mapped)
         alpha, error, half = judge(problem, alphas, scale, mapped, self._size)
@@ -361,9 +361,7 @@ def _by_factors(
             float(path.cautious[0].min()),
         )
     models = [
-        (coef, S.target_mean - S.mean[: len(coef)] @ coef)
-        for coefs in path.coefs
-        for coef in coefs
+        (coef, S.target_mean - S.mean[: len(coef)] @ coef) for coefs in path.coefs for coef in coefs
     ]
     halves, wholes = np.split(mean_losses(judging, squared, models), 2)
     best = _largest(path.alphas, wholes, _EQUAL)

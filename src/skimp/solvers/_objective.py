@@ -294,7 +294,11 @@ def mean_losses(rows: Rows, loss: Loss, models: Sequence[tuple[Array, Array]]) -
 
         return np.array([*(total(*model) for model in models), float(weight.sum())])
 
-    *totals, weight = rows.map_reduce(of_block, np.add, np.zeros(len(models) + 1))
-    if weight == 0:
+    def add(total: Array, part: Array) -> Array:
+        return total + part
+
+    sums: Array = rows.map_reduce(of_block, add, np.zeros(len(models) + 1))
+    if sums[-1] == 0:
         raise no_rows()
-    return np.array(totals) / weight
+    means: Array = sums[:-1] / sums[-1]
+    return means
