@@ -344,4 +344,4 @@ def test_half_of_the_grids_are_not_tried_again():
 def test_trying_has_its_price():
     search = searcher()
     trial = search._try(free(), 64, 400)
-    assert search._price(trial) < search._price(trial, tried=0.5)
+    assert search._price(trial) < search._price(trial, trying=0.5)

@@ -161,7 +161,7 @@ def test_a_sample_saves_sweeps_on_rows_that_do_not_fit():
     X = X[np.argsort(y)]
     rows = ChunkedRows(X, np.where(np.arange(600) < 300, 1.0, -1.0)[:, None]).mapped(Identity(4))
     alone, sampled = (
-        dual_cd.solve(Problem(rows, hinge, 1e-3, memory_limit=memory(600, 1, 4) + room))
+        DualCD(tol=1e-4).solve(Problem(rows, hinge, 1e-3, memory_limit=memory(600, 1, 4) + room))
         for room in (0, 10_000)
     )
     assert alone.history[-1] == pytest.approx(sampled.history[-1], rel=2e-4)

@@ -60,7 +60,7 @@ NOMINAL = Rates(
     factor64=20e9,
     values=5e8,
     bytes=15e9,
-    gathers=5e7,
+    gathers=6e7,
     sweeps=1e9,
     calls=1e6,
 )

@@ -60,6 +60,7 @@ def sample_rows(rows: _Reducible, size: int, seed: int) -> Sample:
         if block.weight is not None:
             low &= block.weight != 0
         chosen = np.flatnonzero(low)
+        chosen = chosen[np.argsort(keys[chosen], kind="stable")[:size]]
         weight = np.ones(block.size) if block.weight is None else block.weight
         y = None if block.y is None else block.y[chosen]
         return Sample(block.X[chosen], y, block.start + chosen, keys[chosen], weight[chosen])
@@ -81,8 +82,10 @@ class _Smallest:
         self._parts: list[Sample] = []
 
     def add(self, found: Sample) -> "_Smallest":
-        self._parts.append(found)
-        self._count += len(found.keys)
+        """Add the rows of a block."""
+        if len(found.keys):
+            self._parts.append(found)
+            self._count += len(found.keys)
         if self._count > self._size:
             keys = np.concatenate([part.keys for part in self._parts])
             self.bound = np.partition(keys, self._size - 1)[self._size - 1]
@@ -94,19 +97,37 @@ class _Smallest:
         return self
 
     def ordered(self) -> Sample:
-        """Return the rows in the order of their keys."""
-        if self._count == 0:
+        """Return the rows in the order of their keys, and hold them no longer."""
+        if not self._parts:
             raise no_rows()
-        parts = [part[part.keys <= self.bound] for part in self._parts]
-        everything = Sample(
-            concatenate_rows([part.X for part in parts]),
-            None if parts[0].y is None else np.concatenate([part.y for part in parts]),
-            *(
-                np.concatenate([getattr(part, name) for part in parts])
-                for name in ("indices", "keys", "weight")
-            ),
-        )
-        return everything[np.argsort(everything.keys, kind="stable")[: self._size]]
+        if len(self._parts) == 1:
+            return self._parts.pop()
+        parts, self._parts = self._parts, []
+        order = np.argsort(np.concatenate([part.keys for part in parts]), kind="stable")
+        order = order[: self._size]
+
+        def joined(name: str) -> Any:
+            return np.concatenate([getattr(part, name) for part in parts])[order]
+
+        y = None if parts[0].y is None else joined("y")
+        numbers = [joined(name) for name in ("indices", "keys", "weight")]
+        X = [part.X for part in parts]
+        parts.clear()
+        return Sample(_placed(X, order), y, *numbers)
+
+
+def _placed(parts: list[Matrix], order: Array) -> Matrix:
+    """Return some rows of several matrices in another order, letting go of each once copied."""
+    if not isinstance(parts[0], np.ndarray):
+        return concatenate_rows(parts)[order]
+    rows = np.empty((len(order), *parts[0].shape[1:]), np.result_type(*parts))
+    first = 0
+    while parts:
+        part = parts.pop(0)
+        places = np.flatnonzero((first <= order) & (order < first + len(part)))
+        rows[places] = part[order[places] - first]
+        first += len(part)
+    return rows
 
 
 def take_rows(rows: Any, numbers: Array) -> Block:

@@ -9,10 +9,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import canonical, check_representable
+from skimp._core._threads import thread_count
 from skimp._core._types import Array, Matrix
 from skimp.budgets import Fixed
 from skimp.data import ArrayRows, Rows
+from skimp.data._kept import keep_rows
 from skimp.diagnostics._worth import (
     FIRST_GRIDS,
     FIRST_ROWS,
@@ -29,7 +32,7 @@ from skimp.losses import squared
 from skimp.solvers import DualCD, Problem
 from skimp.solvers._features import dense_features
 from skimp.solvers._moments import covariance
-from skimp.solvers._objective import mean_loss, mean_losses
+from skimp.solvers._objective import mean_losses
 from skimp.solvers._path import ridge_path
 
 _FEW_SIZE = 256
@@ -43,7 +46,7 @@ _RIDGES = np.array([0.03, 0.3, 3.0])
 """Penalties n alpha for codes."""
 NEAR_ALPHAS = np.array([0.1, 0.316, 1.0, 3.16, 10.0])
 _NEAR = NEAR_ALPHAS[1:-1]
-_EQUAL, _FLAT = 1.002, 1.01
+_EQUAL, _FLAT = 1.002, 1.02
 """Errors, over the least, of penalties of which the largest is taken, which is solved fastest: of
 equations, and of codes, whose sweeps stop early."""
 _CLEARLY, _HOPELESS = 0.99, 1.5
@@ -51,6 +54,8 @@ _CLEARLY, _HOPELESS = 0.99, 1.5
 _STEP = 4.0
 _DIMINISHING = 0.7
 """The next doubling brings this power of what the last one did."""
+_TRIED = 0.5
+"""Seconds of a trial over those of a fit to its rows."""
 _NEXT = 16
 """Seconds of the next two trials, of twice the size and the rows, over those of the last."""
 _DOUBLE = np.dtype(np.float64)
@@ -209,7 +214,7 @@ class Search:
                 return self._chosen(best, size // 2, f"{size} were no better")
             promised = best.error * (best.error / half) ** _DIMINISHING
             hoped = replace(best, approximation=larger, error=promised)
-            if self._price(hoped, tried=n / self._rows.n_rows) >= self._price(best):
+            if self._price(hoped, _TRIED * n / self._rows.n_rows) >= self._price(best):
                 return self._chosen(best, size, f"{doubled} promise too little for their cost")
             best = self._doubled(best, doubled, _MOST // 2)
 
@@ -243,10 +248,10 @@ class Search:
         other = self._try(narrower, size, n, np.array([trial.alpha]) if coded else near)
         return other if other.error < _CLEARLY * trial.error else trial
 
-    def _price(self, trial: Trial, tried: float = 0.0) -> float:
-        """Return the price of a model, and of trying it first on a share of the rows."""
+    def _price(self, trial: Trial, trying: float = 0.0) -> float:
+        """Return the price of a model, and of trying it first, which takes a share of a fit."""
         seconds = self._limits.nominal_seconds(trial.approximation, trial.alpha * trial.n_rows)
-        return price(trial.error, (1 + tried) * seconds)
+        return price(trial.error, (1 + trying) * seconds)
 
     def _chosen(self, best: Trial, size: int | None, reason: str) -> Choice:
         # what stays about the same with more rows is the penalty n alpha
@@ -375,12 +380,22 @@ def _by_sweeps(
     assert judging is not None, "codes are not among the maps of few rows"
     if alphas is None:
         alphas = _RIDGES / problem.rows.n_rows * scale
-    errors = []
-    for alpha in alphas:
-        solution = DualCD(tol=2e-2, max_iter=6).solve(replace(problem, alpha=float(alpha)))
-        errors.append(mean_loss(judging, squared, solution.coef, solution.intercept))
-    best = _largest(alphas, np.array(errors), _FLAT)
-    return float(alphas[best]), errors[best], None
+    n_jobs = problem.rows.n_jobs
+    codes = keep_rows(problem.rows).copy_with(n_jobs=n_jobs if len(alphas) == 1 else 1)
+
+    def solved(alpha: float, _: Scratch) -> tuple[Array, Array]:
+        each = replace(problem, rows=codes, alpha=float(alpha))
+        solution = DualCD(tol=2e-2, max_iter=6).solve(each)
+        return solution.coef, solution.intercept
+
+    def append(models: list[Any], model: tuple[Array, Array]) -> list[Any]:
+        return [*models, model]
+
+    initial: list[Any] = []
+    models = fold(alphas, solved, append, initial, thread_count(n_jobs))
+    errors = mean_losses(judging, squared, models)
+    best = _largest(alphas, errors, _FLAT)
+    return float(alphas[best]), float(errors[best]), None
 
 
 def _largest(alphas: Array, errors: Array, flat: float) -> int:

@@ -41,7 +41,7 @@ class DualCD(Solver):
 
     Parameters
     ----------
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         The duality gap to be reached, relative to the objective.
     max_iter : int, default=1000
         Largest number of sweeps.
@@ -82,7 +82,7 @@ class DualCD(Solver):
     }
     penalizes_intercept = True
 
-    def __init__(self, tol: float = 1e-4, max_iter: int = 1000, random_state: int = 0):
+    def __init__(self, tol: float = 1e-3, max_iter: int = 1000, random_state: int = 0):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
