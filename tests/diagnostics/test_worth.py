@@ -18,6 +18,6 @@ def test_twice_a_long_time_has_to_buy_an_eighth_of_the_error(less, worth):
 
 
 def test_price_is_its_formula():
-    assert price(0.5, 22.0) == pytest.approx(0.5 * (22.0 + PATIENCE) ** WORTH)
-    assert price(0.5, 22.0) == pytest.approx(0.5 * 32.0**0.2)
-    assert price(0.5, 22.0) == pytest.approx(1.0)
+    assert price(0.5, 17.0) == pytest.approx(0.5 * (17.0 + PATIENCE) ** WORTH)
+    assert price(0.5, 17.0) == pytest.approx(0.5 * 32.0**0.2)
+    assert price(0.5, 17.0) == pytest.approx(1.0)

@@ -16,7 +16,14 @@ from skimp._core._rules import N_JOBS, broken, check_params, integer, is_auto, n
 from skimp.budgets import RPCholesky, as_selector
 from skimp.data import ArrayRows, Rows, open_rows
 from skimp.diagnostics._cost import Phase, Shape, Traits, predicted_phases
-from skimp.diagnostics._worth import FIRST_ROWS, FIRST_SIZE, LARGEST_SIZE, price
+from skimp.diagnostics._worth import (
+    FIRST_ROWS,
+    FIRST_SIZE,
+    LARGEST_SIZE,
+    LARGEST_TRIAL,
+    TRIED,
+    price,
+)
 from skimp.features import FeatureMap, Nystroem, RandomBinning
 from skimp.features._transformer import TRANSFORMER, as_map
 from skimp.kernels import Gaussian, Kernel, as_kernel
@@ -298,10 +305,12 @@ def _automatic(estimator: Any, shape: Shape, parts: _Parts, rates: Rates) -> tup
     made = list(trial(size, FIRST_ROWS))
     spent = _FIRST_TRIALS * sum(phase.seconds for phase in made)
     while 2 * size <= min(LARGEST_SIZE, shape.n_rows) and allowed(2 * size):
-        if price(_HOPED, seconds(2 * size)) >= price(1.0, seconds(size)):
+        tried = min(32 * size, LARGEST_TRIAL, shape.n_rows)
+        trying = 1 + TRIED * tried / shape.n_rows
+        if price(_HOPED, trying * seconds(2 * size)) >= price(1.0, seconds(size)):
             break
         size *= 2
-        made = list(trial(size, 16 * size))
+        made = list(trial(size, tried))
         spent += 2 * sum(phase.seconds for phase in made)
     search = Phase("search", spent, max(phase.bytes for phase in made))
     return search, Nystroem(parts.kernel, budget=size)

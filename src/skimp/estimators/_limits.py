@@ -13,7 +13,7 @@ from skimp._core._memory import parse_bytes, require_memory
 from skimp._core._rates import NOMINAL, Rates, measured_rates
 from skimp._core._threads import thread_count
 from skimp.data import Rows
-from skimp.diagnostics._cost import Phase, Shape, predicted_phases
+from skimp.diagnostics._cost import Phase, Shape, Traits, predicted_phases
 from skimp.diagnostics._plan import Plan
 from skimp.features import FeatureMap, RandomBinning
 from skimp.losses import Loss
@@ -52,7 +52,11 @@ class Limits:
         return Shape(rows.n_rows, rows.n_features, rows.dtype, self.n_outputs, float(stored))
 
     def _phases(
-        self, approximation: FeatureMap, rates: Rates, ridge: float = _RIDGE
+        self,
+        approximation: FeatureMap,
+        rates: Rates,
+        ridge: float = _RIDGE,
+        traits: Traits | None = None,
     ) -> tuple[Phase, ...]:
         return predicted_phases(
             approximation,
@@ -64,14 +68,17 @@ class Limits:
             memory_limit=self.memory_limit,
             n_jobs=_THREADS if rates is NOMINAL else self.rows.n_jobs,
             alpha=ridge / max(1, self.rows.n_rows),
+            traits=traits,
         )
 
-    def nominal_seconds(self, approximation: FeatureMap, ridge: float) -> float:
+    def nominal_seconds(
+        self, approximation: FeatureMap, ridge: float, traits: Traits | None = None
+    ) -> float:
         """Return seconds on an ordinary machine, for a penalty n alpha.
 
         Choices must not depend on the clock.
         """
-        return sum(phase.seconds for phase in self._phases(approximation, NOMINAL, ridge))
+        return sum(phase.seconds for phase in self._phases(approximation, NOMINAL, ridge, traits))
 
     @property
     def are_near(self) -> bool:

@@ -16,12 +16,15 @@ from skimp._core._types import Array, Matrix
 from skimp.budgets import Fixed
 from skimp.data import ArrayRows, Rows
 from skimp.data._kept import keep_rows
+from skimp.diagnostics._cost import Traits
 from skimp.diagnostics._worth import (
     FIRST_GRIDS,
     FIRST_ROWS,
     FIRST_SIZE,
     JUDGING_ROWS,
     LARGEST_SIZE,
+    LARGEST_TRIAL,
+    TRIED,
     price,
 )
 from skimp.estimators._candidates import FEW, Candidate
@@ -39,14 +42,14 @@ _FEW_SIZE = 256
 """Landmarks of trials where rows are few."""
 _RANDOM = {"selector": "uniform"}
 _MOST = 2**16
-"""Rows of the last trials."""
+"""Rows of the last trials of grids that do not grow yet."""
 ALPHAS = np.logspace(-10, 0, 21)
 """Penalties, over the mean of k(x, x), that are tried: in the first trials each second one."""
 _RIDGES = np.array([0.03, 0.3, 3.0])
 """Penalties n alpha for codes."""
 NEAR_ALPHAS = np.array([0.1, 0.316, 1.0, 3.16, 10.0])
 _NEAR = NEAR_ALPHAS[1:-1]
-_EQUAL, _FLAT = 1.002, 1.02
+_EQUAL, _FLAT = 1.002, 1.005
 """Errors, over the least, of penalties of which the largest is taken, which is solved fastest: of
 equations, and of codes, whose sweeps stop early."""
 _CLEARLY, _HOPELESS = 0.99, 1.5
@@ -54,8 +57,6 @@ _CLEARLY, _HOPELESS = 0.99, 1.5
 _STEP = 4.0
 _DIMINISHING = 0.7
 """The next doubling brings this power of what the last one did."""
-_TRIED = 0.5
-"""Seconds of a trial over those of a fit to its rows."""
 _NEXT = 16
 """Seconds of the next two trials, of twice the size and the rows, over those of the last."""
 _DOUBLE = np.dtype(np.float64)
@@ -75,6 +76,7 @@ class Trial:
     error: float
     half_error: float | None
     seconds: float
+    traits: Traits
 
     def to_dict(self) -> dict[str, Any]:
         """Return names and numbers, for a certificate."""
@@ -205,7 +207,7 @@ class Search:
             if doubled < 1.5 * size:
                 return self._chosen(best, size, "there are no more rows, or it is the largest size")
             larger = candidate.sized(doubled)
-            n = min(2 * best.n_rows, _MOST // 2, self._available) + self._judging
+            n = min(2 * best.n_rows, LARGEST_TRIAL, self._available) + self._judging
             why = self._limits.exceeded_by(larger, n, _NEXT * best.seconds)
             if why:
                 return self._chosen(best, size, f"{doubled} would exceed {why}")
@@ -214,9 +216,9 @@ class Search:
                 return self._chosen(best, size // 2, f"{size} were no better")
             promised = best.error * (best.error / half) ** _DIMINISHING
             hoped = replace(best, approximation=larger, error=promised)
-            if self._price(hoped, _TRIED * n / self._rows.n_rows) >= self._price(best):
+            if self._price(hoped, TRIED * n / self._rows.n_rows) >= self._price(best):
                 return self._chosen(best, size, f"{doubled} promise too little for their cost")
-            best = self._doubled(best, doubled, _MOST // 2)
+            best = self._doubled(best, doubled, LARGEST_TRIAL)
 
     def _half_error(self, best: Trial) -> float:
         """Return the error at half the size, of a trial that there was or of a new one."""
@@ -250,7 +252,9 @@ class Search:
 
     def _price(self, trial: Trial, trying: float = 0.0) -> float:
         """Return the price of a model, and of trying it first, which takes a share of a fit."""
-        seconds = self._limits.nominal_seconds(trial.approximation, trial.alpha * trial.n_rows)
+        seconds = self._limits.nominal_seconds(
+            trial.approximation, trial.alpha * trial.n_rows, trial.traits
+        )
         return price(trial.error, (1 + trying) * seconds)
 
     def _chosen(self, best: Trial, size: int | None, reason: str) -> Choice:
@@ -287,7 +291,18 @@ class Search:
             problem, mapped = _narrowed(problem, mapped)
         alpha, error, half = judge(problem, alphas, scale, mapped, self._size)
         half = half if isinstance(sized, Nystroem) else None
-        trial = Trial(candidate, sized, training.n_rows, alpha, error, half, monotonic() - began)
+        # kernel columns that depend on each other are whitened, which takes longer
+        conditioned = not isinstance(sized, Nystroem) or basis.penalty is not None
+        trial = Trial(
+            candidate,
+            sized,
+            training.n_rows,
+            alpha,
+            error,
+            half,
+            monotonic() - began,
+            Traits(conditioned),
+        )
         self._trials.append(trial)
         return trial
 

@@ -53,7 +53,7 @@ class Preconditioner:
         self._height = 0.0
         self._shared: BorderedFactor | None = None
         self._outputs: list[BorderedFactor] = []
-        self._landmarks = problem.penalty is not None
+        self.landmarks = problem.penalty is not None
         if problem.penalty is not None:
             known = problem.factor
             T = _upper_factor(problem.penalty) if known is None else known.copy("F")
@@ -78,7 +78,7 @@ class Preconditioner:
     def update(self, height: float, curvature: Array) -> None:
         """Adapt to a mean curvature, and to that of each sampled row, up to a factor."""
         fresh = self._height / _STALE < height < self._height * _STALE
-        if self._landmarks and fresh and not self._outputs:
+        if self.landmarks and fresh and not self._outputs:
             return
         self._height = height
         corner = height if self._fit_intercept else 0.0
@@ -96,7 +96,7 @@ class Preconditioner:
             return border
 
         self._outputs = []
-        fill = landmarks if self._landmarks else sampled
+        fill = landmarks if self.landmarks else sampled
         self._shared = BorderedFactor(self._buffer, fill, corner, self._alpha)
 
     def update_each(self, X: Array, curvature: Array) -> None:
@@ -106,7 +106,7 @@ class Preconditioner:
             D = curvature[:, output].astype(np.float64)
             buffer = np.zeros(self._buffer.shape, self._buffer.dtype, order="F")
             S, border = _weighted_gram(X, D, 1)
-            if self._landmarks:
+            if self.landmarks:
                 half = self._changed(S, transposed=True)
                 S = self._changed(half.T, transposed=True)
                 border = self._changed(border[:, None], transposed=True)[:, 0]
@@ -143,7 +143,7 @@ class Preconditioner:
         return self._with_intercept(V, transposed=True)
 
     def _with_intercept(self, V: Array, *, transposed: bool) -> Array:
-        if not self._landmarks:
+        if not self.landmarks:
             return V
         self._set_diagonal()
         changed = np.empty(V.shape, self._buffer.dtype)
@@ -156,7 +156,7 @@ class Preconditioner:
 
     def _set_diagonal(self) -> None:
         """Give the buffer the diagonal of T: it may be that of the shared factor."""
-        if self._landmarks:
+        if self.landmarks:
             np.einsum("ii->i", self._buffer)[:] = self._diagonal
 
 
