@@ -345,3 +345,11 @@ def test_trying_has_its_price():
     search = searcher()
     trial = search._try(free(), 64, 400)
     assert search._price(trial) < search._price(trial, trying=0.5)
+
+
+def test_kernel_columns_that_depend_on_each_other_have_their_price():
+    search = searcher()
+    narrow, wide = (search._try(free(factor), 64, 400) for factor in (1.0, 1e-6))
+    assert narrow.traits.conditioned
+    assert not wide.traits.conditioned
+    assert search._price(replace(wide, traits=narrow.traits)) < search._price(wide)

@@ -3,7 +3,8 @@ import pytest
 
 from skimp.data import open_rows
 from skimp.losses import log, softmax, squared
-from skimp.solvers import Newton, Problem
+from skimp.solvers import Newton, Problem, _descent
+from skimp.solvers._preconditioner import Preconditioner
 from tests.problems import labelled
 from tests.sources import ChunkedRows
 
@@ -102,3 +103,18 @@ def test_what_overflows_is_refused():
         np.errstate(over="ignore", invalid="ignore"),
     ):
         tight.solve(Problem(open_rows(1e200 * X, target=Y), squared, 0.05))
+
+
+@pytest.mark.parametrize(("price", "least", "most"), [(np.inf, 1, 1), (0.0, 2, 100)])
+def test_samples_are_summed_anew_where_products_cost_more(price, least, most, monkeypatch):
+    X, Y, _ = data(2000, 30)
+    problem = Problem(open_rows(X, target=Y), log, 1e-6)
+    updates = []
+    update = Preconditioner.update
+    monkeypatch.setattr(
+        Preconditioner, "update", lambda *args: updates.append(args) or update(*args)
+    )
+    monkeypatch.setattr(_descent._Descent, "_price_of_sums", lambda *_: price)
+    solution = Newton(tol=1e-8).solve(problem)
+    assert solution.converged
+    assert least <= len(updates) <= most
