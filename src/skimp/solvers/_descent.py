@@ -176,12 +176,16 @@ class _Descent:
             near.update(height, point.curvature[indices])
 
     def _price_of_sums(self, objective: Objective, point: Point) -> float:
-        """Return how many products with all rows take as long as the sums of a sample."""
+        """Return how many products with all rows take as long as the sums of a sample.
+
+        Zero where these are cheap: steps in the right direction are fewer.
+        """
         near, (width, k) = self.preconditioner, point.coef.shape
         if isinstance(near, Diagonal) or near.landmarks:
             return 0.0
-        sampled = _sample_size(self.problem, objective.n_rows)
-        return float(sampled * width / (_FASTER * objective.n_rows * k))
+        sampled = min(_sample_size(self.problem, objective.n_rows), objective.n_rows)
+        products = float(sampled * width / (_FASTER * objective.n_rows * k))
+        return products if products > _FEW else 0.0
 
     def _curved(self, objective: Objective, point: Point, V: Array) -> Array:
         """Return the curvature of the objective times V, in the preconditioner's coordinates."""
