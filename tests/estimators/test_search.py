@@ -317,7 +317,9 @@ def test_the_penalty_is_the_one_that_judging_rows_prefer():
     errors = {}
     for alpha in ALPHAS[::2]:
         errors[alpha] = search._try(free(), 64, 400, np.array([alpha])).error
-    flat = [alpha for alpha, error in errors.items() if error <= 1.002 * min(errors.values())]
+    flat = [
+        alpha for alpha, error in errors.items() if error <= _search._EQUAL * min(errors.values())
+    ]
     assert trial.alpha == pytest.approx(max(flat))
     assert trial.error == pytest.approx(errors[max(flat)])
 

@@ -49,7 +49,7 @@ _RIDGES = np.array([0.03, 0.3, 3.0])
 """Penalties n alpha for codes."""
 NEAR_ALPHAS = np.array([0.1, 0.316, 1.0, 3.16, 10.0])
 _NEAR = NEAR_ALPHAS[1:-1]
-_EQUAL, _FLAT = 1.002, 1.005
+_EQUAL, _FLAT = 1.003, 1.03
 """Errors, over the least, of penalties of which the largest is taken, which is solved fastest: of
 equations, and of codes, whose sweeps stop early."""
 _CLEARLY, _HOPELESS = 0.99, 1.5

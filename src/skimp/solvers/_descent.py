@@ -17,13 +17,13 @@ from skimp.solvers._diagonal import Diagonal
 from skimp.solvers._objective import Objective, Point
 from skimp.solvers._preconditioner import Preconditioner
 
-_SAMPLE, _LANDMARK_SAMPLE = 16, 5
+_SAMPLE = 16
 """Sampled rows for each feature; landmarks need them to start from only, a quarter at most."""
 _WIDE = 2000
 """Columns of codes beyond which the diagonal is the better guide for its price."""
 _SMALL = 5000
 """Rows up to which a sample saves nothing."""
-_COARSE = 0.2
+_COARSE = 0.05
 """Relative tolerance on the sample, whose minimum is another one than that of all rows."""
 _QUARTERINGS, _BISECTIONS = 40, 8
 _SUFFICIENT = 1e-4
@@ -240,7 +240,7 @@ def _sample_size(problem: Problem, n_rows: int) -> int:
     if _is_wide(problem.rows):
         return max(1, n_rows // 4)
     if problem.penalty is not None:
-        return max(1, min(_LANDMARK_SAMPLE * problem.rows.n_features, n_rows // 4))
+        return max(1, min(_SAMPLE * problem.rows.n_features, n_rows // 4))
     room = parse_bytes(problem.memory_limit) // (3 * problem.rows.dtype.itemsize)
     width = problem.rows.n_features
     return max(1, min(_SAMPLE * width, room // width))
