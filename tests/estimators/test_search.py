@@ -13,10 +13,11 @@ from sklearn.kernel_approximation import RBFSampler
 from skimp import KernelRegressor
 from skimp._core._rates import NOMINAL
 from skimp.data import ArrayRows
-from skimp.estimators import _limits, _search
+from skimp.estimators import _judging, _limits, _search
 from skimp.estimators._candidates import Candidate, candidates
+from skimp.estimators._judging import ALPHAS
 from skimp.estimators._limits import Limits
-from skimp.estimators._search import ALPHAS, Search
+from skimp.estimators._search import Search
 from skimp.features import Nystroem, RandomBinning, RandomFourier
 from skimp.features._transformer import Transformer
 from skimp.kernels import Gaussian, Laplacian, Linear
@@ -283,14 +284,14 @@ def test_equal_rows_count_as_one(stored):
     weighted = ArrayRows(stored(X), None, times.astype(float))
     repeated = ArrayRows(stored(np.repeat(X, times, axis=0)))
     expected = times.sum() ** 2 / np.sum(times**2)
-    assert _search._distinct_size(weighted) == pytest.approx(expected)
-    assert _search._distinct_size(repeated) == pytest.approx(expected)
+    assert _judging.distinct_size(weighted) == pytest.approx(expected)
+    assert _judging.distinct_size(repeated) == pytest.approx(expected)
 
 
 def test_few_rows_of_very_many_columns_are_told_apart_as_they_are_stored():
     rows = np.arange(500)
     X = sparse.csr_matrix((np.ones(500), (rows, 10**4 * rows)), shape=(500, 10**7))
-    assert _search._distinct_size(ArrayRows(X)) == pytest.approx(500)
+    assert _judging.distinct_size(ArrayRows(X)) == pytest.approx(500)
 
 
 @pytest.mark.parametrize("n", [60, 1500])
@@ -305,7 +306,7 @@ def test_more_features_than_rows_are_narrowed_to_the_same_errors(n, fit_intercep
         return search.choose([candidate], grow=False).trials[0]
 
     narrowed = tried()
-    monkeypatch.setattr(_search, "_narrowed", lambda problem, judging: (problem, judging))
+    monkeypatch.setattr(_search, "narrowed", lambda problem, judging: (problem, judging))
     wide = tried()
     assert narrowed.alpha == wide.alpha
     assert narrowed.error == pytest.approx(wide.error, rel=1e-9)
@@ -318,7 +319,7 @@ def test_the_penalty_is_the_one_that_judging_rows_prefer():
     for alpha in ALPHAS[::2]:
         errors[alpha] = search._try(free(), 64, 400, np.array([alpha])).error
     flat = [
-        alpha for alpha, error in errors.items() if error <= _search._EQUAL * min(errors.values())
+        alpha for alpha, error in errors.items() if error <= _judging._EQUAL * min(errors.values())
     ]
     assert trial.alpha == pytest.approx(max(flat))
     assert trial.error == pytest.approx(errors[max(flat)])

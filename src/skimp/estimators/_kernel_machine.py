@@ -40,8 +40,9 @@ from skimp.data._split import has_weight, split_rows
 from skimp.diagnostics._certificate import Certificate
 from skimp.estimators._candidates import FEW, candidates, free_bandwidths
 from skimp.estimators._certified import certified
+from skimp.estimators._judging import ALPHAS
 from skimp.estimators._limits import Limits
-from skimp.estimators._search import ALPHAS, NEAR_ALPHAS, Choice, Search
+from skimp.estimators._search import NEAR_ALPHAS, Choice, Search
 from skimp.features import FeatureMap, Landmarks, Nystroem
 from skimp.features._scale import mean_diagonal
 from skimp.features._transformer import TRANSFORMER, as_map

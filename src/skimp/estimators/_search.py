@@ -6,16 +6,11 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 
-from skimp._core._blocks import Scratch, fold
-from skimp._core._linalg import canonical, check_representable
-from skimp._core._threads import thread_count
-from skimp._core._types import Array, Matrix
+from skimp._core._types import Array
 from skimp.budgets import Fixed
 from skimp.data import ArrayRows, Rows
-from skimp.data._kept import keep_rows
 from skimp.diagnostics._cost import Traits
 from skimp.diagnostics._worth import (
     FIRST_GRIDS,
@@ -28,30 +23,20 @@ from skimp.diagnostics._worth import (
     price,
 )
 from skimp.estimators._candidates import FEW, Candidate
+from skimp.estimators._judging import by_factors, by_sweeps, distinct_size, narrowed
 from skimp.estimators._limits import MEMORY, Limits
 from skimp.features import FeatureMap, Nystroem, RandomBinning
 from skimp.features._scale import mean_diagonal
 from skimp.losses import squared
-from skimp.solvers import DualCD, Problem
-from skimp.solvers._features import dense_features
-from skimp.solvers._moments import covariance
-from skimp.solvers._objective import mean_losses
-from skimp.solvers._path import ridge_path
+from skimp.solvers import Problem
 
 _FEW_SIZE = 256
 """Landmarks of trials where rows are few."""
 _RANDOM = {"selector": "uniform"}
 _MOST = 2**16
 """Rows of the last trials of grids that do not grow yet."""
-ALPHAS = np.logspace(-10, 0, 21)
-"""Penalties, over the mean of k(x, x), that are tried: in the first trials each second one."""
-_RIDGES = np.array([0.03, 0.3, 3.0])
-"""Penalties n alpha for codes."""
 NEAR_ALPHAS = np.array([0.1, 0.316, 1.0, 3.16, 10.0])
 _NEAR = NEAR_ALPHAS[1:-1]
-_EQUAL, _FLAT = 1.003, 1.03
-"""Errors, over the least, of penalties of which the largest is taken, which is solved fastest: of
-equations, and of codes, whose sweeps stop early."""
 _CLEARLY, _HOPELESS = 0.99, 1.5
 """Errors, over the best, of a bandwidth that is better and of a family that is tried no more."""
 _STEP = 4.0
@@ -59,7 +44,6 @@ _DIMINISHING = 0.7
 """The next doubling brings this power of what the last one did."""
 _NEXT = 16
 """Seconds of the next two trials, of twice the size and the rows, over those of the last."""
-_DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -143,7 +127,7 @@ class Search:
         n = min(FIRST_ROWS, self._available)
         coded = any(isinstance(c.approximation, RandomBinning) for c in candidates)
         self._few = self._rows.n_rows <= FEW and not coded
-        self._size = _distinct_size(self._rows) if self._few else 0.0
+        self._size = distinct_size(self._rows) if self._few else 0.0
 
         def first_size(candidate: Candidate) -> int | None:
             grids = isinstance(candidate.approximation, RandomBinning)
@@ -284,11 +268,11 @@ class Search:
         )
         if self._alpha is not None:
             alphas = np.array([self._alpha])
-        judge = _by_factors if problem.rows.coded is None else _by_sweeps
+        judge = by_factors if problem.rows.coded is None else by_sweeps
         scale = mean_diagonal(fitted, training)
         mapped: Rows | None = None if judging is None else judging.mapped(basis)
-        if basis.width > training.n_rows and problem.penalty is None and judge is _by_factors:
-            problem, mapped = _narrowed(problem, mapped)
+        if basis.width > training.n_rows and problem.penalty is None and judge is by_factors:
+            problem, mapped = narrowed(problem, mapped)
         alpha, error, half = judge(problem, alphas, scale, mapped, self._size)
         half = half if isinstance(sized, Nystroem) else None
         # kernel columns that depend on each other are whitened, which takes longer
@@ -334,108 +318,3 @@ class Search:
 def _is_fixed(approximation: FeatureMap) -> bool:
     """Tell whether the points of a map were given, of which no part may be left out."""
     return isinstance(getattr(approximation, "selector", None), Fixed)
-
-
-def _narrowed(problem: Problem, judging: Rows | None) -> tuple[Problem, Rows | None]:
-    """Turn features that are more than rows until all rows have zeros but in the first few.
-
-    The penalty does not change, and equations are as many as rows.
-    """
-    rows = problem.rows
-    Z = dense_features(rows.collect().X, _DOUBLE)
-    turned = np.linalg.qr(Z.T)[0]
-
-    def narrow(wide: Rows) -> Rows:
-        block = wide.collect()
-        Z = dense_features(block.X, _DOUBLE) @ turned
-        return ArrayRows(Z, block.y, block.weight).copy_with(n_jobs=wide.n_jobs)
-
-    return replace(problem, rows=narrow(rows)), None if judging is None else narrow(judging)
-
-
-def _by_factors(
-    problem: Problem, alphas: Array | None, scale: float, judging: Rows | None, size: float
-) -> tuple[float, float, float | None]:
-    """Return the best penalty, and the error with all and half of the columns.
-
-    Judging rows tell, or cross-validation where there are none.
-    """
-    S = covariance(problem, _DOUBLE)
-    check_representable(S.within, S.across, np.array(S.target))
-    if judging is None:
-        S = replace(S, size=size)
-    width = len(S.within)
-    path = ridge_path(
-        S,
-        ALPHAS[:: 1 if judging is None else 2] * scale if alphas is None else alphas,
-        (max(1, width // 2), width),
-        intercept=problem.fit_intercept,
-        factor=problem.factor,
-        n_jobs=problem.rows.n_jobs,
-    )
-    if judging is None:
-        best = path.best()
-        return (
-            float(path.alphas[best]),
-            float(path.cautious[-1, best]),
-            float(path.cautious[0].min()),
-        )
-    models = [
-        (coef, S.target_mean - S.mean[: len(coef)] @ coef) for coefs in path.coefs for coef in coefs
-    ]
-    halves, wholes = np.split(mean_losses(judging, squared, models), 2)
-    best = _largest(path.alphas, wholes, _EQUAL)
-    return float(path.alphas[best]), float(wholes[best]), float(halves.min())
-
-
-def _by_sweeps(
-    problem: Problem, alphas: Array | None, scale: float, judging: Rows | None, size: float
-) -> tuple[float, float, float | None]:
-    """Return the penalty that judging rows prefer for codes, and their error."""
-    assert judging is not None, "codes are not among the maps of few rows"
-    if alphas is None:
-        alphas = _RIDGES / problem.rows.n_rows * scale
-    n_jobs = problem.rows.n_jobs
-    codes = keep_rows(problem.rows).copy_with(n_jobs=n_jobs if len(alphas) == 1 else 1)
-
-    def solved(alpha: float, _: Scratch) -> tuple[Array, Array]:
-        each = replace(problem, rows=codes, alpha=float(alpha))
-        solution = DualCD(tol=2e-2, max_iter=6).solve(each)
-        return solution.coef, solution.intercept
-
-    def append(models: list[Any], model: tuple[Array, Array]) -> list[Any]:
-        return [*models, model]
-
-    initial: list[Any] = []
-    models = fold(alphas, solved, append, initial, thread_count(n_jobs))
-    errors = mean_losses(judging, squared, models)
-    best = _largest(alphas, errors, _FLAT)
-    return float(alphas[best]), float(errors[best]), None
-
-
-def _largest(alphas: Array, errors: Array, flat: float) -> int:
-    """Return which penalty is the largest of those whose error is the least, up to a factor."""
-    return int(max(np.flatnonzero(errors <= flat * errors.min()), key=alphas.__getitem__))
-
-
-def _distinct_size(rows: Rows) -> float:
-    """Return how many rows of equal weight some rows are worth, where equal rows count as one.
-
-    So a weight of 2 is the same as a row given twice, and neither is more to choose by.
-    """
-    everything = rows.collect()
-    weight = np.ones(everything.size) if everything.weight is None else everything.weight
-    totals: dict[Any, float] = {}
-    for key, w in zip(_row_keys(canonical(everything.X)), weight, strict=True):
-        totals[key] = totals.get(key, 0.0) + float(w)
-    shares = np.array(list(totals.values())) / weight.sum()
-    return float(1 / np.sum(shares**2))
-
-
-def _row_keys(X: Matrix) -> list[Any]:
-    """Return what rows are told apart by: their bytes, or the objects in them."""
-    if sparse.issparse(X):
-        ends = zip(X.indptr, X.indptr[1:], strict=False)
-        return [(X.indices[i:j].tobytes(), X.data[i:j].tobytes()) for i, j in ends]
-    X = np.asarray(X)
-    return [tuple(row) if X.dtype == object else row.tobytes() for row in X]
