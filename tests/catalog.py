@@ -22,7 +22,21 @@ from skimp.budgets import (
 from skimp.budgets import (
     Auto as AutoSelector,
 )
-from skimp.features import Nystroem, RandomBinning, RandomFourier, RandomLayer, Transformer
+from skimp.features import (
+    Degree2Projection,
+    ExplicitPolynomial,
+    KernelHash,
+    KernelProjection,
+    Nystroem,
+    OrthogonalProjection,
+    PolynomialProjection,
+    RandomBinning,
+    RandomFourier,
+    RandomLayer,
+    RandomMaclaurin,
+    TensorSketch,
+    Transformer,
+)
 from skimp.kernels import (
     AdditiveChi2,
     ArcCosine,
@@ -212,6 +226,25 @@ MAPS = [
     *(_row(RandomLayer(100, activation=name)) for name in ("sigmoid", "tanh", "relu")),
     _row(RandomLayer(100, activation="sine", gamma=0.1)),
     _row(RandomLayer(100, activation="rbf", gamma="dim")),
+    _row(ExplicitPolynomial(), max_error=1e-8),
+    _row(ExplicitPolynomial(3, gamma=WIDTHS, coef0=1.5), max_error=1e-8),
+    _row(ExplicitPolynomial(3, gamma="scale", coef0=0.5, form="kronecker"), max_error=1e-8),
+    _row(Degree2Projection(n_components=200)),
+    _row(Degree2Projection(n_components=200, n_terms=1, sparsity=1.0)),
+    _row(PolynomialProjection(n_components=200)),
+    _row(PolynomialProjection(3, n_components=200, n_terms=4, gamma="scale", coef0=1.0)),
+    _row(PolynomialProjection(n_components=200, distribution="achlioptas", spread=False)),
+    _row(PolynomialProjection(1, gamma=WIDTHS, distribution="achlioptas", sparsity=20.0)),
+    _row(RandomMaclaurin(n_components=200)),
+    _row(RandomMaclaurin(3, n_components=200, gamma="dim", coef0=2.0)),
+    _row(TensorSketch(n_components=200)),
+    _row(TensorSketch(3, n_components=201, gamma="dim", coef0=1.0)),
+    _row(TensorSketch(1, n_components=200)),
+    _row(KernelProjection(n_components=200, budget=100)),
+    _row(KernelProjection(Polynomial(2), method="orthonormal", n_components=200, budget=50)),
+    _row(KernelProjection(Laplacian(), method="pca", n_components=50)),
+    _row(OrthogonalProjection(200)),
+    _row(OrthogonalProjection(7)),
     _row(Transformer(RBFSampler(n_components=50))),
     _row(Transformer(AdditiveChi2Sampler()), X=np.abs(ROWS)),
 ]
@@ -350,11 +383,22 @@ ESTIMATORS = [
             "rbf", approximation=RandomFourier(n_components=200, sampling="structured"), alpha=1e-6
         )
     ),
+    _row(KernelClassifier(approximation=PolynomialProjection(n_components=40), alpha=1e-3)),
+    _row(KernelRegressor(approximation=TensorSketch(n_components=40, coef0=1.0), alpha=1e-3)),
+    _row(KernelRegressor("rbf", approximation=KernelProjection(n_components=40), alpha=1e-3)),
     _row(
         KernelClassifier(
             "rbf", approximation=RBFSampler(n_components=40, random_state=0), alpha=1e-6
         )
     ),
+]
+
+
+HASHINGS = [
+    _row(KernelHash(n_bits=100)),
+    _row(KernelHash(projection="polynomial")),
+    _row(KernelHash("laplacian", projection="dbh")),
+    _row(KernelHash(n_bits=64, projection=OrthogonalProjection())),
 ]
 
 

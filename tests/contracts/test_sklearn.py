@@ -3,7 +3,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skimp import estimators
 from skimp.features import RandomBinning
 from skimp.losses import as_loss
-from tests.catalog import ESTIMATORS, MAPS, parts
+from tests.catalog import ESTIMATORS, HASHINGS, MAPS, parts
 
 WEIGHTS = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
 
@@ -24,13 +24,17 @@ def _by_dual_descent(part):
 
 # kernels of columns or with other parameters make no difference to what is checked here
 KINDS = {
-    (type(part), *(getattr(part, name, None) for name in ("sampling", "form", "activation"))): part
+    (
+        type(part),
+        *(getattr(part, name, None) for name in ("sampling", "form", "activation", "method")),
+    ): part
     for part in parts(MAPS)
 }
 
 
 @parametrize_with_checks(
-    parts(ESTIMATORS) + list(KINDS.values()), expected_failed_checks=expected_failures
+    parts(ESTIMATORS) + list(KINDS.values()) + parts(HASHINGS),
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_check(estimator, check):
     check(estimator)

@@ -163,7 +163,15 @@ def test_a_record_for_each_map_size_and_repeat():
     keys = [(r["map"], r["size"], r["repeat"]) for r in comparison.records]
     assert keys == [(name, size, i) for name in kinds for size in (4, 8) for i in (0, 1)]
     for record in comparison.records:
-        assert list(record) == ["map", "size", "repeat", "seconds", *KEYS]
+        assert list(record) == [
+            "map",
+            "size",
+            "repeat",
+            "seconds",
+            *KEYS,
+            "distortion",
+            "equal_pairs",
+        ]
         assert record["seconds"] > 0
         assert all(0 < record[key] < 10 for key in KEYS)
     assert [kind.get_params() for kind in kinds.values()] == [
@@ -238,7 +246,15 @@ def test_the_frame_has_a_row_for_each_map():
     comparison = compare({"fourier": RandomFourier()}, regression(50)[0])
     frame = comparison.to_frame()
     assert frame.to_dict("records") == list(comparison.records)
-    assert list(frame.columns) == ["map", "size", "repeat", "seconds", *KEYS]
+    assert list(frame.columns) == [
+        "map",
+        "size",
+        "repeat",
+        "seconds",
+        *KEYS,
+        "distortion",
+        "equal_pairs",
+    ]
 
 
 HAVING = "compare_maps: maps must be feature maps with a kernel and one of the parameters"

@@ -14,12 +14,14 @@ LABELS = {
     "spectral": "spectral norm of the error, of that of K",
     "max": "largest error",
     "mean": "mean absolute error",
+    "distortion": "mean relative error of squared distances",
 }
 MAPS = {"fourier": RandomFourier(Gaussian(0.3)), "bins": RandomBinning(Laplacian(0.3))}
 
 
 def record(name, size, repeat, frobenius):
     errors = {"max": 2 * frobenius, "mean": frobenius / 2, "spectral": frobenius / 4}
+    errors["distortion"] = frobenius / 3
     known = {"map": name, "size": size, "repeat": repeat, "seconds": 0.1}
     return {**known, **errors, "frobenius": frobenius}
 
@@ -102,7 +104,7 @@ def test_from_data_compares():
 
 
 def test_what_is_drawn_is_in_the_frame():
-    axes = panels(4)
+    axes = panels(5)
     display = KernelErrorDisplay.from_data(MAPS, regression(60)[0], sizes=[4, 8, 16], repeats=3)
     display.plot(list(LABELS), axes)
     for panel, measure in zip(axes, LABELS, strict=True):
@@ -157,7 +159,7 @@ def test_many_maps_have_looks_of_their_own():
     ("measures", "found"), [(["median"], "['median']"), ("rank", "'rank'"), ([], "[]"), (5, "5")]
 )
 def test_other_measures_are_refused(measures, found):
-    known = "'frobenius', 'spectral', 'max', 'mean'"
+    known = "'frobenius', 'spectral', 'max', 'mean', 'distortion'"
     message = f"KernelErrorDisplay: measures must be of {known}, got {found}."
     with pytest.raises(ValueError, match=re.escape(message)):
         KernelErrorDisplay(COMPARISON).plot(measures)

@@ -65,6 +65,12 @@ class OrthogonalDraws(Draws):
 
     def normals(self, dimension: int) -> Array:
         """Return standard normal entries, of shape (dimension, size)."""
+        W = self.directions(dimension)
+        W *= np.sqrt(self._rng.chisquare(dimension, self.size))
+        return W
+
+    def directions(self, dimension: int) -> Array:
+        """Return unit vectors as columns, orthogonal within each group."""
         W = np.empty((dimension, self.size))
         with single_threaded_blas():
             for start in range(0, self.size, dimension):
@@ -73,7 +79,6 @@ class OrthogonalDraws(Draws):
                 Q, R = np.linalg.qr(G)
                 # the signs of R make Q uniform over all rotations
                 group[...] = (Q * np.where(R.diagonal() < 0, -1.0, 1.0))[:, : group.shape[1]]
-        W *= np.sqrt(self._rng.chisquare(dimension, self.size))
         return W
 
     def cauchys(self, dimension: int) -> Array:

@@ -62,6 +62,17 @@ def _load(x, scale, diagonal, work):
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
+def _rotate(x, scale, D, work, buffer):
+    """Fill ``work`` with ``H D3 H D2 H D1 diag(scale) x``, x padded with zeros."""
+    _load(x, scale, D[0], work)
+    for t in range(1, 3):
+        hadamard(work, buffer)
+        for j in range(len(work)):
+            work[j] *= D[t, j]
+    hadamard(work, buffer)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
 def structured(X, scale, signs, lengths, out):
     """Fill the products of rows with blocks ``diag(lengths) H D3 H D2 H D1 diag(scale)``.
 
@@ -72,16 +83,26 @@ def structured(X, scale, signs, lengths, out):
     work, buffer = np.empty(n, out.dtype), np.empty(n, out.dtype)
     for i in range(X.shape[0]):
         for block in range(signs.shape[0]):
-            D = signs[block]
-            _load(X[i], scale, D[0], work)
-            for t in range(1, 3):
-                hadamard(work, buffer)
-                for j in range(n):
-                    work[j] *= D[t, j]
-            hadamard(work, buffer)
+            _rotate(X[i], scale, signs[block], work, buffer)
             start = block * n
             for j in range(min(n, out.shape[1] - start)):
                 out[i, start + j] = work[j] * lengths[start + j]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def rotated_parts(X, scale, signs, chosen, out):
+    """Fill entries of the rows' rotations, as in `structured`: those that are ``chosen``, in order.
+
+    ``chosen`` holds as many entries of each rotation as the next block of columns has.
+    """
+    n = signs.shape[2]
+    work, buffer = np.empty(n, out.dtype), np.empty(n, out.dtype)
+    for i in range(X.shape[0]):
+        for block in range(signs.shape[0]):
+            _rotate(X[i], scale, signs[block], work, buffer)
+            start = block * n
+            for j in range(min(n, out.shape[1] - start)):
+                out[i, start + j] = work[chosen[start + j]]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)

@@ -10,7 +10,7 @@ from skimp._core._linalg import check_representable, product
 from skimp._core._objects import as_real
 from skimp._core._random import draw_seed, row_keys
 from skimp._core._rules import Rule, integer, one_of
-from skimp._core._types import Array
+from skimp._core._types import Array, Matrix
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._clusters import vectors
 from skimp.budgets._medoids import medoids
@@ -111,12 +111,16 @@ class DBH(RowSelector):
         return _numbered(codes)
 
 
+def random_pairs(rows: Rows, size: int, rng: np.random.Generator) -> Matrix:
+    """Return the first rows of some pairs, then the second ones; a pair is of two rows."""
+    numbers = [rng.choice(rows.n_rows, 2, replace=rows.n_rows < 2) for _ in range(size)]
+    return rows.take(np.reshape(numbers, (size, 2)).T.ravel()).X
+
+
 def _kernel_projections(
     rows: Rows, n_hashes: int, kernel: Kernel, rng: np.random.Generator
 ) -> Array:
-    numbers = [rng.choice(rows.n_rows, 2, replace=False) for _ in range(n_hashes)]
-    pairs = np.reshape(numbers, (n_hashes, 2)).T.ravel()
-    columns = kernel.bind(as_real(rows.take(pairs).X, rows.dtype), rows.dtype)
+    columns = kernel.bind(as_real(random_pairs(rows, n_hashes, rng), rows.dtype), rows.dtype)
 
     def project(block: Block, scratch: Scratch) -> Array:
         K = scratch.array("K", (block.size, 2 * n_hashes), rows.dtype)

@@ -12,24 +12,32 @@ from skimp.diagnostics._budget_curve import BudgetCurve, budget_curve
 from skimp.diagnostics._budget_quality import BudgetQuality, budget_quality
 from skimp.diagnostics._certificate import Certificate
 from skimp.diagnostics._compare_selectors import SelectorComparison, compare_selectors
+from skimp.diagnostics._distortion import distance_distortion
+from skimp.diagnostics._hash_recall import HashRecall, hash_recall
 from skimp.diagnostics._kernel_error import MapComparison, compare_maps, kernel_error
 from skimp.diagnostics._plan import Plan, plan
+from skimp.diagnostics._significance import Significance, compare_significance
 
 __all__ = [
     "BudgetCurve",
     "BudgetQuality",
     "Certificate",
+    "HashRecall",
     "MapComparison",
     "Plan",
     "SelectorComparison",
+    "Significance",
     "binning_bound",
     "binning_size",
     "budget_curve",
     "budget_quality",
     "compare_maps",
     "compare_selectors",
+    "compare_significance",
+    "distance_distortion",
     "fourier_bound",
     "fourier_size",
+    "hash_recall",
     "hoeffding_bound",
     "hoeffding_size",
     "kernel_error",

@@ -15,6 +15,7 @@ from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, RandomState
 from skimp.data import open_rows
 from skimp.diagnostics._compare_selectors import SIZES
+from skimp.diagnostics._distortion import distortion
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel
 
@@ -26,7 +27,7 @@ _RULES = {
     "repeats": integer(at_least=1),
     "random_state": RANDOM_STATE,
 }
-_SIZE_NAMES = ("n_components", "n_grids", "budget")
+_MAPS = "feature maps with a kernel and one of the parameters n_components, n_grids, budget"
 
 
 def kernel_error(
@@ -114,10 +115,14 @@ class MapComparison:
     ----------
     records : tuple of dict
         One for each map: ``map``, its ``size``, ``repeat``, the ``seconds`` that mapping the
-        sample took, and the errors of `kernel_error`.
+        sample took, the errors of `kernel_error`, and the ``distortion`` of distances, as in
+        `distance_distortion`, with the number of ``equal_pairs`` that it leaves out.
+    parameter : str or None
+        What ``size`` is a value of; None for what says how large each map is.
     """
 
     records: tuple[dict[str, Any], ...]
+    parameter: str | None = None
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row for each map and a column for each number."""
@@ -131,6 +136,7 @@ def compare_maps(
     X: Any,
     *,
     sizes: Sequence[int] = (100, 200, 400, 800, 1600, 3200),
+    parameter: str | None = None,
     repeats: int = 3,
     sample: int = _SAMPLE,
     random_state: RandomState = 0,
@@ -140,12 +146,15 @@ def compare_maps(
     Parameters
     ----------
     maps : mapping from names to feature maps, or sequence of feature maps
-        The maps; a sequence is named by what its members print as. Each has one of the parameters
-        ``n_components``, ``n_grids`` or ``budget``, which is set to the sizes.
+        The maps; a sequence is named by what its members print as. Each has a kernel, and a
+        parameter that is set to the sizes.
     X : array, CSR matrix, frame or Rows of shape (n, d)
         The rows to fit to.
     sizes : sequence of int
-        Numbers of features, grids or landmarks.
+        Numbers of features, grids or landmarks, or values of ``parameter``.
+    parameter : str, optional
+        What to set: ``"n_terms"``, for one. By default what says how large a map is,
+        ``n_components``, ``n_grids`` or ``budget``.
     repeats : int, default=3
         Maps of each kind and size, with seeds of their own.
     sample : int, default=1000
@@ -189,29 +198,30 @@ def compare_maps(
     known: dict[Kernel, Array] = {}
     records = []
     for name, feature_map in maps.items():
-        parameter = _size_name(owner, feature_map)
+        changed = _size_name(owner, feature_map) if parameter is None else parameter
         for size in sizes:
             for repeat, seed in enumerate(seeds):
-                fitted = clone(feature_map).set_params(**{parameter: int(size)})
+                fitted = clone(feature_map).set_params(**{changed: int(size)})
                 fitted.fit_rows(rows, np.random.default_rng(seed))
                 start = perf_counter()
                 Z = fitted.transform(drawn)
                 seconds = perf_counter() - start
-                kernel = fitted.kernel_
+                kernel = getattr(fitted, "kernel_", None)
+                if kernel is None:
+                    raise broken(owner, "maps", _MAPS, feature_map)
                 if kernel not in known:
                     known[kernel] = kernel(drawn)
-                errors = _errors(Z, known[kernel])
+                errors: dict[str, float] = _errors(Z, known[kernel])
+                errors["distortion"], errors["equal_pairs"] = distortion(drawn, Z, kernel)
                 record = {"map": name, "size": int(size), "repeat": repeat, "seconds": seconds}
                 records.append({**record, **errors})
-    return MapComparison(tuple(records))
+    return MapComparison(tuple(records), parameter)
 
 
 def _size_name(owner: str, feature_map: Any) -> str:
-    names = [name for name in _SIZE_NAMES if hasattr(feature_map, name)]
-    if not isinstance(feature_map, FeatureMap) or not names or not hasattr(feature_map, "kernel"):
-        wording = f"feature maps with a kernel and one of the parameters {', '.join(_SIZE_NAMES)}"
-        raise broken(owner, "maps", wording, feature_map)
-    return names[0]
+    if not isinstance(feature_map, FeatureMap) or feature_map.size_name is None:
+        raise broken(owner, "maps", _MAPS, feature_map)
+    return feature_map.size_name
 
 
 def _check(owner: str, **values: Any) -> None:

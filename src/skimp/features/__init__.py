@@ -2,18 +2,34 @@
 
 from skimp.features._base import FeatureMap
 from skimp.features._binning import RandomBinning
+from skimp.features._degree2_projection import Degree2Projection
+from skimp.features._explicit import ExplicitPolynomial
 from skimp.features._fourier import RandomFourier
+from skimp.features._kernel_hash import KernelHash
+from skimp.features._kernel_projection import KernelProjection
 from skimp.features._landmarks import Landmarks
 from skimp.features._layer import RandomLayer
+from skimp.features._maclaurin import RandomMaclaurin
 from skimp.features._nystroem import Nystroem
+from skimp.features._orthogonal_projection import OrthogonalProjection
+from skimp.features._polynomial_projection import PolynomialProjection
+from skimp.features._tensor_sketch import TensorSketch
 from skimp.features._transformer import Transformer
 
 __all__ = [
+    "Degree2Projection",
+    "ExplicitPolynomial",
     "FeatureMap",
+    "KernelHash",
+    "KernelProjection",
     "Landmarks",
     "Nystroem",
+    "OrthogonalProjection",
+    "PolynomialProjection",
     "RandomBinning",
     "RandomFourier",
     "RandomLayer",
+    "RandomMaclaurin",
+    "TensorSketch",
     "Transformer",
 ]

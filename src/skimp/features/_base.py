@@ -39,7 +39,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     functions that span the same space and are cheaper.
     """
 
-    random_state: RandomState
+    random_state: RandomState = None
     dtype_: DType
     size_name: ClassVar[str | None] = None
     """The parameter that says how large the map is: landmarks, features or grids."""
@@ -125,9 +125,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
             copied.set_params(**{self.size_name: size})
         return copied
 
-    @abstractmethod
     def planned_width(self, rows: Rows) -> int:
-        """Return the most features that fitting to these rows can give, before it is done."""
+        """Return the most features that fitting to these rows can give, before it is done.
+
+        The size, unless a map knows better.
+        """
+        return self.size or rows.n_features
 
     def planned_bytes(self, rows: Rows) -> int:
         """Return the most memory that a model with this map may take besides the rows.
@@ -160,9 +163,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of a block of checked rows into ``out``: the hot path."""
 
-    @abstractmethod
     def basis(self) -> Basis:
-        """Return the functions that an estimator fits its coefficients to."""
+        """Return the functions that an estimator fits its coefficients to: those of the map."""
+        return self
 
     def __sklearn_tags__(self) -> Any:
         """Say what scikit-learn may pass in."""

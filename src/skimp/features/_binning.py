@@ -13,7 +13,7 @@ from skimp._core._rules import RANDOM_STATE, Rule, integer
 from skimp._core._types import Array, Matrix, RandomState
 from skimp.data import Block, Codes, Rows, as_rows
 from skimp.data._split import split_rows
-from skimp.features._base import Basis, FeatureMap
+from skimp.features._base import FeatureMap
 from skimp.features._bins import Bins
 from skimp.features._grids import Grids
 from skimp.kernels import Kernel
@@ -179,10 +179,6 @@ class RandomBinning(FeatureMap):
         present = codes >= self.coded.first
         columns = (codes + self.coded.offsets)[present]
         out[np.nonzero(present)[0], columns] = self.coded.value
-
-    def basis(self) -> Basis:
-        """Return the map itself."""
-        return self
 
 
 def _sampled(rows: Rows, seed: int) -> Rows:

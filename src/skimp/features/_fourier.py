@@ -9,7 +9,7 @@ from skimp._core._random import draw_seed
 from skimp._core._rules import RANDOM_STATE, Rule, integer, one_of
 from skimp._core._types import Array, Matrix, RandomState
 from skimp.data import Rows
-from skimp.features._base import Basis, FeatureMap
+from skimp.features._base import FeatureMap
 from skimp.features._frequencies import frequencies
 from skimp.kernels import Kernel
 from skimp.kernels._checks import require
@@ -140,10 +140,6 @@ class RandomFourier(FeatureMap):
         """The frequencies in turns, of shape (d, number of frequencies)."""
         return self._frequencies.matrix()
 
-    def planned_width(self, rows: Rows) -> int:
-        """Return the number of features."""
-        return int(self.n_components)
-
     @property
     def width(self) -> int:
         """Number of features."""
@@ -169,7 +165,3 @@ class RandomFourier(FeatureMap):
             self._frequencies.turns(X[start : start + _STRIP], part)
             cosine_pairs(part, self.offset_, real(scale), strip)
         out[:, self._alone] *= real(np.sqrt(2))
-
-    def basis(self) -> Basis:
-        """Return the map itself."""
-        return self

@@ -9,7 +9,7 @@ from skimp._core._random import draw_seed
 from skimp._core._rules import RANDOM_STATE, Rule, integer, one_of
 from skimp._core._types import Array, Matrix, RandomState
 from skimp.data import Rows
-from skimp.features._base import Basis, FeatureMap
+from skimp.features._base import FeatureMap
 from skimp.kernels import Gaussian, Kernel
 from skimp.kernels._gamma import GAMMA, Gamma
 
@@ -108,10 +108,6 @@ class RandomLayer(FeatureMap):
             offset = rng.standard_normal(size)
         self.weights_, self.offset_ = W.astype(rows.dtype), offset.astype(rows.dtype)
 
-    def planned_width(self, rows: Rows) -> int:
-        """Return the number of nodes."""
-        return int(self.n_components)
-
     @property
     def width(self) -> int:
         """Number of features."""
@@ -140,7 +136,3 @@ class RandomLayer(FeatureMap):
             else:
                 # 1 / (1 + exp(-t)) = (1 + tanh(t / 2)) / 2
                 sigmoids(strip, self.offset_, real(0.5), one / 2, one / 2)
-
-    def basis(self) -> Basis:
-        """Return the map itself."""
-        return self

@@ -13,7 +13,7 @@ from skimp._core._random import draw_seed
 from skimp._core._rules import RANDOM_STATE, Rule
 from skimp._core._types import Array, Matrix, RandomState
 from skimp.data import Rows
-from skimp.features._base import Basis, FeatureMap
+from skimp.features._base import FeatureMap
 from skimp.kernels import Kernel
 
 _SAMPLE = 10_000
@@ -94,10 +94,6 @@ class Transformer(FeatureMap):
         """Write the features of the rows X into ``out``."""
         check_shape(out, (X.shape[0], self.width))
         out[...] = self._transformed(X)
-
-    def basis(self) -> Basis:
-        """Return the map itself."""
-        return self
 
     def __sklearn_tags__(self) -> Any:
         """Say what scikit-learn may pass in: what the transformer takes."""

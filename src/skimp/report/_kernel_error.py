@@ -11,12 +11,13 @@ _LABELS = {
     "spectral": "spectral norm of the error, of that of K",
     "max": "largest error",
     "mean": "mean absolute error",
+    "distortion": "mean relative error of squared distances",
 }
 
 
 @final
 class KernelErrorDisplay:
-    """How far inner products of features are from the kernel, by map and size.
+    """How far inner products and distances of features are from the kernel's, by map and size.
 
     Parameters
     ----------
@@ -63,14 +64,14 @@ class KernelErrorDisplay:
         return self.comparison.to_frame()
 
     def plot(self, measures: Any = ("frobenius", "max"), axes: Any = None) -> Self:
-        """Draw measures of the error against the number of features.
+        """Draw measures of the error against the number of features, or what else was changed.
 
         Lines join the means over repeats; bars reach one standard deviation.
 
         Parameters
         ----------
         measures : sequence of str, default=("frobenius", "max")
-            Any of "max", "mean", "frobenius" and "spectral", a panel each.
+            Any of "max", "mean", "frobenius", "spectral" and "distortion", a panel each.
         axes : as many matplotlib Axes, optional
             Where to draw; a new figure by default.
 
@@ -111,7 +112,12 @@ class KernelErrorDisplay:
                     **look,
                 )
             scale = "log" if (frame[measure] > 0).all() else "linear"
-            panel.set(xscale="log", yscale=scale, xlabel="features", ylabel=_LABELS[measure])
+            panel.set(
+                xscale="log",
+                yscale=scale,
+                xlabel=self.comparison.parameter or "features",
+                ylabel=_LABELS[measure],
+            )
             panel.xaxis.set_major_formatter("{x:g}")
             panel.grid(alpha=0.3, which="both")
         axes[-1].legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))

@@ -1,0 +1,169 @@
+"""How many of the nearest rows binary codes find."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skimp._core._blocks import Scratch
+from skimp._core._objects import as_real
+from skimp._core._random import as_generator, draw_seed
+from skimp._core._rules import RANDOM_STATE, broken, instance, integer
+from skimp._core._types import Array, RandomState
+from skimp.data import Block, Rows, open_rows
+from skimp.diagnostics._compare_selectors import SIZES
+from skimp.features import KernelHash
+from skimp.kernels import Kernel
+
+_RULES = {
+    "hashing": instance(KernelHash, "a fitted KernelHash"),
+    "kernel": instance(Kernel, "a kernel object, with numbers for parameters"),
+    "n_neighbors": integer(at_least=1),
+    "candidates": SIZES,
+    "queries": integer(at_least=1),
+    "random_state": RANDOM_STATE,
+}
+
+
+@dataclass(frozen=True)
+class HashRecall:
+    """Which share of the nearest rows is among those with the nearest codes.
+
+    Attributes
+    ----------
+    candidates : tuple of int
+        Numbers of rows that are taken by their codes.
+    recall : array of shape (n_candidates,)
+        The share of the nearest rows in feature space that are among them, a mean over queries.
+    standard_error : array of shape (n_candidates,)
+        Of that mean.
+    n_neighbors : int
+        Nearest rows that were looked for.
+    n_rows : int
+        Rows that they were looked for among.
+    """
+
+    candidates: tuple[int, ...]
+    recall: Array
+    standard_error: Array
+    n_neighbors: int
+    n_rows: int
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame with a row for each number of candidates."""
+        import pandas as pd
+
+        columns = ("candidates", "recall", "standard_error")
+        return pd.DataFrame({name: getattr(self, name) for name in columns})
+
+
+def hash_recall(
+    hashing: KernelHash,
+    X: Any,
+    *,
+    kernel: Kernel | None = None,
+    n_neighbors: int = 10,
+    candidates: Sequence[int] = (10, 20, 50, 100, 200, 500, 1000),
+    queries: int = 500,
+    random_state: RandomState = 0,
+) -> HashRecall:
+    """Compare neighbours by codes with neighbours in feature space, among the same rows.
+
+    Rows are drawn as queries; neighbours of each are looked for among all others. Taking a few
+    hundred candidates by their codes and comparing these exactly is as good as the recall says.
+
+    Parameters
+    ----------
+    hashing : KernelHash
+        The fitted hashing.
+    X : array, CSR matrix, frame or Rows of shape (n, d)
+        The rows that it was fitted to.
+    kernel : Kernel, optional
+        The kernel whose distances count; that of the hashing by default.
+    n_neighbors : int, default=10
+        Nearest rows to find.
+    candidates : sequence of int
+        Numbers of rows to take by their codes.
+    queries : int, default=500
+        Rows to look for neighbours of.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed of the queries.
+
+    Returns
+    -------
+    HashRecall
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.diagnostics import hash_recall
+    >>> from skimp.features import KernelHash
+    >>> X = np.random.default_rng(0).normal(size=(2000, 3))
+    >>> hashing = KernelHash(n_bits=512, random_state=0).fit(X)
+    >>> found = hash_recall(hashing, X, candidates=[10, 100])
+    >>> bool(found.recall[1] > 0.95 and found.recall[0] > 0.5)
+    True
+    """
+    owner = "hash_recall"
+    if kernel is None:
+        kernel = getattr(getattr(hashing, "projection_", None), "kernel_", None)
+    given = {
+        "hashing": hashing,
+        "kernel": kernel,
+        "n_neighbors": n_neighbors,
+        "candidates": candidates,
+        "queries": queries,
+        "random_state": random_state,
+    }
+    for name, value in given.items():
+        if not _RULES[name].test(value):
+            raise broken(owner, name, _RULES[name].wording, value)
+    assert kernel is not None, "the rule says so"
+    rows = open_rows(X)
+    if rows.n_rows != len(hashing.codes_):
+        wording = f"the {len(hashing.codes_)} rows that the hashing was fitted to"
+        raise broken(owner, "X", wording, f"{rows.n_rows} rows")
+    others = rows.n_rows - 1
+    if others < n_neighbors:
+        raise broken(owner, "n_neighbors", f"at most the {others} other rows", n_neighbors)
+    drawn = rows.sample(int(queries), draw_seed(as_generator(random_state)))
+    if rows.feature_names is not None:
+        kernel = kernel.with_names(rows.feature_names)
+    sizes = np.minimum(candidates, others)
+    near = hashing.neighbors_of(drawn.indices, int(sizes.max()))[1]
+    exact = _nearest(rows, drawn.X, drawn.indices, kernel, int(n_neighbors))
+    shares = np.empty((len(exact), len(sizes)))
+    for q, found in enumerate(near):
+        places = np.flatnonzero(np.isin(found, exact[q]))
+        shares[q] = np.searchsorted(places, sizes) / n_neighbors
+    error = shares.std(axis=0) / np.sqrt(len(shares))
+    return HashRecall(
+        tuple(map(int, candidates)), shares.mean(axis=0), error, int(n_neighbors), rows.n_rows
+    )
+
+
+def _nearest(rows: Rows, queries: Any, own: Array, kernel: Kernel, size: int) -> Array:
+    """Return numbers of the rows that are nearest to each query in feature space, not in order."""
+    queries = as_real(queries, rows.dtype)
+
+    def of_block(block: Block, _: Scratch) -> tuple[Array, Array]:
+        X = as_real(block.X, rows.dtype)
+        distances = kernel.diag(X, n_jobs=1) - 2 * kernel(queries, X, n_jobs=1)
+        numbers = np.broadcast_to(block.start + np.arange(block.size), distances.shape)
+        return _least(np.where(numbers == own[:, None], np.inf, distances), numbers, size)
+
+    def merge(total: tuple[Array, Array], part: tuple[Array, Array]) -> tuple[Array, Array]:
+        return _least(np.hstack([total[0], part[0]]), np.hstack([total[1], part[1]]), size)
+
+    n = queries.shape[0]
+    none = np.empty((n, 0)), np.empty((n, 0), np.int64)
+    return rows.map_reduce(of_block, merge, none)[1]
+
+
+def _least(distances: Array, numbers: Array, size: int) -> tuple[Array, Array]:
+    """Return the least distances of each row of a matrix, with their numbers."""
+    if distances.shape[1] <= size:
+        return distances, np.asarray(numbers)
+    order = np.argpartition(distances, size - 1, axis=1)[:, :size]
+    return np.take_along_axis(distances, order, 1), np.take_along_axis(numbers, order, 1)

@@ -1,0 +1,142 @@
+"""Whether methods differ that were compared on the same data sets."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skimp._core._rules import BOOLEAN, broken, integer
+from skimp._core._types import Array
+
+
+@dataclass(frozen=True)
+class Significance:
+    """A Friedman test of several methods, and tests of each against a control.
+
+    Attributes
+    ----------
+    statistic : float
+        Friedman's statistic, chi-square with one degree of freedom less than there are methods.
+    p_value : float
+        Probability of a statistic as large, were all methods equal.
+    control : str
+        The method that the others are compared with.
+    methods : tuple of str
+        The methods, in the order of the columns.
+    ranks : array of shape (n_methods,)
+        Mean ranks, 1 for the best; equal scores share theirs.
+    z : array of shape (n_methods,)
+        How much worse than the control a method ranks, in standard errors; NaN for the control.
+    p, bonferroni_dunn, holm, hochberg : array of shape (n_methods,)
+        Probability of such a difference in either direction, as it is and adjusted for the number
+        of methods, at most 1; NaN for the control.
+    """
+
+    statistic: float
+    p_value: float
+    control: str
+    methods: tuple[str, ...]
+    ranks: Array
+    z: Array
+    p: Array
+    bonferroni_dunn: Array
+    holm: Array
+    hochberg: Array
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame with a row for each method, best first."""
+        import pandas as pd
+
+        names = ("ranks", "z", "p", "bonferroni_dunn", "holm", "hochberg")
+        columns = {name: getattr(self, name) for name in names}
+        frame = pd.DataFrame(columns, index=pd.Index(self.methods, name="method"))
+        return frame.rename(columns={"ranks": "rank"}).sort_values("rank", kind="stable")
+
+
+def compare_significance(
+    scores: Any, *, control: str | int | None = None, greater_is_better: bool = True
+) -> Significance:
+    r"""Test whether methods differ, and which of them differ from a control.
+
+    The Friedman test ranks methods on each data set, and asks whether mean ranks R of k methods on
+    N sets differ more than chance explains. Differences from the control are then compared with
+    their standard error :math:`\sqrt{k (k + 1) / 6 N}`, and the probabilities adjusted for there
+    being several: by Bonferroni and Dunn, by Holm, who steps down, and by Hochberg, who steps up.
+
+    Parameters
+    ----------
+    scores : array or frame of shape (n_sets, n_methods)
+        A score for each data set and method; the columns of a frame name the methods.
+    control : str or int, optional
+        The method to compare with, by name or column; the one that ranks best by default.
+    greater_is_better : bool, default=True
+        False for errors.
+
+    Returns
+    -------
+    Significance
+
+    References
+    ----------
+    Demsar (2006), Statistical comparisons of classifiers over multiple data sets.
+
+    Garcia, Fernandez, Luengo and Herrera (2010), Advanced nonparametric tests for multiple
+    comparisons in the design of experiments in computational intelligence and data mining.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.diagnostics import compare_significance
+    >>> errors = np.random.default_rng(0).normal([0.1, 0.11, 0.3], 0.01, size=(10, 3))
+    >>> found = compare_significance(errors, greater_is_better=False)
+    >>> (found.holm < 0.05).tolist()
+    [False, False, True]
+    """
+    from scipy import stats
+
+    owner = "compare_significance"
+    if not BOOLEAN.test(greater_is_better):
+        raise broken(owner, "greater_is_better", BOOLEAN.wording, greater_is_better)
+    S = np.asarray(scores)
+    number_like = S.ndim == 2 and S.dtype.kind in "iuf"
+    if not number_like or S.shape[0] < 2 or S.shape[1] < 3 or not np.isfinite(S).all():
+        wording = "finite numbers of at least 2 data sets (rows) and 3 methods (columns)"
+        raise broken(owner, "scores", wording, scores)
+    methods = tuple(map(str, getattr(scores, "columns", range(S.shape[1]))))
+    n_sets, n_methods = S.shape
+    ranks = stats.rankdata(-S if greater_is_better else S, axis=1)
+    means = ranks.mean(axis=0)
+    chosen = int(means.argmin()) if control is None else _column(owner, methods, control)
+    tied = bool((ranks == means.mean()).all())
+    # sets on which all methods are equal tell nothing
+    statistic, p_value = (0.0, 1.0) if tied else stats.friedmanchisquare(*S.T)
+    z = (means - means[chosen]) / np.sqrt(n_methods * (n_methods + 1) / (6 * n_sets))
+    others = np.arange(n_methods) != chosen
+    p = 2 * stats.norm.sf(np.abs(z))
+    adjusted = {
+        name: np.full(n_methods, np.nan) for name in ("bonferroni_dunn", "holm", "hochberg")
+    }
+    adjusted["bonferroni_dunn"][others] = np.minimum(1, others.sum() * p[others])
+    adjusted["holm"][others], adjusted["hochberg"][others] = _stepwise(p[others])
+    z, p = (np.where(others, values, np.nan) for values in (z, p))
+    return Significance(
+        float(statistic), float(p_value), methods[chosen], methods, means, z, p, **adjusted
+    )
+
+
+def _column(owner: str, methods: tuple[str, ...], control: str | int) -> int:
+    if isinstance(control, str) and methods.count(control) == 1:
+        return methods.index(control)
+    if not isinstance(control, str) and integer(0, len(methods) - 1).test(control):
+        return int(control)
+    raise broken(owner, "control", f"one of {', '.join(methods)}, or its column", control)
+
+
+def _stepwise(p: Array) -> tuple[Array, Array]:
+    """Return probabilities as Holm adjusts them, from the smallest up, and as Hochberg, down."""
+    order = np.argsort(p)
+    scaled = p[order] * np.arange(len(p), 0, -1)
+    holm, hochberg = np.empty_like(p), np.empty_like(p)
+    holm[order] = np.minimum(1, np.maximum.accumulate(scaled))
+    hochberg[order] = np.minimum.accumulate(scaled[::-1])[::-1]
+    return holm, np.minimum(1, hochberg)

@@ -1,0 +1,136 @@
+"""The feature space of a polynomial kernel, computed."""
+
+from math import comb
+from typing import Any, ClassVar, final
+
+import numpy as np
+from scipy import sparse
+
+from skimp._core._memory import MEMORY_LIMIT, require_memory
+from skimp._core._rules import Rule, one_of
+from skimp._core._types import Array, DType
+from skimp.data import Rows, open_rows
+from skimp.features._polynomial import ProductMap, Products
+from skimp.kernels._gamma import Gamma
+
+
+@final
+class ExplicitPolynomial(ProductMap):
+    r"""All monomials of degree g: the feature space of a polynomial kernel, computed.
+
+    .. math::
+
+        \phi(x) = \left[\sqrt{\frac{g!}{n_1! \cdots n_d!}} \; x_1^{n_1} \cdots x_d^{n_d}
+        \right]_{n_1 + \cdots + n_d = g} \quad \text{or} \quad \phi(x) = x \otimes \cdots \otimes x
+
+    with :math:`\binom{d + g - 1}{g}` or :math:`d^g` features, so that :math:`\langle \phi(x),
+    \phi(y) \rangle = \langle x, y \rangle^g` to rounding. Where ``coef0`` is c, rows have a column
+    :math:`\sqrt c` more. A random projection of it (``make_pipeline(ExplicitPolynomial(),
+    GaussianRandomProjection())``) is what the other maps of polynomial kernels are measured by.
+
+    Parameters
+    ----------
+    degree : int, default=2
+        The degree g.
+    gamma : float, array of shape (d,), "scale", "median" or "dim", default=1.0
+        Factor of the inner product, as in `~skimp.kernels.Polynomial`.
+    coef0 : float, default=0.0
+        The constant c >= 0; zero for the homogeneous kernel.
+    form : "monomials" or "kronecker", default="monomials"
+        Each monomial once, or all entries of the Kronecker power: the same inner products of
+        nearly g! times as many features.
+    memory_limit : int, str or None, default=None
+        Memory for features, such as ``"2GB"``; half of the machine's by default. What needs more
+        is refused before it is computed.
+
+    Attributes
+    ----------
+    kernel_ : Polynomial
+        The kernel with numbers for parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.features import ExplicitPolynomial
+    >>> ExplicitPolynomial().fit_transform(np.array([[1.0, 2.0]])).round(3).tolist()
+    [[1.0, 2.828, 4.0]]
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        **ProductMap._rules,
+        "form": one_of("monomials", "kronecker"),
+        "memory_limit": MEMORY_LIMIT,
+    }
+
+    def __init__(
+        self,
+        degree: int = 2,
+        *,
+        gamma: Gamma = 1.0,
+        coef0: float = 0.0,
+        form: str = "monomials",
+        memory_limit: int | str | None = None,
+    ):
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.form = form
+        self.memory_limit = memory_limit
+
+    def transform(self, X: Any) -> Array:
+        """Return the features of each row, unless they do not fit in memory.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        Z : array of shape (n, width)
+            In the dtype of the rows that the map was fitted to.
+        """
+        if hasattr(self, "_products"):
+            self._require_memory(open_rows(X).n_rows, self.width)
+        return super().transform(X)
+
+    def planned_width(self, rows: Rows) -> int:
+        """Return the number of monomials."""
+        d, g = rows.n_features + (self.coef0 > 0), int(self.degree)
+        return comb(d + g - 1, g) if self.form == "monomials" else d**g
+
+    def _draw(self, stretch: Array, rows: Rows, rng: np.random.Generator) -> None:
+        self._require_memory(1, self.planned_width(rows))
+        super()._draw(stretch, rows, rng)
+
+    def _drawn(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Products:
+        d, g = len(stretch) - (self.coef0 == 0), int(self.degree)
+        factors, scale = _monomials(d, g) if self.form == "monomials" else _entries(d, g)
+        return Products.of(sparse.diags(stretch).tocsr()[:, :d], factors[None], scale, dtype)
+
+    def _require_memory(self, n_rows: int, width: int) -> None:
+        # a feature of each row, its factors and their scale
+        needed = width * (8 * n_rows + 12 * int(self.degree) + 8)
+        what = f"ExplicitPolynomial: {n_rows} row{'s' * (n_rows > 1)} of {width} features"
+        remedy = "use PolynomialProjection or TensorSketch, which compute few features of them"
+        require_memory(needed, self.memory_limit, what, remedy)
+
+
+def _monomials(d: int, degree: int) -> tuple[Array, Array]:
+    """Return the columns of each monomial, as (degree, width), and roots of their coefficients."""
+    factors, repeated, count = np.arange(d)[None], np.ones(d, np.int64), np.ones(d)
+    for g in range(2, degree + 1):
+        # a monomial goes on with its last column, or one behind it
+        choices = d - factors[-1]
+        parent = np.repeat(np.arange(factors.shape[1]), choices)
+        behind = np.arange(len(parent)) - np.repeat(np.cumsum(choices) - choices, choices)
+        factors = np.vstack([factors[:, parent], factors[-1, parent] + behind])
+        repeated = np.where(behind == 0, repeated[parent] + 1, 1)
+        count = count[parent] * g / repeated
+    return factors, np.sqrt(count)
+
+
+def _entries(d: int, degree: int) -> tuple[Array, Array]:
+    """Return the columns of each entry of a Kronecker power, and ones."""
+    factors = np.indices((d,) * degree).reshape(degree, -1)
+    return factors, np.ones(factors.shape[1])

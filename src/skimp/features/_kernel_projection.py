@@ -1,0 +1,187 @@
+"""Random projections from the feature space of any kernel, in the span of some rows."""
+
+from typing import ClassVar, final
+
+import numpy as np
+
+from skimp._core._draws import OrthogonalDraws
+from skimp._core._linalg import eigenpairs
+from skimp._core._random import draw_seed
+from skimp._core._rules import RANDOM_STATE, Rule, integer, one_of
+from skimp._core._types import Array, Matrix, RandomState
+from skimp.budgets import Selector, as_selector
+from skimp.data import Rows
+from skimp.features._base import FeatureMap
+from skimp.features._landmarks import Landmarks
+from skimp.features._pool import hands
+from skimp.kernels import Kernel
+from skimp.kernels._checks import require
+
+_STRIP = 1024
+_EPS64 = float(np.finfo(np.float64).eps)
+
+
+@final
+class KernelProjection(FeatureMap):
+    r"""Random projection from the feature space of any kernel (KG-RP, KORP, KPCA-RP).
+
+    Directions lie in the space that p rows B span around their mean, whose coordinates are
+    :math:`u(x) = \Lambda^{-1/2} V^T \bar k(B, x)`, with :math:`\bar k` the centred kernel and
+    :math:`V \Lambda V^T` that of the rows. Features are :math:`z(x) = M^T u(x) / \sqrt k` with a
+    random M. The mean of their inner products is the centred Nystroem kernel :math:`\langle u(x),
+    u(y) \rangle`: *distances* are those of feature space, as far as the rows span it, while
+    inner products are those of rows around their mean.
+
+    Fitting takes O(p^2 d + p^3 + p^2 k), mapping n rows 2 n p (d + k) operations.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None, default=None
+        The kernel; None for the estimator's own, or Gaussian where the map is used alone.
+    method : "gaussian", "orthonormal" or "pca", default="gaussian"
+        - "gaussian": each direction is the whitened sum of t of the rows, normal for large t by
+          the central limit theorem (Kulis and Grauman); its mean is :math:`1 - t / p` of the above;
+        - "orthonormal": directions are orthonormal to each other, in groups as large as the space
+          has dimensions: a lower variance, none where k is a multiple of these;
+        - "pca": directions are normal in kernel principal components.
+    n_components : int, default=1000
+        Number of features k.
+    budget : int, default=1000
+        Number of rows p; all are taken where there are fewer. Distances outside of their span are
+        lost, however many features there are.
+    n_terms : int, default=30
+        Rows t in the sum of a direction, for "gaussian": where a sum is taken for normal. At most
+        half of the budget is taken.
+    selector : Selector or str, default="uniform"
+        How the rows are chosen.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the rows and directions.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with numbers for parameters.
+    landmarks_ : Landmarks
+        The kernel columns of the rows.
+    directions_ : array of shape (p, n_components)
+        Coefficients of these columns in each feature.
+    offset_ : array of shape (n_components,)
+        What is added to each feature.
+
+    References
+    ----------
+    Kulis and Grauman (2012), Kernelized locality-sensitive hashing.
+
+    Zhao, Alavi, Wiliem and Lovell (2016), Efficient clustering on Riemannian manifolds: a
+    kernelised random projection approach.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.diagnostics import distance_distortion
+    >>> from skimp.features import KernelProjection
+    >>> from skimp.kernels import Gaussian
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> Z = KernelProjection(Gaussian(0.1), n_components=5000, random_state=0).fit_transform(X)
+    >>> bool(distance_distortion(X, Z, Gaussian(0.1)) < 0.2)
+    True
+    """
+
+    size_name = "n_components"
+    _rules: ClassVar[dict[str, Rule]] = {
+        "method": one_of("gaussian", "orthonormal", "pca"),
+        "n_components": integer(at_least=1),
+        "budget": integer(at_least=1),
+        "n_terms": integer(at_least=1),
+        "random_state": RANDOM_STATE,
+    }
+
+    def __init__(
+        self,
+        kernel: Kernel | str | None = None,
+        *,
+        method: str = "gaussian",
+        n_components: int = 1000,
+        budget: int = 1000,
+        n_terms: int = 30,
+        selector: Selector | str = "uniform",
+        random_state: RandomState = None,
+    ):
+        self.kernel = kernel
+        self.method = method
+        self.n_components = n_components
+        self.budget = budget
+        self.n_terms = n_terms
+        self.selector = selector
+        self.random_state = random_state
+
+    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
+        own, name = self._own_kernel(kernel), type(self).__name__
+        require(own, "positive_definite", owner=name, advice="its features need a root")
+        self.kernel_ = own.resolve(rows, draw_seed(rng))
+        selector = as_selector(self.selector, owner=name)
+        points = selector.select(rows, self.budget, self.kernel_, rng).points
+        self.landmarks_ = Landmarks(self.kernel_, points, rows.dtype, n_jobs=rows.n_jobs)
+        means, V, roots = _principal(self.landmarks_.penalty, float(np.finfo(rows.dtype).eps))
+        M = _DIRECTIONS[self.method](V, int(self.n_components), int(self.n_terms), rng)
+        W = V @ np.divide(M, roots[:, None], out=np.zeros_like(M), where=roots[:, None] > 0)
+        W /= np.sqrt(self.n_components)
+        # rows of the kernel are centred by directions that sum to zero
+        W -= W.mean(axis=0)
+        self.directions_, self.offset_ = W.astype(rows.dtype), -(means @ W).astype(rows.dtype)
+
+    @property
+    def _needs_targets(self) -> bool:
+        return as_selector(self.selector, owner=type(self).__name__).needs_targets
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return len(self.offset_)
+
+    def map_block(self, X: Matrix, out: Array) -> None:
+        """Write the features of the rows X into ``out``, strip by strip."""
+        K = np.empty((min(_STRIP, X.shape[0]), self.landmarks_.width), self.dtype_)
+        for start in range(0, X.shape[0], _STRIP):
+            strip = out[start : start + _STRIP]
+            part = K[: strip.shape[0]]
+            self.landmarks_.map_block(X[start : start + _STRIP], part)
+            np.matmul(part, self.directions_, out=strip)
+            strip += self.offset_
+
+
+def _principal(K: Array, eps: float) -> tuple[Array, Array, Array]:
+    """Return means of K's columns, and eigenvectors of K around them with roots of eigenvalues.
+
+    Eigenvalues that are rounding are left out, all but the largest.
+    """
+    means = K.mean(axis=0)
+    values, vectors = eigenpairs(K - means - means[:, None] + means.mean())
+    rounding = len(K) * _EPS64 * np.abs(K).max()
+    values = np.where(values > max(eps * values[-1], rounding), values, 0.0)
+    first = min(np.count_nonzero(values == 0), len(K) - 1)
+    return means, vectors[:, first:], np.sqrt(values[first:])
+
+
+def _summed(V: Array, size: int, n_terms: int, rng: np.random.Generator) -> Array:
+    p = len(V)
+    t = max(1, min(n_terms, p // 2))
+    M = np.empty((V.shape[1], size))
+    for c, chosen in enumerate(hands(p, size, t, rng, spread=False)):
+        M[:, c] = V[chosen].sum(axis=0)
+    M *= np.sqrt((p - 1) / t)
+    return M
+
+
+def _orthonormal(V: Array, size: int, n_terms: int, rng: np.random.Generator) -> Array:
+    rank = V.shape[1]
+    M = OrthogonalDraws(size, rng).directions(rank)
+    M *= np.sqrt(rank)
+    return M
+
+
+def _normal(V: Array, size: int, n_terms: int, rng: np.random.Generator) -> Array:
+    return rng.standard_normal((V.shape[1], size))
+
+
+_DIRECTIONS = {"gaussian": _summed, "orthonormal": _orthonormal, "pca": _normal}

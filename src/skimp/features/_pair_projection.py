@@ -1,0 +1,70 @@
+"""Projections onto the lines between pairs of rows, in feature space."""
+
+from typing import ClassVar, final
+
+import numpy as np
+
+from skimp._core._linalg import check_shape
+from skimp._core._random import draw_seed
+from skimp._core._rules import RANDOM_STATE, Rule, integer
+from skimp._core._types import Array, Matrix, RandomState
+from skimp.budgets._dbh import random_pairs
+from skimp.data import Rows
+from skimp.features._base import FeatureMap
+from skimp.features._landmarks import Landmarks
+from skimp.kernels import Kernel
+
+_STRIP = 1024
+_SAMPLE = 10_000
+
+
+@final
+class PairProjection(FeatureMap):
+    """Where rows lie between the two of a pair, from the median on: distance-based hashing.
+
+    Features are k(x, a) - k(x, b) less the median of that among the rows (10,000 of them). Their
+    signs are bits, which tell about kernel values, but inner products of features do not.
+    """
+
+    size_name = "n_components"
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_components": integer(at_least=1),
+        "random_state": RANDOM_STATE,
+    }
+
+    def __init__(
+        self,
+        kernel: Kernel | str | None = None,
+        *,
+        n_components: int = 1000,
+        random_state: RandomState = None,
+    ):
+        self.kernel = kernel
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
+        self.kernel_ = self._own_kernel(kernel).resolve(rows, draw_seed(rng))
+        points = random_pairs(rows, int(self.n_components), rng)
+        self.landmarks_ = Landmarks(self.kernel_, points, rows.dtype, n_jobs=rows.n_jobs)
+        sample = rows.sample(_SAMPLE, draw_seed(rng)).X
+        self.medians_ = np.zeros(int(self.n_components), rows.dtype)
+        Z = np.empty((sample.shape[0], self.width), rows.dtype)
+        self.map_block(sample, Z)
+        self.medians_ = np.median(Z, axis=0)
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return len(self.medians_)
+
+    def map_block(self, X: Matrix, out: Array) -> None:
+        """Write the features of the rows X into ``out``, strip by strip."""
+        check_shape(out, (X.shape[0], self.width))
+        K = np.empty((min(_STRIP, X.shape[0]), 2 * self.width), self.dtype_)
+        for start in range(0, X.shape[0], _STRIP):
+            strip = out[start : start + _STRIP]
+            part = K[: strip.shape[0]]
+            self.landmarks_.map_block(X[start : start + _STRIP], part)
+            np.subtract(part[:, : self.width], part[:, self.width :], out=strip)
+            strip -= self.medians_

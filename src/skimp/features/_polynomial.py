@@ -1,0 +1,117 @@
+"""What maps of polynomial kernels share: rows with a constant behind, and sums of products."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Self, final
+
+import numpy as np
+from scipy import sparse
+
+from skimp._core._linalg import check_shape, product
+from skimp._core._random import draw_seed
+from skimp._core._rules import Rule, integer, number
+from skimp._core._types import Array, DType, Matrix
+from skimp.data import Rows
+from skimp.features._base import FeatureMap
+from skimp.kernels import Kernel, Polynomial
+from skimp.kernels._gamma import GAMMA, Gamma
+
+_STRIP = 512
+
+
+class PolynomialMap(FeatureMap, ABC):
+    r"""Features of :math:`k(x, y) = (\gamma \langle x, y \rangle + c)^g`.
+
+    That is :math:`\langle x', y' \rangle^g` with :math:`x' = (\sqrt\gamma \, x, \sqrt c)`: maps
+    are made for the homogeneous kernel, of rows x' with one column more.
+    """
+
+    degree: int
+    gamma: Gamma
+    coef0: float
+    _rules: ClassVar[dict[str, Rule]] = {
+        "degree": integer(at_least=1),
+        "gamma": GAMMA,
+        "coef0": number(at_least=0),
+    }
+
+    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
+        self.kernel_ = Polynomial(self.degree, self.gamma, self.coef0).resolve(rows, draw_seed(rng))
+        gamma = np.broadcast_to(np.asarray(self.kernel_.gamma, np.float64), rows.n_features)
+        self._draw(np.append(np.sqrt(gamma), np.sqrt(self.coef0)), rows, rng)
+
+    @abstractmethod
+    def _draw(self, stretch: Array, rows: Rows, rng: np.random.Generator) -> None:
+        """Draw the map; ``stretch`` turns (x, 1) into x'."""
+
+
+class ProductMap(PolynomialMap, ABC):
+    """Features that are sums of products of linear functions."""
+
+    def _draw(self, stretch: Array, rows: Rows, rng: np.random.Generator) -> None:
+        self._products = self._drawn(stretch, rows.dtype, rng)
+
+    @abstractmethod
+    def _drawn(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> "Products": ...
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return self._products.width
+
+    def map_block(self, X: Matrix, out: Array) -> None:
+        """Write the features of the rows X into ``out``."""
+        self._products.fill(X, out)
+
+
+@final
+@dataclass(frozen=True)
+class Products:
+    r"""Sums of products of linear functions, which all features take from one pool.
+
+    .. math:: z_c(x) = a_c \sum_i \prod_j (\langle x, v_{f(i, j, c)} \rangle + b_{f(i, j, c)})
+
+    Inner products with the pool are computed once for a strip of rows; the rest is gathering.
+
+    Attributes
+    ----------
+    vectors : array or CSR matrix of shape (d, p)
+        The pool of vectors v.
+    offset : array of shape (p,)
+        The constants b.
+    factors : array of shape (terms, degree, k), unsigned
+        Numbers f of the functions in each product.
+    scale : array of shape (k,)
+        The numbers a.
+    """
+
+    vectors: Matrix
+    offset: Array
+    factors: Array
+    scale: Array
+
+    @classmethod
+    def of(cls, pool: Matrix, factors: Array, scale: Array, dtype: DType) -> Self:
+        """Return the products for a pool of vectors that (x, 1) is multiplied with."""
+        last = pool[[-1]]
+        offset = last.toarray() if sparse.issparse(last) else last
+        vectors = pool[:-1].astype(dtype)
+        offset, scale = offset.ravel().astype(dtype), scale.astype(dtype)
+        return cls(vectors, offset, factors.astype(np.uint32), scale)
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return len(self.scale)
+
+    def fill(self, X: Matrix, out: Array) -> None:
+        """Write the features of the rows X into ``out``, strip by strip."""
+        from skimp._core._product_loops import products
+
+        check_shape(out, (X.shape[0], self.width))
+        pool = np.empty((min(_STRIP, X.shape[0]), len(self.offset)), self.scale.dtype)
+        for start in range(0, X.shape[0], _STRIP):
+            strip = out[start : start + _STRIP]
+            part = pool[: strip.shape[0]]
+            product(X[start : start + _STRIP], self.vectors, part)
+            products(part, self.offset, self.factors, self.scale, strip)

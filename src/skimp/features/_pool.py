@@ -1,0 +1,55 @@
+"""Random vectors of a projection, and who gets which of them."""
+
+import numpy as np
+from scipy import sparse
+
+from skimp._core._types import Array, Matrix
+
+
+def signs(n_features: int, size: int, sparsity: float, rng: np.random.Generator) -> Matrix:
+    r"""Return Achlioptas' vectors as columns, a sparse matrix where most entries are zero.
+
+    Entries are :math:`\sqrt s` times 1, 0 and -1, with probabilities :math:`1 / 2s`,
+    :math:`1 - 1 / s` and :math:`1 / 2s`.
+    """
+    root = np.sqrt(sparsity)
+    if sparsity < _SPARSE:
+        uniform = rng.random((n_features, size))
+        return root * ((uniform < 0.5 / sparsity) - 1.0 * (uniform > 1 - 0.5 / sparsity))
+    total = n_features * size
+    filled = rng.choice(total, rng.binomial(total, 1 / sparsity), replace=False, shuffle=False)
+    places = np.divmod(filled, size)
+    entries = root * rng.choice([-1.0, 1.0], len(filled))
+    return sparse.coo_array((entries, places), shape=(n_features, size)).tocsr()
+
+
+def stretched(pool: Matrix, factors: Array) -> Matrix:
+    """Return vectors whose entries are multiplied by factors, one for each column of rows."""
+    product = sparse.diags(factors) @ pool
+    return product.tocsr() if sparse.issparse(product) else product
+
+
+def hands(
+    n_cards: int, n_hands: int, hand: int, rng: np.random.Generator, *, spread: bool
+) -> Array:
+    """Return the cards of each hand, of shape (n_hands, hand), none of them twice in one hand.
+
+    With ``spread``, hands are dealt from shuffled decks, one after the other, so that all cards are
+    used equally often, give or take one. Otherwise hands are independent of each other.
+    """
+    if not spread:
+        return np.array([rng.choice(n_cards, hand, replace=False) for _ in range(n_hands)])
+    total = n_hands * hand
+    cards = np.concatenate([rng.permutation(n_cards) for _ in range(-(-total // n_cards))])
+    for seam in range(n_cards, total, n_cards):
+        held = cards[seam - seam % hand : seam]
+        deck = cards[seam : seam + n_cards]
+        # a hand that two decks share takes what it does not hold yet
+        lacking = (hand - len(held)) % hand
+        free = deck[~np.isin(deck, held)][:lacking]
+        deck[:] = np.append(free, rng.permutation(np.setdiff1d(deck, free)))
+    return cards[:total].reshape(n_hands, hand)
+
+
+_SPARSE = 10
+"""Sparsity from which products with sparse rows are faster for a sparse matrix."""

@@ -1,0 +1,101 @@
+"""Hashings side by side: how many of the nearest rows they find."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self, final
+
+if TYPE_CHECKING:
+    from skimp.diagnostics import HashRecall
+
+_MARKERS = "osD^vPX*<>"
+
+
+@final
+class HashRecallDisplay:
+    """The share of the nearest rows that are among some candidates, by hashing.
+
+    Parameters
+    ----------
+    recalls : mapping from names to HashRecall
+        What hashings find, from `skimp.diagnostics.hash_recall`.
+
+    Attributes
+    ----------
+    figure_ : matplotlib.figure.Figure
+        The figure that was drawn last.
+    ax_ : matplotlib.axes.Axes
+        Its axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.features import KernelHash
+    >>> from skimp.report import HashRecallDisplay
+    >>> X = np.random.default_rng(0).normal(size=(500, 3))
+    >>> hashings = {f"{n} bits": KernelHash(n_bits=n, random_state=0) for n in (64, 256)}
+    >>> display = HashRecallDisplay.from_data(hashings, X, candidates=[10, 100])
+    >>> display.to_frame()["hashing"].tolist()
+    ['64 bits', '64 bits', '256 bits', '256 bits']
+    """
+
+    def __init__(self, recalls: "Mapping[str, HashRecall]"):
+        self.recalls = recalls
+
+    @classmethod
+    def from_data(cls, hashings: Mapping[str, Any], X: Any, **options: Any) -> Self:
+        """Fit hashings to rows, compare them with exact neighbours, and return the display.
+
+        Parameters
+        ----------
+        hashings : mapping from names to KernelHash
+            The hashings; they are cloned.
+        X, **options
+            As in `skimp.diagnostics.hash_recall`.
+        """
+        from sklearn.base import clone
+
+        from skimp.diagnostics import hash_recall
+
+        return cls({n: hash_recall(clone(h).fit(X), X, **options) for n, h in hashings.items()})
+
+    def to_frame(self) -> Any:
+        """Return the numbers as a pandas frame, a row for each hashing and number of candidates."""
+        import pandas as pd
+
+        frames = {name: recall.to_frame() for name, recall in self.recalls.items()}
+        return pd.concat(frames, names=["hashing", None]).reset_index(level=0)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the recall against the number of candidates; bars reach one standard error.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self
+        """
+        if ax is None:
+            from matplotlib import pyplot
+
+            _, ax = pyplot.subplots(figsize=(6, 4.2), layout="constrained")
+        for number, (name, recall) in enumerate(self.recalls.items()):
+            look = {"marker": _MARKERS[number % len(_MARKERS)], "color": f"C{number}"}
+            ax.errorbar(
+                recall.candidates,
+                recall.recall,
+                recall.standard_error,
+                label=name,
+                markersize=5,
+                linewidth=1.3,
+                **look,
+            )
+        found = next(iter(self.recalls.values()))
+        ax.set(xscale="log", ylim=(0, 1.02), xlabel=f"candidates, of {found.n_rows:,} rows")
+        ax.set_ylabel(f"share of the {found.n_neighbors} nearest rows among them")
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.grid(alpha=0.3, which="both")
+        ax.legend(fontsize="small", frameon=False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
