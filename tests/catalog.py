@@ -226,15 +226,15 @@ MAPS = [
     *(_row(RandomLayer(100, activation=name)) for name in ("sigmoid", "tanh", "relu")),
     _row(RandomLayer(100, activation="sine", gamma=0.1)),
     _row(RandomLayer(100, activation="rbf", gamma="dim")),
-    _row(ExplicitPolynomial(), max_error=1e-8),
     _row(ExplicitPolynomial(3, gamma=WIDTHS, coef0=1.5), max_error=1e-8),
+    _row(ExplicitPolynomial(), max_error=1e-8),
     _row(ExplicitPolynomial(3, gamma="scale", coef0=0.5, form="kronecker"), max_error=1e-8),
     _row(Degree2Projection(n_components=200)),
     _row(Degree2Projection(n_components=200, n_terms=1, sparsity=1.0)),
+    _row(PolynomialProjection(1, gamma=WIDTHS, distribution="achlioptas", sparsity=20.0)),
     _row(PolynomialProjection(n_components=200)),
     _row(PolynomialProjection(3, n_components=200, n_terms=4, gamma="scale", coef0=1.0)),
     _row(PolynomialProjection(n_components=200, distribution="achlioptas", spread=False)),
-    _row(PolynomialProjection(1, gamma=WIDTHS, distribution="achlioptas", sparsity=20.0)),
     _row(RandomMaclaurin(n_components=200)),
     _row(RandomMaclaurin(3, n_components=200, gamma="dim", coef0=2.0)),
     _row(TensorSketch(n_components=200)),
@@ -383,9 +383,10 @@ ESTIMATORS = [
             "rbf", approximation=RandomFourier(n_components=200, sampling="structured"), alpha=1e-6
         )
     ),
-    _row(KernelClassifier(approximation=PolynomialProjection(n_components=40), alpha=1e-3)),
-    _row(KernelRegressor(approximation=TensorSketch(n_components=40, coef0=1.0), alpha=1e-3)),
-    _row(KernelRegressor("rbf", approximation=KernelProjection(n_components=40), alpha=1e-3)),
+    _row(
+        KernelClassifier(approximation=PolynomialProjection(n_components=40, coef0=1.0), alpha=1e-3)
+    ),
+    _row(KernelRegressor(approximation=TensorSketch(n_components=80, coef0=1.0), alpha=1e-6)),
     _row(
         KernelClassifier(
             "rbf", approximation=RBFSampler(n_components=40, random_state=0), alpha=1e-6

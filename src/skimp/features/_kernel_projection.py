@@ -122,13 +122,16 @@ class KernelProjection(FeatureMap):
         selector = as_selector(self.selector, owner=name)
         points = selector.select(rows, self.budget, self.kernel_, rng).points
         self.landmarks_ = Landmarks(self.kernel_, points, rows.dtype, n_jobs=rows.n_jobs)
-        means, V, roots = _principal(self.landmarks_.penalty, float(np.finfo(rows.dtype).eps))
+        eps = float(np.finfo(rows.dtype).eps)
+        means, V, roots = _principal(self.landmarks_.penalty, max(eps**1.5, _EPS64))
         M = _DIRECTIONS[self.method](V, int(self.n_components), int(self.n_terms), rng)
         W = V @ np.divide(M, roots[:, None], out=np.zeros_like(M), where=roots[:, None] > 0)
         W /= np.sqrt(self.n_components)
         # rows of the kernel are centred by directions that sum to zero
         W -= W.mean(axis=0)
-        self.directions_, self.offset_ = W.astype(rows.dtype), -(means @ W).astype(rows.dtype)
+        # large coefficients cancel: their products need twice the digits
+        dtype = rows.dtype if roots[0] > np.sqrt(eps) * roots[-1] else np.dtype(np.float64)
+        self.directions_, self.offset_ = W.astype(dtype), -(means @ W).astype(dtype)
 
     @property
     def _needs_targets(self) -> bool:
@@ -146,8 +149,8 @@ class KernelProjection(FeatureMap):
             strip = out[start : start + _STRIP]
             part = K[: strip.shape[0]]
             self.landmarks_.map_block(X[start : start + _STRIP], part)
-            np.matmul(part, self.directions_, out=strip)
-            strip += self.offset_
+            columns = part.astype(self.offset_.dtype, copy=False)
+            strip[...] = columns @ self.directions_ + self.offset_
 
 
 def _principal(K: Array, eps: float) -> tuple[Array, Array, Array]:
@@ -157,8 +160,8 @@ def _principal(K: Array, eps: float) -> tuple[Array, Array, Array]:
     """
     means = K.mean(axis=0)
     values, vectors = eigenpairs(K - means - means[:, None] + means.mean())
-    rounding = len(K) * _EPS64 * np.abs(K).max()
-    values = np.where(values > max(eps * values[-1], rounding), values, 0.0)
+    rounding = len(K) * max(eps * values[-1], _EPS64 * np.abs(K).max())
+    values = np.where(values > rounding, values, 0.0)
     first = min(np.count_nonzero(values == 0), len(K) - 1)
     return means, vectors[:, first:], np.sqrt(values[first:])
 
