@@ -89,6 +89,34 @@ def test_groups_are_independent_of_each_other():
     assert abs(squares.mean() - 1 / d) <= bound
 
 
+@pytest.mark.parametrize(("dimension", "size"), [(1, 4), (2, 5), (8, 8), (8, 20), (30, 7)])
+def test_directions_are_orthonormal_within_a_group(dimension, size):
+    W = draws("orthogonal", size).directions(dimension)
+    assert W.shape == (dimension, size)
+    for start in range(0, size, dimension):
+        group = W[:, start : start + dimension]
+        np.testing.assert_allclose(group.T @ group, np.eye(group.shape[1]), atol=1e-13)
+
+
+@pytest.mark.parametrize(("dimension", "column"), [(1, 0), (3, 0), (3, 2)])
+def test_directions_are_uniform(dimension, column):
+    size = 2000
+    W = draws("orthogonal", dimension * size).directions(dimension)
+    # entries of one column in each group, which are independent of each other
+    entries = W[:, column::dimension]
+    assert np.abs(entries.mean(axis=1)).max() <= 5 / np.sqrt(dimension * size)
+    products = np.einsum("is,js->sij", entries, entries)
+    standard_error = products.std(axis=0, ddof=1) / np.sqrt(size)
+    error = np.abs(products.mean(axis=0) - np.eye(dimension) / dimension)
+    assert (error <= 5 * standard_error + 1e-12).all()
+
+
+def test_normal_vectors_are_directions_times_lengths():
+    first, second = draws("orthogonal", 9), draws("orthogonal", 9)
+    U, W = first.directions(4), second.normals(4)
+    np.testing.assert_allclose(W / np.linalg.norm(W, axis=0), U, atol=1e-13)
+
+
 @pytest.mark.parametrize("dimension", [1, 3, 16])
 def test_orthogonal_lengths_are_those_of_normal_vectors(dimension):
     size = 4000

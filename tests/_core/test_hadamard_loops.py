@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from skimp._core._hadamard_loops import SMALLEST, fastfood, hadamard, structured
+from skimp._core._hadamard_loops import SMALLEST, fastfood, hadamard, rotated_parts, structured
 
 SIZES = [16, 32, 64, 128, 256, 512, 1024, 2048]
 DTYPES = [np.float32, np.float64]
@@ -143,3 +143,18 @@ def test_rows_are_left_as_they_are():
     structured(X, scale, signs, lengths, np.empty((6, 20)))
     for before, after in zip(given, (X, scale, signs, lengths), strict=True):
         assert np.array_equal(before, after)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("n", "d", "size"), SHAPES)
+def test_parts_of_rotations_are_entries_of_structured_products(n, d, size, dtype):
+    rng, X, scale, _, blocks = diagonals(n, d, size, dtype)
+    signs = rng.choice(np.array([-1, 1], dtype), (blocks, 3, n))
+    orders = rng.permuted(np.tile(np.arange(n, dtype=np.uint32), (blocks, 1)), axis=1)
+    out = np.full((6, size), np.nan, dtype)
+    rotated_parts(X, scale, signs, orders.ravel()[:size], out)
+    whole = structured_matrix(scale, signs, np.ones(blocks * n))
+    entries = (orders + n * np.arange(blocks)[:, None]).ravel()[:size]
+    expected = X.astype(np.float64) @ whole[:, entries]
+    bound = 2 * (3 * np.log2(n) + 3) * np.finfo(dtype).eps * n**1.5
+    assert largest_error(out, expected, X, scale, np.ones(size)) <= bound

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skimp.diagnostics import MapComparison, compare_maps
-from skimp.features import RandomBinning, RandomFourier
+from skimp.features import PolynomialProjection, RandomBinning, RandomFourier
 from skimp.kernels import Gaussian, Laplacian
 from skimp.report import KernelErrorDisplay
 from tests.problems import regression
@@ -114,6 +114,35 @@ def test_what_is_drawn_is_in_the_frame():
             assert points[:, 0].tolist() == [4, 8, 16]
             assert points[:, 1] == pytest.approx(errors.mean().to_numpy())
             assert (points[:, 3] - points[:, 2]) / 2 == pytest.approx(errors.std().to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("parameter", "label"), [(None, "features"), ("n_terms", "n_terms"), ("budget", "budget")]
+)
+def test_what_was_changed_is_the_label(parameter, label):
+    axes = panels(2)
+    comparison = MapComparison(COMPARISON.records, parameter)
+    KernelErrorDisplay(comparison).plot(["distortion", "max"], axes)
+    assert [panel.get_xlabel() for panel in axes] == [label, label]
+
+
+def test_the_parameter_is_passed_on():
+    (panel,) = panels(1)
+    options = {"parameter": "n_terms", "sizes": [2, 4], "repeats": 2}
+    feature_map = PolynomialProjection(n_components=9)
+    display = KernelErrorDisplay.from_data(feature_map, regression(60)[0], **options)
+    display.plot("distortion", panel)
+    assert panel.get_xlabel() == "n_terms"
+    (points,) = drawn(panel).values()
+    means = display.to_frame().groupby("size")["distortion"].mean()
+    assert points[:, :2] == pytest.approx(np.c_[[2, 4], means])
+
+
+def test_exact_features_are_drawn_on_a_linear_scale():
+    (panel,) = panels(1)
+    exact = MapComparison((record("exact", 10, 0, 0.0), record("exact", 20, 0, 0.1)))
+    KernelErrorDisplay(exact).plot("distortion", panel)
+    assert (panel.get_xscale(), panel.get_yscale()) == ("log", "linear")
 
 
 def test_axes_in_any_container():

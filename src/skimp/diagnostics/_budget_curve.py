@@ -326,8 +326,7 @@ def _confirmed(
 
 
 def _kernel_of(fitted: FeatureMap) -> dict[str, Any]:
-    kernel = getattr(fitted, "kernel_", None)
-    return {} if kernel is None else {"kernel": kernel}
+    return {"kernel": fitted.kernel_} if "kernel" in fitted.get_params(deep=False) else {}
 
 
 def _judged(model: Any, rows: Rows) -> float:

@@ -22,10 +22,11 @@ from skimp.budgets._auto import _LEAST_SAMPLE, _ROWS_A_POINT, _WIDEST
 from skimp.budgets._clusters import _FEW, _SEEDING_ROWS, _STEPS
 from skimp.budgets._rpcholesky import _FACTOR_BYTES
 from skimp.diagnostics._counts import DOUBLE, Cost, Made, Phase, planned_rows
-from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier
+from skimp.diagnostics._projection_cost import drawn_numbers, projected, transformed
+from skimp.features import FeatureMap, KernelProjection, Nystroem, RandomBinning, RandomFourier
 from skimp.features._binning import _LARGEST_SAMPLE
 from skimp.features._bins import _PRINTS
-from skimp.features._frequencies import _FAST, _blocks
+from skimp.features._frequencies import _FAST, transform_blocks
 
 _CLUSTERING = 0.25
 """Share of it that k-means reaches (seen: 0.2 to 0.3)."""
@@ -40,6 +41,10 @@ def made_map(feature_map: FeatureMap, cost: Cost) -> Made:
         return _nystroem(feature_map, cost)
     if isinstance(feature_map, RandomBinning):
         return _binning(feature_map, cost)
+    if isinstance(feature_map, KernelProjection):
+        selector = as_selector(feature_map.selector, owner=type(feature_map).__name__)
+        points = min(int(feature_map.budget), cost.shape.n_rows)
+        return projected(feature_map, cost, _selected(selector, feature_map.kernel, points, cost))
     return _drawn(feature_map, cost)
 
 
@@ -156,18 +161,21 @@ def _binning(feature_map: RandomBinning, cost: Cost) -> Made:
 def _drawn(feature_map: FeatureMap, cost: Cost) -> Made:
     """Return what maps cost that look at the number of columns alone."""
     n, d, dtype = cost.shape.n_rows, cost.shape.n_features, cost.shape.dtype
-    D = feature_map.planned_width(planned_rows(cost, 1, dtype))
-    mapping, numbers = cost.values(n * D, dtype) + cost.calls(n), d * D
-    if isinstance(feature_map, RandomFourier) and feature_map.form == "pair":
-        numbers //= 2
-    if isinstance(feature_map, RandomFourier) and feature_map.sampling in _FAST:
-        length, n_blocks = _blocks(d, D // 2 if feature_map.form == "pair" else D)
-        numbers = 4 * length * n_blocks
-        # additions in cache, three transforms for each frequency
-        mapping += cost.values(n * n_blocks * length * 3 * log2(length) / 12, dtype)
+    D = feature_map.planned_width(planned_rows(cost, d, dtype))
+    known = drawn_numbers(feature_map, cost)
+    if known is not None:
+        numbers, mapping = known
     else:
-        mapping += cost.rows_times(n, numbers / d, dtype)
+        mapping, numbers = cost.values(n * D, dtype), d * D
+        paired = isinstance(feature_map, RandomFourier) and feature_map.form == "pair"
+        numbers //= 1 + paired
+        if isinstance(feature_map, RandomFourier) and feature_map.sampling in _FAST:
+            length, n_blocks = transform_blocks(d, D // (1 + paired))
+            numbers = 4 * length * n_blocks
+            mapping += transformed(n, length, n_blocks, cost)
+        else:
+            mapping += cost.rows_times(n, numbers / d, dtype)
     held = numbers * (8 + dtype.itemsize)
     draw = Phase("draw", cost.values(4 * numbers, DOUBLE), int(2 * held))
     scratch = 512 * D * dtype.itemsize
-    return Made((draw,), D, dtype, mapping, held, scratch)
+    return Made((draw,), D, dtype, mapping + cost.calls(n), held, scratch)

@@ -14,6 +14,8 @@ from skimp.kernels import Kernel, Scaled
 from skimp.kernels._radial import Radial
 
 _TURN = 2 * np.pi
+_SMALLEST = 64
+"""Shorter blocks of signs are too few: the mean of features would be off by more than 0.001."""
 _STRIP_NUMBERS = 2**20
 
 
@@ -132,7 +134,7 @@ class StructuredFrequencies(HadamardFrequencies):
         cls, kernel: Radial, n_features: int, size: int, rng: np.random.Generator, dtype: DType
     ) -> Self:
         """Draw frequencies of a kernel of Euclidean distances."""
-        n, blocks = _blocks(n_features, size)
+        n, blocks = transform_blocks(n_features, size)
         signs = rng.choice(np.array([-1, 1], dtype), (blocks, 3, n))
         # three transforms multiply lengths by n^(3/2)
         lengths = np.sqrt(rng.chisquare(n, size) / n**3.0) * kernel.stretches(size, rng) / _TURN
@@ -165,7 +167,7 @@ class FastfoodFrequencies(HadamardFrequencies):
         cls, kernel: Radial, n_features: int, size: int, rng: np.random.Generator, dtype: DType
     ) -> Self:
         """Draw frequencies of a kernel of Euclidean distances."""
-        n, blocks = _blocks(n_features, size)
+        n, blocks = transform_blocks(n_features, size)
         signs = rng.choice(np.array([-1, 1], dtype), (blocks, n))
         orders = rng.permuted(np.tile(np.arange(n, dtype=np.int32), (blocks, 1)), axis=1)
         normals = rng.standard_normal((blocks, n))
@@ -187,14 +189,10 @@ _FAST: dict[str, type[HadamardFrequencies]] = {
 }
 
 
-def _blocks(n_features: int, size: int) -> tuple[int, int]:
-    """Return the length of a block, and how many there are."""
-    n = max(_SMALLEST, 1 << (n_features - 1).bit_length())
+def transform_blocks(n_features: int, size: int, smallest: int = _SMALLEST) -> tuple[int, int]:
+    """Return the length of a block, a power of two not below d, and how many there are."""
+    n = max(smallest, 1 << (n_features - 1).bit_length())
     return n, -(-size // n)
-
-
-_SMALLEST = 64
-"""Shorter blocks of signs are too few: the mean of features would be off by more than 0.001."""
 
 
 def _radial(kernel: Kernel, sampling: str) -> Radial:

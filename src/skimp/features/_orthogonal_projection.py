@@ -10,9 +10,11 @@ from skimp._core._rules import RANDOM_STATE, Rule, integer
 from skimp._core._types import Array, Matrix, RandomState
 from skimp.data import Rows
 from skimp.features._base import FeatureMap
+from skimp.features._frequencies import transform_blocks
 from skimp.kernels import Kernel, Linear
 
-_SMALLEST = 16
+SMALLEST = 16
+"""Length of the shortest transform."""
 _STRIP_NUMBERS = 2**20
 
 
@@ -79,8 +81,7 @@ class OrthogonalProjection(FeatureMap):
     def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
         k, d = int(self.n_components), rows.n_features
         self.kernel_ = Linear()
-        n = max(_SMALLEST, 1 << (d - 1).bit_length())
-        n_blocks = -(-k // n)
+        n, n_blocks = transform_blocks(d, k, SMALLEST)
         self.signs_ = rng.choice(np.array([-1, 1], rows.dtype), (n_blocks, 3, n))
         orders = [rng.permutation(n) for _ in range(n_blocks)]
         self.chosen_ = np.concatenate(orders)[:k].astype(np.uint32)

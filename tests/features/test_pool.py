@@ -1,0 +1,171 @@
+from itertools import permutations
+from math import perm
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from skimp.features._pool import hands, signs, stretched
+
+SPARSITIES = [1, 1.5, 3, 9.9, 10, 20, 300.0]
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def check_hands(found, n_cards, n_hands, hand):
+    assert found.shape == (n_hands, hand)
+    assert all(len(set(cards)) == hand for cards in found.tolist())
+    assert found.min() >= 0
+    assert found.max() < n_cards
+
+
+def check_decks(found, n_cards):
+    """Each deck is dealt to its end before the next."""
+    dealt = found.ravel().tolist()
+    for start in range(0, len(dealt), n_cards):
+        deck = dealt[start : start + n_cards]
+        assert len(set(deck)) == len(deck)
+    uses = np.bincount(dealt, minlength=n_cards)
+    assert uses.max() - uses.min() <= 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), st.integers(1, 12), st.integers(1, 30), st.integers(0, 2**32 - 1))
+def test_no_card_is_twice_in_a_hand_and_all_are_used_equally_often(data, n_cards, n_hands, seed):
+    hand = data.draw(st.integers(1, n_cards))
+    dealt = hands(n_cards, n_hands, hand, rng(seed), spread=True)
+    check_hands(dealt, n_cards, n_hands, hand)
+    check_decks(dealt, n_cards)
+    check_hands(hands(n_cards, n_hands, hand, rng(seed), spread=False), n_cards, n_hands, hand)
+
+
+@pytest.mark.parametrize("n_cards", [1, 2, 7, 8])
+def test_a_seam_may_be_anywhere_in_a_hand(n_cards):
+    for hand in range(1, n_cards + 1):
+        # after as many hands as cards, all remainders have been met
+        dealt = hands(n_cards, n_cards + 1, hand, rng(hand), spread=True)
+        check_hands(dealt, n_cards, n_cards + 1, hand)
+        check_decks(dealt, n_cards)
+
+
+@pytest.mark.parametrize(("n_hands", "hand"), [(1, 1), (1, 6), (5, 1), (7, 4)])
+def test_cards_enough_for_all_are_used_once(n_hands, hand):
+    dealt = hands(n_hands * hand, n_hands, hand, rng(), spread=True)
+    assert sorted(dealt.ravel()) == list(range(n_hands * hand))
+
+
+@pytest.mark.parametrize("spread", [True, False])
+def test_a_hand_may_be_the_deck(spread):
+    dealt = hands(5, 4, 5, rng(), spread=spread)
+    assert all(sorted(cards) == list(range(5)) for cards in dealt.tolist())
+    assert len({tuple(cards) for cards in dealt.tolist()}) > 1
+
+
+@pytest.mark.parametrize("spread", [True, False])
+@pytest.mark.parametrize(("n_cards", "hand"), [(4, 1), (5, 2), (4, 3), (3, 3)])
+def test_every_hand_is_uniform(spread, n_cards, hand):
+    n_hands, draws, generator = 4, 1000, rng()
+    uses = [dict.fromkeys(permutations(range(n_cards), hand), 0) for _ in range(n_hands)]
+    for _ in range(draws):
+        dealt = hands(n_cards, n_hands, hand, generator, spread=spread)
+        for counts, cards in zip(uses, dealt.tolist(), strict=True):
+            counts[tuple(cards)] += 1
+    share = 1 / perm(n_cards, hand)
+    bound = 5 * np.sqrt(draws * share * (1 - share))
+    for counts in uses:
+        assert all(abs(count - draws * share) <= bound for count in counts.values())
+
+
+def test_hands_that_are_not_spread_are_independent():
+    draws, generator = 3000, rng()
+    pairs = np.zeros((4, 4))
+    for _ in range(draws):
+        first, second = hands(4, 2, 2, generator, spread=False)
+        pairs[first[0], second[0]] += 1
+    assert np.abs(pairs - draws / 16).max() <= 5 * np.sqrt(draws / 16 * 15 / 16)
+
+
+def test_hands_of_one_deck_share_nothing():
+    for seed in range(20):
+        first, second = hands(4, 2, 2, rng(seed), spread=True)
+        assert not set(first) & set(second)
+
+
+@pytest.mark.parametrize("sparsity", SPARSITIES)
+def test_signs_have_three_values(sparsity):
+    drawn = signs(30, 1000, sparsity, rng())
+    assert drawn.shape == (30, 1000)
+    entries = drawn.toarray() if sparse.issparse(drawn) else drawn
+    root = np.sqrt(sparsity)
+    assert set(np.unique(entries)) == ({-1.0, 1.0} if sparsity == 1 else {-root, 0.0, root})
+
+
+@pytest.mark.parametrize(
+    ("sparsity", "is_sparse"), [(1, False), (9.9, False), (10, True), (300, True)]
+)
+def test_signs_are_sparse_from_ten_on(sparsity, is_sparse):
+    drawn = signs(30, 1000, sparsity, rng())
+    assert sparse.issparse(drawn) == is_sparse
+    if is_sparse:
+        assert drawn.format == "csr"
+        assert np.abs(drawn.data).min() > 0
+
+
+def check_counts(hits, probability):
+    """Counts in all, in each column and in each row are within Bernstein's bound."""
+    log = np.log(2 * (1 + sum(hits.shape)) / 1e-6)
+    for axis, n in [(None, hits.size), (0, hits.shape[0]), (1, hits.shape[1])]:
+        variance = n * probability * (1 - probability)
+        bound = log / 3 + np.sqrt(log**2 / 9 + 2 * variance * log)
+        assert np.abs(hits.sum(axis=axis) - n * probability).max() <= bound
+
+
+@pytest.mark.parametrize("sparsity", SPARSITIES)
+def test_signs_have_the_probabilities_of_achlioptas(sparsity):
+    drawn = signs(250, 400, sparsity, rng())
+    entries = drawn.toarray() if sparse.issparse(drawn) else drawn
+    check_counts(entries > 0, 0.5 / sparsity)
+    check_counts(entries < 0, 0.5 / sparsity)
+    check_counts(entries == 0, 1 - 1 / sparsity)
+
+
+@pytest.mark.parametrize("sparsity", SPARSITIES)
+def test_moments_of_signs(sparsity):
+    s, drawn = sparsity, signs(250, 400, sparsity, rng(1))
+    r = (drawn.toarray() if sparse.issparse(drawn) else drawn).ravel()
+    # of powers m, whose means are s^(m/2 - 1) for even m and 0 for odd ones
+    for power in (1, 2, 3, 4):
+        mean = 0 if power % 2 else s ** (power / 2 - 1)
+        variance = s ** (power - 1) - mean**2
+        assert abs((r**power).mean() - mean) <= 5 * np.sqrt(variance / r.size) + 1e-12
+
+
+@pytest.mark.parametrize("sparsity", [1, 3, 20])
+def test_entries_of_signs_are_uncorrelated(sparsity):
+    drawn = signs(2000, 12, sparsity, rng(2))
+    R = drawn.toarray() if sparse.issparse(drawn) else drawn
+    products = (R.T @ R)[np.triu_indices(12, 1)]
+    assert np.abs(products).max() <= 5 * np.sqrt(len(R))
+    rows = (R[::2] * R[1::2]).sum(axis=1)
+    assert abs(rows.sum()) <= 5 * np.sqrt(R.size / 2)
+
+
+@pytest.mark.parametrize("sparsity", [1, 3, 20])
+def test_there_may_be_no_signs(sparsity):
+    assert signs(3, 0, sparsity, rng()).shape == (3, 0)
+
+
+@pytest.mark.parametrize("sparsity", [1, 20])
+def test_stretched_vectors_have_each_entry_multiplied(sparsity):
+    pool, factors = signs(4, 50, sparsity, rng()), np.array([2.0, 0.0, 0.5, 1.0])
+    found = stretched(pool, factors)
+    assert sparse.issparse(found) == sparse.issparse(pool)
+    if sparse.issparse(found):
+        assert found.format == "csr"
+        pool, found = pool.toarray(), found.toarray()
+    for j in range(4):
+        assert np.array_equal(found[j], factors[j] * pool[j])
