@@ -192,14 +192,13 @@ def projection_accuracy() -> Bar:
 
     X, y, X_test, y_test = train_test("mnist")
     X, X_test = (A.astype(np.float32) / np.float32(127.5) - 1 for A in (X, X_test))
-    penalties = [3e-5, 1e-4, 3e-4, 1e-3]
+    penalties = [3e-4, 1e-3, 3e-3]
     accuracies, chosen = [], []
     for seed in range(2):
         made = PolynomialProjection(2, n_components=2000, n_vectors=488, random_state=seed)
         model = KernelClassifier(approximation=_standardized(made), tol=1e-3, random_state=seed)
         if not chosen:
-            part = np.random.default_rng(0).permutation(len(X))[:20_000]
-            scores = _cross_validated(model, X[part], y[part], penalties, 3).mean(axis=0)
+            scores = _cross_validated(model, X, y, penalties, 2).mean(axis=0)
             chosen.append(penalties[int(scores.argmax())])
         model.set_params(alpha=1 / (2 * len(X) * chosen[0]))
         accuracies.append(100 * model.fit(X, y).score(X_test, y_test))
@@ -217,18 +216,18 @@ def projection_w8a() -> Bar:
 
     X, y, X_test, y_test = train_test("w8a")
     X, X_test = X.astype(np.float32), X_test.astype(np.float32)
-    penalties = [1e-5, 1e-4, 1e-3, 1e-2]
-    found: dict[float, list[float]] = {C: [] for C in penalties}
+    penalties = [0.1, 1.0, 10.0]
+    found, best = [], 0.0
     for seed in range(3):
         made = PolynomialProjection(2, n_components=2000, n_vectors=446, random_state=seed)
         model = KernelClassifier(approximation=_standardized(made), tol=1e-3, random_state=seed)
-        for C in penalties:
-            model.set_params(alpha=1 / (2 * X.shape[0] * C)).fit(X, y)
-            found[C].append(float(f1_score(y_test, model.predict(X_test), pos_label=1)))
-    scores = _cross_validated(model, X, y, penalties, 3).mean(axis=0)
-    best = penalties[int(scores.argmax())]
-    details = {"C": best, "F1 by C": found, "thesis": 0.8973}
-    return Bar("w8a, F1 of a linear SVM on PK-RP", float(np.mean(found[best])), 0.89, True, details)
+        if not found:
+            scores = _cross_validated(model, X, y, penalties, 2).mean(axis=0)
+            best = penalties[int(scores.argmax())]
+        model.set_params(alpha=1 / (2 * X.shape[0] * best)).fit(X, y)
+        found.append(float(f1_score(y_test, model.predict(X_test), pos_label=1)))
+    details = {"C": best, "seeds": found, "thesis": 0.8973}
+    return Bar("w8a, F1 of a linear SVM on PK-RP", float(np.mean(found)), 0.89, True, details)
 
 
 @benchmark

@@ -68,7 +68,7 @@ def test_a_hand_may_be_the_deck(spread):
 @pytest.mark.parametrize("spread", [True, False])
 @pytest.mark.parametrize(("n_cards", "hand"), [(4, 1), (5, 2), (4, 3), (3, 3)])
 def test_every_hand_is_uniform(spread, n_cards, hand):
-    n_hands, draws, generator = 4, 1000, rng()
+    n_hands, draws, generator = 4, 800, rng()
     uses = [dict.fromkeys(permutations(range(n_cards), hand), 0) for _ in range(n_hands)]
     for _ in range(draws):
         dealt = hands(n_cards, n_hands, hand, generator, spread=spread)
@@ -125,8 +125,9 @@ def check_counts(hits, probability):
 
 
 @pytest.mark.parametrize("sparsity", SPARSITIES)
-def test_signs_have_the_probabilities_of_achlioptas(sparsity):
-    drawn = signs(250, 400, sparsity, rng())
+@pytest.mark.parametrize("shape", [(3000, 12), (12, 3000)])
+def test_signs_have_the_probabilities_of_achlioptas(sparsity, shape):
+    drawn = signs(*shape, sparsity, rng())
     entries = drawn.toarray() if sparse.issparse(drawn) else drawn
     check_counts(entries > 0, 0.5 / sparsity)
     check_counts(entries < 0, 0.5 / sparsity)

@@ -9,15 +9,17 @@ import numpy as np
 from skimp._core._blocks import Scratch
 from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
-from skimp._core._rules import RANDOM_STATE, broken, instance, integer
+from skimp._core._rules import RANDOM_STATE, Rule, broken, instance, integer
 from skimp._core._types import Array, RandomState
-from skimp.data import Block, Rows, open_rows
+from skimp.data import Block, Rows, as_rows
 from skimp.diagnostics._compare_selectors import SIZES
 from skimp.features import KernelHash
 from skimp.kernels import Kernel
 
 _RULES = {
-    "hashing": instance(KernelHash, "a fitted KernelHash"),
+    "hashing": Rule(
+        "a fitted KernelHash", lambda v: isinstance(v, KernelHash) and hasattr(v, "codes_")
+    ),
     "kernel": instance(Kernel, "a kernel object, with numbers for parameters"),
     "n_neighbors": integer(at_least=1),
     "candidates": SIZES,
@@ -120,7 +122,7 @@ def hash_recall(
         if not _RULES[name].test(value):
             raise broken(owner, name, _RULES[name].wording, value)
     assert kernel is not None, "the rule says so"
-    rows = open_rows(X)
+    rows = as_rows(hashing, X, reset=False)
     if rows.n_rows != len(hashing.codes_):
         wording = f"the {len(hashing.codes_)} rows that the hashing was fitted to"
         raise broken(owner, "X", wording, f"{rows.n_rows} rows")

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from scipy import sparse
 
+from skimp._core._linalg import check_representable
 from skimp._core._memory import MEMORY_LIMIT, require_memory
 from skimp._core._rules import Rule, one_of
 from skimp._core._types import Array, DType
@@ -105,15 +106,18 @@ class ExplicitPolynomial(ProductMap):
 
     def _drawn(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Products:
         d, g = len(stretch) - (self.coef0 == 0), int(self.degree)
-        factors, scale = _monomials(d, g) if self.form == "monomials" else _entries(d, g)
+        with np.errstate(over="ignore"):
+            factors, scale = _monomials(d, g) if self.form == "monomials" else _entries(d, g)
+        check_representable(scale)
         return Products.of(sparse.diags(stretch).tocsr()[:, :d], factors[None], scale, dtype)
 
     def _require_memory(self, n_rows: int, width: int) -> None:
-        # a feature of each row, its factors and their scale
-        needed = width * (8 * n_rows + 12 * int(self.degree) + 8)
-        what = f"ExplicitPolynomial: {n_rows} row{'s' * (n_rows > 1)} of {width} features"
+        # features of each row; their factors twice, while they are found
+        needed = width * (8 * n_rows + 16 * int(self.degree) + 40)
+        shown = f"{width:,}" if width < _COUNTLESS else "countless"
+        what = f"ExplicitPolynomial: {n_rows} row{'s' * (n_rows > 1)} of {shown} features"
         remedy = "use PolynomialProjection or TensorSketch, which compute few features of them"
-        require_memory(needed, self.memory_limit, what, remedy)
+        require_memory(min(needed, _COUNTLESS), self.memory_limit, what, remedy)
 
 
 def _monomials(d: int, degree: int) -> tuple[Array, Array]:
@@ -132,5 +136,9 @@ def _monomials(d: int, degree: int) -> tuple[Array, Array]:
 
 def _entries(d: int, degree: int) -> tuple[Array, Array]:
     """Return the columns of each entry of a Kronecker power, and ones."""
-    factors = np.indices((d,) * degree).reshape(degree, -1)
-    return factors, np.ones(factors.shape[1])
+    entries = np.arange(d**degree)
+    factors = np.array([entries // d**place % d for place in reversed(range(degree))])
+    return factors, np.ones(len(entries))
+
+
+_COUNTLESS = 10**18

@@ -31,6 +31,7 @@ from skimp.kernels._names import has_flag
 
 _WORD = 64
 _QUERIES = 64
+_NEIGHBORS = "an integer from 1 to {}, the number of rows to choose from"
 _CODE_POOL, _CODE_TERMS = 2000, 30
 
 
@@ -192,10 +193,13 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         """
         check_is_fitted(self)
         others = len(self._words) - (X is None)
-        rules = {"n_neighbors": integer(1, max(1, others)), "return_distance": BOOLEAN}
-        for name, value in {"n_neighbors": n_neighbors, "return_distance": return_distance}.items():
-            if not rules[name].test(value) or others < 1:
-                raise broken(type(self).__name__, name, rules[name].wording, value)
+        rules = {
+            "n_neighbors": (n_neighbors, Rule(_NEIGHBORS.format(others), integer(1, others).test)),
+            "return_distance": (return_distance, BOOLEAN),
+        }
+        for name, (value, rule) in rules.items():
+            if not rule.test(value):
+                raise broken(type(self).__name__, name, rule.wording, value)
         if X is None:
             found = self.neighbors_of(np.arange(len(self._words)), int(n_neighbors))
         else:
@@ -230,6 +234,7 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
             kernel = as_kernel(given, owner=name)
             if not isinstance(kernel, Polynomial):
                 raise broken(name, "kernel", "Polynomial for projection='polynomial'", self.kernel)
+            check_params(kernel)
             projection = PolynomialProjection(
                 kernel.degree,
                 n_components=bits,

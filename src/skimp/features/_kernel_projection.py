@@ -5,7 +5,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from skimp._core._draws import OrthogonalDraws
-from skimp._core._linalg import eigenpairs
+from skimp._core._linalg import check_shape, eigenpairs
 from skimp._core._random import draw_seed
 from skimp._core._rules import RANDOM_STATE, Rule, integer, one_of
 from skimp._core._types import Array, Matrix, RandomState
@@ -144,6 +144,7 @@ class KernelProjection(FeatureMap):
 
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of the rows X into ``out``, strip by strip."""
+        check_shape(out, (X.shape[0], self.width))
         K = np.empty((min(_STRIP, X.shape[0]), self.landmarks_.width), self.dtype_)
         for start in range(0, X.shape[0], _STRIP):
             strip = out[start : start + _STRIP]

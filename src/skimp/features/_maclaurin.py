@@ -4,6 +4,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from skimp._core._linalg import check_representable
 from skimp._core._rules import RANDOM_STATE, Rule, integer
 from skimp._core._types import Array, DType, RandomState
 from skimp.features._polynomial import ProductMap, Products
@@ -98,4 +99,7 @@ class RandomMaclaurin(ProductMap):
         pool[-1, -1] = 1
         factors = np.full((1, g, k), size)
         factors[0, present] = np.arange(size)
-        return Products.of(pool, factors, np.full(k, np.sqrt((1 + c) ** g / k)), dtype)
+        with np.errstate(over="ignore"):
+            scale = np.full(k, np.sqrt(1 + c)) ** g / np.sqrt(k)
+        check_representable(scale)
+        return Products.of(pool, factors, scale, dtype)

@@ -7,7 +7,7 @@ from typing import ClassVar, Self, final
 import numpy as np
 from scipy import sparse
 
-from skimp._core._linalg import check_shape, product
+from skimp._core._linalg import check_columns, check_shape, product
 from skimp._core._random import draw_seed
 from skimp._core._rules import Rule, integer, number
 from skimp._core._types import Array, DType, Matrix
@@ -109,6 +109,7 @@ class Products:
         from skimp._core._product_loops import products
 
         check_shape(out, (X.shape[0], self.width))
+        check_columns(X, self.vectors.shape[0])
         pool = np.empty((min(_STRIP, X.shape[0]), len(self.offset)), self.scale.dtype)
         for start in range(0, X.shape[0], _STRIP):
             strip = out[start : start + _STRIP]

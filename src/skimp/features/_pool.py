@@ -15,7 +15,7 @@ def signs(n_features: int, size: int, sparsity: float, rng: np.random.Generator)
     root = np.sqrt(sparsity)
     if sparsity < _SPARSE:
         uniform = rng.random((n_features, size))
-        return root * ((uniform < 0.5 / sparsity) - 1.0 * (uniform > 1 - 0.5 / sparsity))
+        return root * ((uniform < 0.5 / sparsity) - 1.0 * (uniform >= 1 - 0.5 / sparsity))
     total = n_features * size
     filled = rng.choice(total, rng.binomial(total, 1 / sparsity), replace=False, shuffle=False)
     places = np.divmod(filled, size)
