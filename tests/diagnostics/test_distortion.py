@@ -226,10 +226,11 @@ OBJECT = "kernel must be a kernel object, with numbers for parameters"
         ({"kernel": None}, f"distance_distortion: {OBJECT}, got None."),
         ({"kernel": Gaussian}, f"distance_distortion: {OBJECT}, got"),
         ({"kernel": Gaussian()}, "Gaussian: gamma must be a number where the kernel is used on"),
-        ({"Z": np.eye(3)[:2]}, "distance_distortion: Z must be of shape (3, D), a row for each of"),
-        ({"Z": np.eye(4, 2)}, "a row for each of X, got 'an array of shape (4, 2)'."),
-        ({"Z": sparse.csr_matrix((5, 2))}, "got 'an array of shape (5, 2)'."),
-        ({"Z": np.ones(3)}, "distance_distortion: Z must be of shape (3, D), a row for each of X"),
+        ({"Z": np.eye(3)[:2]}, "inconsistent numbers of samples: [3, 2]"),
+        ({"Z": np.eye(4, 2)}, "inconsistent numbers of samples: [3, 4]"),
+        ({"Z": sparse.coo_matrix((5, 2))}, "inconsistent numbers of samples: [3, 5]"),
+        ({"Z": np.ones(3)}, "Expected 2D array, got 1D array instead"),
+        ({"Z": np.full((3, 2), np.nan)}, "Input Z contains NaN"),
         ({"X": np.full((3, 2), np.nan)}, "NaN"),
     ],
 )
@@ -237,3 +238,11 @@ def test_rules(options, message):
     given = {"X": np.eye(3), "Z": np.eye(3), "kernel": Gaussian(1.0)}
     with pytest.raises(ValueError, match=re.escape(message)):
         distance_distortion(**{**given, **options})
+
+
+def test_columns_of_a_kernel_may_be_named():
+    pd = pytest.importorskip("pandas")
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    named = distance_distortion(frame, X, Gaussian(0.3).on(["c", "a"]))
+    assert named == distance_distortion(X, X, Gaussian(0.3).on([2, 0]))

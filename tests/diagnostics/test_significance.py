@@ -290,3 +290,8 @@ def test_names_that_occur_twice_are_told_apart_by_number():
     assert compare_significance(frame, control=2).control == "a"
     with pytest.raises(ValueError, match="control must be one of a, b, a, or its column, got 'a'"):
         compare_significance(frame, control="a")
+
+
+def test_unsigned_scores_rank_as_others():
+    scores = np.array([[0, 1, 2]] * 2, np.uint8)
+    assert compare_significance(scores).ranks.tolist() == [3, 2, 1]

@@ -142,14 +142,26 @@ def test_widths(degree, d, coef0):
 @every_form
 @pytest.mark.parametrize("limit", [None, "2GB", 10**9])
 def test_a_width_that_does_not_fit_is_refused_before_it_is_drawn(form, limit):
-    explicit = ExplicitPolynomial(9, form=form, memory_limit=limit)
-    width = comb(784 + 8, 9) if form == "monomials" else 784**9
-    message = f"ExplicitPolynomial: 1 row of {width} features needs "
+    explicit = ExplicitPolynomial(5, form=form, memory_limit=limit)
+    width = comb(784 + 4, 5) if form == "monomials" else 784**5
+    message = f"ExplicitPolynomial: 1 row of {width:,} features needs "
     with pytest.raises(MemoryError, match=re.escape(message)) as error:
         explicit.fit(np.ones((2, 784)))
     assert "use PolynomialProjection or TensorSketch" in str(error.value)
     assert str(error.value).endswith("or raise memory_limit.")
     assert set(vars(explicit)) == {"degree", "gamma", "coef0", "form", "memory_limit"}
+
+
+@pytest.mark.parametrize("degree", [60, 700, 10_000])
+def test_a_width_beyond_counting_is_refused(degree):
+    with pytest.raises(MemoryError, match="1 row of countless features needs"):
+        ExplicitPolynomial(degree, form="kronecker").fit(np.ones((2, 3)))
+
+
+def test_a_power_of_one_column_has_one_entry():
+    X = np.array([[1.1], [0.9]])
+    Z = ExplicitPolynomial(64, form="kronecker").fit_transform(X)
+    np.testing.assert_allclose(Z, X**64)
 
 
 def test_rows_whose_features_do_not_fit_are_refused():

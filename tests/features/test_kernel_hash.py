@@ -280,7 +280,7 @@ def test_numbers_of_neighbours_that_there_are_not(n_neighbors):
     X = regression(10)[0]
     hashing = fit(X)
     for rows, most in ((X, 10), (None, 9)):
-        message = f"KernelHash: n_neighbors must be an integer from 1 to {most}, got "
+        message = f"KernelHash: n_neighbors must be an integer from 1 to {most}, the number of rows to choose from, got "
         with pytest.raises(ValueError, match=message):
             hashing.kneighbors(rows, n_neighbors)
     with pytest.raises(

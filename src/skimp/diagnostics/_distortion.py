@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from sklearn.utils import check_array, check_consistent_length
 
 from skimp._core._linalg import dense, squared_norms
 from skimp._core._objects import as_real
@@ -57,12 +57,12 @@ def distance_distortion(X: Any, Z: Any, kernel: Kernel) -> float:
     owner = "distance_distortion"
     if not _KERNEL.test(kernel):
         raise broken(owner, "kernel", _KERNEL.wording, kernel)
-    rows = open_rows(X).collect().X
-    Z = Z if sparse.issparse(Z) else np.asarray(Z)
-    if Z.ndim != 2 or Z.shape[0] != rows.shape[0]:
-        wording = f"of shape ({rows.shape[0]}, D), a row for each of X"
-        raise broken(owner, "Z", wording, f"an array of shape {Z.shape}")
-    return distortion(rows, Z, kernel)[0]
+    rows = open_rows(X)
+    if rows.feature_names is not None:
+        kernel = kernel.with_names(rows.feature_names)
+    Z = check_array(Z, accept_sparse="csr", dtype=_DOUBLE, input_name="Z")
+    check_consistent_length(rows.collect().X, Z)
+    return distortion(rows.collect().X, Z, kernel)[0]
 
 
 def distortion(X: Matrix, Z: Matrix, kernel: Kernel) -> tuple[float, int]:

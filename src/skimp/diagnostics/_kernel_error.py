@@ -24,6 +24,7 @@ _RULES = {
     "kernel": NONE | instance(Kernel, "a kernel object"),
     "sample": integer(at_least=2),
     "sizes": SIZES,
+    "parameter": NONE | instance(str, "the name of a parameter"),
     "repeats": integer(at_least=1),
     "random_state": RANDOM_STATE,
 }
@@ -190,7 +191,14 @@ def compare_maps(
             for i, name in enumerate(names)
         ]
         maps = {name + more: m for name, more, m in zip(names, repeated, maps, strict=True)}
-    _check(owner, sizes=sizes, repeats=repeats, sample=sample, random_state=random_state)
+    _check(
+        owner,
+        sizes=sizes,
+        parameter=parameter,
+        repeats=repeats,
+        sample=sample,
+        random_state=random_state,
+    )
     rows = open_rows(X)
     rng = as_generator(random_state)
     drawn = rows.sample(int(sample), draw_seed(rng)).X
@@ -198,7 +206,9 @@ def compare_maps(
     known: dict[Kernel, Array] = {}
     records = []
     for name, feature_map in maps.items():
-        changed = _size_name(owner, feature_map) if parameter is None else parameter
+        changed = parameter or getattr(feature_map, "size_name", None)
+        if not isinstance(feature_map, FeatureMap) or changed is None:
+            raise broken(owner, "maps", _MAPS, feature_map)
         for size in sizes:
             for repeat, seed in enumerate(seeds):
                 fitted = clone(feature_map).set_params(**{changed: int(size)})
@@ -216,12 +226,6 @@ def compare_maps(
                 record = {"map": name, "size": int(size), "repeat": repeat, "seconds": seconds}
                 records.append({**record, **errors})
     return MapComparison(tuple(records), parameter)
-
-
-def _size_name(owner: str, feature_map: Any) -> str:
-    if not isinstance(feature_map, FeatureMap) or feature_map.size_name is None:
-        raise broken(owner, "maps", _MAPS, feature_map)
-    return feature_map.size_name
 
 
 def _check(owner: str, **values: Any) -> None:

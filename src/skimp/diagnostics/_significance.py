@@ -98,8 +98,9 @@ def compare_significance(
     if not BOOLEAN.test(greater_is_better):
         raise broken(owner, "greater_is_better", BOOLEAN.wording, greater_is_better)
     S = np.asarray(scores)
-    number_like = S.ndim == 2 and S.dtype.kind in "iuf"
-    if not number_like or S.shape[0] < 2 or S.shape[1] < 3 or not np.isfinite(S).all():
+    # unsigned numbers have no negative ones to rank by
+    S = S.astype(np.float64) if S.dtype.kind in "iuf" else np.empty(0)
+    if S.ndim != 2 or S.shape[0] < 2 or S.shape[1] < 3 or not np.isfinite(S).all():
         wording = "finite numbers of at least 2 data sets (rows) and 3 methods (columns)"
         raise broken(owner, "scores", wording, scores)
     methods = tuple(map(str, getattr(scores, "columns", range(S.shape[1]))))
