@@ -232,28 +232,33 @@ def projection_w8a() -> Bar:
 
 @benchmark
 def projection_degrees() -> list[Bar]:
-    """Accuracy by degree on covtype, 10 % of the rows for training: table 4.11."""
+    """Accuracy by degree on covtype, 10 % of the rows for training, C = 1: table 4.11.
+
+    The thesis does not say how columns are scaled; standardized ones give its accuracies.
+    """
     from skimp import KernelClassifier
     from skimp.features import PolynomialProjection
 
     X, y = whole("covtype")
     order = np.random.default_rng(0).permutation(len(X))
-    X = X[order].astype(np.float32)
-    X -= X.min(axis=0)
-    X /= np.maximum(1, X.max(axis=0))
-    y, n, test = y[order], len(X) // 10, slice(-len(X) // 5, None)
+    X, y = X[order].astype(np.float32), y[order]
+    n, test = len(X) // 10, slice(-(len(X) // 5), None)
+    scalings = {
+        "standardized": (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-6),
+        "in [0, 1]": (X - X.min(axis=0)) / np.maximum(1, np.ptp(X, axis=0)),
+    }
     published = {2000: [79.56, 80.45, 73.10], 3000: [79.57, 81.17, 74.25]}
     bars = []
-    for k, expected in published.items():
-        accuracy = []
+    for scaling, k in (("standardized", 2000), ("standardized", 3000), ("in [0, 1]", 2000)):
+        A, accuracy = scalings[scaling], []
         for g in (2, 3, 4):
             made = PolynomialProjection(g, n_components=k, n_vectors=500, n_terms=10)
             model = KernelClassifier(approximation=_standardized(made), tol=1e-3, random_state=0)
-            model.set_params(alpha=1e-5)
-            accuracy.append(100 * model.fit(X[:n], y[:n]).score(X[test], y[test]))
+            model.set_params(alpha=1 / (2 * n))
+            accuracy.append(100 * model.fit(A[:n], y[:n]).score(A[test], y[test]))
         gain = accuracy[1] - max(accuracy[0], accuracy[2])
-        details = {"degrees 2, 3, 4": accuracy, "thesis": expected}
-        bars.append(
-            Bar(f"covtype, {k} features: degree 3 over others, points", gain, 0, True, details)
-        )
+        details = {"degrees 2, 3, 4": accuracy, "thesis": published[k]}
+        title = f"covtype, columns {scaling}, {k} features: degree 3 over others, points"
+        limit = 0 if scaling == "standardized" else None
+        bars.append(Bar(title, gain, limit, True, details))
     return bars
