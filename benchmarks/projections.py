@@ -11,6 +11,7 @@ from benchmarks.harness import Bar, benchmark, best_times
 
 _SEEDS = 10
 _LONG = 100
+"""Seeds for PK-RP: of few vectors, means of ten are anywhere from 0.10 to 0.14."""
 
 
 def _images() -> tuple[Array, Array]:
@@ -203,7 +204,7 @@ def projection_accuracy() -> Bar:
         model.set_params(alpha=1 / (2 * len(X) * chosen[0]))
         accuracies.append(100 * model.fit(X, y).score(X_test, y_test))
     details = {"seeds": accuracies, "C": chosen[0], "thesis": 97.31}
-    return Bar("mnist, linear SVM on PK-RP, %", np.mean(accuracies), 97.2, True, details)
+    return Bar("mnist, linear SVM on PK-RP, %", float(np.mean(accuracies)), 97.2, True, details)
 
 
 @benchmark

@@ -87,7 +87,7 @@ panels = {
 }
 fig, axes = plt.subplots(1, 3, figsize=(11.5, 4.8), sharey=True, layout="constrained")
 for ax, (label, (compared, options)) in zip(axes, panels.items(), strict=True):
-    KernelErrorDisplay.from_data(compared, X, sample=120, repeats=3, **options).plot(
+    KernelErrorDisplay.from_data(compared, X, sample=120, repeats=2, **options).plot(
         ["distortion"], [ax]
     )
     sizes = options["sizes"]

@@ -269,7 +269,7 @@ SCORES = "scores must be finite numbers of at least 2 data sets (rows) and 3 met
         ({"scores": [1.0, 2.0, 3.0]}, f"compare_significance: {SCORES}, got [1.0, 2.0, 3.0]."),
         ({"scores": np.eye(3).astype(str)}, SCORES),
         ({"scores": "scores"}, f"compare_significance: {SCORES}, got 'scores'."),
-        ({"scores": np.eye(3).astype(object)}, SCORES),
+        ({"scores": np.array([["1", 2, 3]] * 3, object)}, SCORES),
         ({"scores": np.eye(3, dtype=bool)}, SCORES),
         ({"control": "z"}, "compare_significance: control must be one of a, b, c, or its column"),
         ({"control": 3}, "control must be one of a, b, c, or its column, got 3."),
@@ -295,3 +295,8 @@ def test_names_that_occur_twice_are_told_apart_by_number():
 def test_unsigned_scores_rank_as_others():
     scores = np.array([[0, 1, 2]] * 2, np.uint8)
     assert compare_significance(scores).ranks.tolist() == [3, 2, 1]
+
+
+def test_frames_with_dtypes_of_their_own():
+    frame = pd.DataFrame([[1, 2, 3]] * 2, columns=list("abc")).convert_dtypes()
+    assert compare_significance(frame).ranks.tolist() == [3, 2, 1]

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
+from skimp import KernelRegressor
 from skimp.budgets import Fixed
 from skimp.features import (
     KernelHash,
@@ -110,7 +111,7 @@ def test_neighbours_among_all_rows():
     others = hashing.kneighbors(None, 29, return_distance=False)
     assert not (others == np.arange(30)[:, None]).any()
     some = np.array([7, 0, 7])
-    for part, whole in zip(hashing.neighbors_of(some, 5), hashing.kneighbors(None), strict=True):
+    for part, whole in zip(hashing._neighbors_of(some, 5), hashing.kneighbors(None), strict=True):
         assert np.array_equal(part, whole[some])
 
 
@@ -280,7 +281,7 @@ def test_numbers_of_neighbours_that_there_are_not(n_neighbors):
     X = regression(10)[0]
     hashing = fit(X)
     for rows, most in ((X, 10), (None, 9)):
-        message = f"KernelHash: n_neighbors must be an integer from 1 to {most}, the number of rows to choose from, got "
+        message = f"n_neighbors must be an integer from 1 to {most}, the number of rows to choose"
         with pytest.raises(ValueError, match=message):
             hashing.kneighbors(rows, n_neighbors)
     with pytest.raises(
@@ -295,3 +296,21 @@ def test_before_a_fit():
         KernelHash().transform(X)
     with pytest.raises(NotFittedError):
         KernelHash().kneighbors(X)
+
+
+def test_the_seed_of_a_projection_wins():
+    X = regression(30)[0]
+    seeded = KernelHash(n_bits=64, projection=PolynomialProjection(random_state=0))
+    np.testing.assert_array_equal(seeded.fit(X).codes_, seeded.fit(X).codes_)
+
+
+def test_codes_are_not_written_to():
+    codes = fit(regression(30)[0]).codes_
+    with pytest.raises(ValueError, match="read-only"):
+        codes[0] = 0
+
+
+def test_codes_are_no_features_of_a_model():
+    X, y, *_ = regression(30)
+    with pytest.raises(ValueError, match="approximation must be"):
+        KernelRegressor(approximation=KernelHash()).fit(X, y)

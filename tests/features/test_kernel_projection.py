@@ -6,6 +6,7 @@ from scipy import linalg, special, stats
 
 from skimp.budgets import Fixed
 from skimp.data import open_rows
+from skimp.diagnostics import kernel_error
 from skimp.features import KernelProjection
 from skimp.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, Tanh
 from tests.problems import regression
@@ -254,3 +255,27 @@ def test_a_fit_that_fails_leaves_the_map_as_it_was():
     with pytest.raises(ValueError, match="positive definite"):
         fitted.set_params(kernel=Tanh(), n_components=5).fit(2 * X)
     assert np.array_equal(fitted.transform(X), before)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "shift"), [(Polynomial(2, 1.0, 0.0), 1000), (Gaussian(1e-6), 0), (Gaussian(0.1), 0)]
+)
+def test_single_precision_keeps_distances_that_are_small_beside_the_kernel(kernel, shift):
+    X = (np.random.default_rng(0).normal(size=(200, 5)) + shift).astype(np.float32)
+    projection = KernelProjection(
+        kernel, method="orthonormal", n_components=150, budget=100, random_state=0
+    )
+    exact = projection.fit(X.astype(np.float64)).transform(X)
+    Z = projection.fit(X).transform(X)
+    assert Z.dtype == np.float32
+    # squares of coordinates of unit size are off by twice the tolerance of the map
+    apart = np.abs(Z @ Z.T - exact @ exact.T).max()
+    assert apart <= 4e-3 * np.abs(exact @ exact.T).max()
+
+
+def test_kernel_errors_are_those_around_means():
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    projection = KernelProjection(
+        Gaussian(0.1), method="orthonormal", n_components=990, budget=100, random_state=0
+    )
+    assert kernel_error(projection.fit(X), X)["frobenius"] < 1e-8

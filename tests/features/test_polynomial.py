@@ -55,7 +55,8 @@ def test_products_are_those_of_the_formula(n, of_pool, of_rows, n_terms, degree)
     X = of_rows(regression(n)[0])
     pool, factors, scale = drawn(3, 20, n_terms, degree, 9, density=0.5)
     Z = np.full((n, 9), np.nan)
-    Products.of(of_pool(pool), factors, scale, np.dtype(float)).fill(X, Z)
+    made = Products.of(of_pool(pool[:-1]), pool[-1], factors, scale, np.dtype(float))
+    made.fill(X, Z)
     rows = X.toarray() if sparse.issparse(X) else X
     expected = naive_products(rows, pool, factors, scale)
     np.testing.assert_allclose(Z, expected, rtol=1e-12, atol=1e-12)
@@ -63,9 +64,9 @@ def test_products_are_those_of_the_formula(n, of_pool, of_rows, n_terms, degree)
 
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix, sparse.csr_array])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_products_keep_the_last_row_of_the_pool_as_constants(wrap, dtype):
+def test_products_keep_what_they_are_made_of(wrap, dtype):
     pool, factors, scale = drawn(3, 20, 2, 2, 9)
-    made = Products.of(wrap(pool), factors, scale, np.dtype(dtype))
+    made = Products.of(wrap(pool[:-1]), pool[-1], factors, scale, np.dtype(dtype))
     vectors = made.vectors.toarray() if sparse.issparse(made.vectors) else made.vectors
     assert np.array_equal(vectors, pool[:-1].astype(dtype))
     assert np.array_equal(made.offset, pool[-1].astype(dtype))
@@ -212,3 +213,10 @@ def test_a_fit_that_fails_leaves_the_map_as_it_was(kind):
         fitted.set_params(gamma=[1.0, 2.0]).fit(X)
     assert vars(fitted) == {**state, "gamma": [1.0, 2.0]}
     assert np.array_equal(fitted.transform(X), before)
+
+
+@pytest.mark.parametrize("kind", [*MAPS, Degree2Projection])
+def test_features_that_overflow_are_refused(kind):
+    X = 1e160 * regression(20)[0]
+    with pytest.raises(ValueError, match="rescale the columns of X"):
+        kind().fit_transform(X)

@@ -163,7 +163,7 @@ def test_there_may_be_no_signs(sparsity):
 @pytest.mark.parametrize("sparsity", [1, 20])
 def test_stretched_vectors_have_each_entry_multiplied(sparsity):
     pool, factors = signs(4, 50, sparsity, rng()), np.array([2.0, 0.0, 0.5, 1.0])
-    found = stretched(pool, factors)
+    found = stretched(pool.copy(), factors)
     assert sparse.issparse(found) == sparse.issparse(pool)
     if sparse.issparse(found):
         assert found.format == "csr"

@@ -193,3 +193,12 @@ def test_rows_of_another_width_are_refused():
     fitted = TensorSketch(n_components=4).fit(np.ones((5, 3)))
     with pytest.raises(ValueError, match="X must have 3 columns, found 2"):
         fitted.map_block(np.ones((5, 2)), np.empty((5, 4)))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.longdouble])
+@pytest.mark.parametrize("of_rows", [np.asarray, np.asfortranarray])
+def test_rows_of_any_precision_and_layout(dtype, of_rows):
+    X = regression(20)[0].astype(dtype)
+    sketch = TensorSketch(n_components=30, random_state=0).fit(X)
+    found, expected = sketch.transform(of_rows(X)), naive_features(sketch, X.astype(float))
+    np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())

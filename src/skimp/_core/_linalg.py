@@ -52,6 +52,12 @@ def check_representable(*arrays: Array) -> None:
         )
 
 
+def check_finite(Z: Array) -> None:
+    """Raise where features overflowed, by their sum: quick enough for every strip of rows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        check_representable(Z.sum())
+
+
 def product(X: Matrix, W: Matrix, out: Array) -> None:
     """Write ``X @ W`` into ``out``; either of the two may be sparse."""
     if sparse.issparse(X) or sparse.issparse(W):

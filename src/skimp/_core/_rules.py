@@ -112,9 +112,14 @@ def broken(owner: str, name: str, wording: str, value: object) -> ValueError:
     return ValueError(f"{owner}: {name} must be {wording}, got {value!r}.")
 
 
+def check_values(owner: str, rules: dict[str, Rule], **values: Any) -> None:
+    """Raise a `ValueError` for the first of some arguments that breaks its rule."""
+    for name, value in values.items():
+        if not rules[name].test(value):
+            raise broken(owner, name, rules[name].wording, value)
+
+
 def check_params(obj: Any) -> None:
     """Raise a `ValueError` for the first parameter of ``obj`` that breaks its rule."""
-    for name, rule in obj._rules.items():
-        value = getattr(obj, name)
-        if not rule.test(value):
-            raise broken(type(obj).__name__, name, rule.wording, value)
+    values = {name: getattr(obj, name) for name in obj._rules}
+    check_values(type(obj).__name__, obj._rules, **values)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from skimp._core._rules import FRACTION, Rule, broken, integer, number, one_of
+from skimp._core._rules import FRACTION, broken, check_values, integer, number, one_of
 from skimp.kernels import Kernel, as_kernel
 from skimp.kernels._checks import require
 
@@ -56,7 +56,7 @@ def hoeffding_bound(eps: float, n_components: int, *, form: str = "pair") -> flo
     >>> round(hoeffding_bound(0.1, 4000), 6)
     9.1e-05
     """
-    _check("hoeffding_bound", eps=eps, n_components=n_components)
+    check_values("hoeffding_bound", _RULES, eps=eps, n_components=n_components)
     if not _FORMS.test(form):
         raise broken("hoeffding_bound", "form", _FORMS.wording, form)
     return float(min(1.0, 2 * np.exp(-_exponent(n_components, form) * eps**2)))
@@ -82,7 +82,7 @@ def hoeffding_size(eps: float, delta: float, *, form: str = "pair") -> int:
     >>> hoeffding_size(0.1, 0.01)
     2120
     """
-    _check("hoeffding_size", delta=delta)
+    check_values("hoeffding_size", _RULES, delta=delta)
     step = 2 if form == "pair" else 1
     return step * _least(lambda size: hoeffding_bound(eps, step * size, form=form), delta)
 
@@ -149,7 +149,9 @@ def fourier_bound(
     True
     """
     owner = "fourier_bound"
-    _check(owner, eps=eps, n_components=n_components, n_features=n_features, form=form)
+    check_values(
+        owner, _RULES, eps=eps, n_components=n_components, n_features=n_features, form=form
+    )
     _check_diameter(owner, diameter, None)
     _check_kernel(owner, kernel)
     require(kernel, "stationary", owner=owner, advice="others have no spectrum")
@@ -199,7 +201,7 @@ def fourier_size(
     >>> 1000 < size < 6000
     True
     """
-    _check("fourier_size", delta=delta)
+    check_values("fourier_size", _RULES, delta=delta)
     known: dict[str, Any] = {"n_features": n_features, "diameter": diameter, "form": form}
     step = 2 if form == "pair" else 1
     return step * _least(lambda size: fourier_bound(kernel, eps, step * size, **known), delta)
@@ -250,7 +252,7 @@ def binning_bound(
     True
     """
     owner = "binning_bound"
-    _check(owner, eps=eps, n_grids=n_grids, n_features=n_features)
+    check_values(owner, _RULES, eps=eps, n_grids=n_grids, n_features=n_features)
     _check_diameter(owner, diameter, n_features)
     _check_kernel(owner, kernel)
     rates = kernel.pitch_rates(n_features)
@@ -287,7 +289,7 @@ def binning_size(
     >>> 1000 < size < 3000
     True
     """
-    _check("binning_size", delta=delta)
+    check_values("binning_size", _RULES, delta=delta)
     known = {"n_features": n_features, "diameter": diameter}
     return _least(lambda size: binning_bound(kernel, eps, size, **known), delta)
 
@@ -313,13 +315,6 @@ def _least(bound: Callable[[int], float], delta: float) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if bound(middle) <= delta else (middle, high)
     return high
-
-
-def _check(owner: str, **values: Any) -> None:
-    for name, value in values.items():
-        rule: Rule = _RULES[name]
-        if not rule.test(value):
-            raise broken(owner, name, rule.wording, value)
 
 
 def _check_kernel(owner: str, kernel: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skimp._core._random import as_generator, draw_seed
-from skimp._core._rules import RANDOM_STATE, Rule, broken, integer
+from skimp._core._rules import RANDOM_STATE, Rule, broken, check_values, integer
 from skimp._core._types import RandomState
 from skimp.budgets import Selector, as_selector
 from skimp.data import open_rows
@@ -117,9 +117,7 @@ def compare_selectors(
         raise broken(owner, "selectors", "at least one, in a mapping or a sequence", selectors)
     if not isinstance(selectors, Mapping):
         selectors = {s if isinstance(s, str) else repr(s): s for s in selectors}
-    for name, value in {"sizes": sizes, "repeats": repeats, "random_state": random_state}.items():
-        if not _RULES[name].test(value):
-            raise broken(owner, name, _RULES[name].wording, value)
+    check_values(owner, _RULES, sizes=sizes, repeats=repeats, random_state=random_state)
     rows = open_rows(X, target=y)
     kernel = as_kernel(kernel, owner=owner).resolve(rows, 0)
     rng = as_generator(random_state)

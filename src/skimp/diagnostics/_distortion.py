@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 
-from skimp._core._linalg import dense, squared_norms
+from skimp._core._linalg import check_representable, dense, squared_norms
 from skimp._core._objects import as_real
 from skimp._core._rules import broken, instance
-from skimp._core._types import Matrix
+from skimp._core._types import Array, Matrix
 from skimp.data import open_rows
 from skimp.kernels import Kernel
 
@@ -60,26 +60,54 @@ def distance_distortion(X: Any, Z: Any, kernel: Kernel) -> float:
     rows = open_rows(X)
     if rows.feature_names is not None:
         kernel = kernel.with_names(rows.feature_names)
+    A = as_real(rows.collect().X, _DOUBLE)
     Z = check_array(Z, accept_sparse="csr", dtype=_DOUBLE, input_name="Z")
-    check_consistent_length(rows.collect().X, Z)
-    return distortion(rows.collect().X, Z, kernel)[0]
+    check_consistent_length(A, Z)
+    return pair_errors(A, Z, kernel).mean
 
 
-def distortion(X: Matrix, Z: Matrix, kernel: Kernel) -> tuple[float, int]:
-    """Return the mean distortion of checked rows, and how many pairs were left out."""
-    X, Z = as_real(X, _DOUBLE), Z.astype(_DOUBLE)
-    diagonal, lengths, n = kernel.diag(X), squared_norms(Z), Z.shape[0]
-    total, kept, left_out = 0.0, 0, 0
-    for start in range(0, n, _BLOCK):
-        part = slice(start, min(n, start + _BLOCK))
+def pair_errors(X: Matrix, Z: Matrix, kernel: Kernel) -> "PairErrors":
+    """Return the errors of all pairs of rows, which are checked and in float64."""
+    diagonal, lengths = kernel.diag(X), squared_norms(Z)
+    errors = PairErrors()
+    for start in range(0, len(lengths), _BLOCK):
+        part = slice(start, start + _BLOCK)
         # pairs with a row of the block and one at or behind its start; each of them once
-        behind = np.arange(n - start) > np.arange(part.stop - start)[:, None]
-        sums = diagonal[part, None] + diagonal[start:]
-        exact = sums - 2 * kernel(X[part], X[start:])
-        inner = dense(Z[part] @ Z[start:].T, _DOUBLE)
-        found = lengths[part, None] + lengths[start:] - 2 * inner
-        differ = behind & (exact > _ROUNDING * sums)
-        total += float(np.sum(np.abs(found - exact)[differ] / exact[differ]))
-        kept += int(np.count_nonzero(differ))
-        left_out += int(np.count_nonzero(behind & ~differ))
-    return (total / kept if kept else np.nan), left_out
+        K, G = kernel(X[part], X[start:]), dense(Z[part] @ Z[start:].T, _DOUBLE)
+        k_sums, g_sums = (s[part, None] + s[start:] for s in (diagonal, lengths))
+        errors.add(K, k_sums, G, g_sums)
+    return errors
+
+
+class PairErrors:
+    """Relative errors of squared distances, summed over pairs of rows.
+
+    Attributes
+    ----------
+    total : float
+        The sum of the errors.
+    kept, left_out : int
+        Pairs whose errors were summed, and pairs that are equal.
+    """
+
+    def __init__(self) -> None:
+        self.total, self.kept, self.left_out = 0.0, 0, 0
+
+    @property
+    def mean(self) -> float:
+        """The mean error, NaN where there is none."""
+        return self.total / self.kept if self.kept else np.nan
+
+    def add(self, K: Array, k_sums: Array, G: Array, g_sums: Array) -> None:
+        """Add pairs above the diagonal of matrices K and G of inner products.
+
+        ``k_sums`` and ``g_sums`` are the sums of the two squared lengths of each pair.
+        """
+        behind = np.triu(np.ones(K.shape, bool), 1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            exact, found = k_sums - 2 * K, g_sums - 2 * G
+            check_representable(exact, found)
+            differ = behind & (exact > _ROUNDING * k_sums)
+            self.total += float(np.sum(np.abs(found - exact)[differ] / exact[differ]))
+        self.kept += int(np.count_nonzero(differ))
+        self.left_out += int(np.count_nonzero(behind & ~differ))

@@ -9,7 +9,7 @@ import numpy as np
 from skimp._core._blocks import Scratch
 from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
-from skimp._core._rules import RANDOM_STATE, Rule, broken, instance, integer
+from skimp._core._rules import RANDOM_STATE, Rule, broken, check_values, instance, integer
 from skimp._core._types import Array, RandomState
 from skimp.data import Block, Rows, as_rows
 from skimp.diagnostics._compare_selectors import SIZES
@@ -110,17 +110,16 @@ def hash_recall(
     owner = "hash_recall"
     if kernel is None:
         kernel = getattr(getattr(hashing, "projection_", None), "kernel_", None)
-    given = {
-        "hashing": hashing,
-        "kernel": kernel,
-        "n_neighbors": n_neighbors,
-        "candidates": candidates,
-        "queries": queries,
-        "random_state": random_state,
-    }
-    for name, value in given.items():
-        if not _RULES[name].test(value):
-            raise broken(owner, name, _RULES[name].wording, value)
+    check_values(
+        owner,
+        _RULES,
+        hashing=hashing,
+        kernel=kernel,
+        n_neighbors=n_neighbors,
+        candidates=candidates,
+        queries=queries,
+        random_state=random_state,
+    )
     assert kernel is not None, "the rule says so"
     rows = as_rows(hashing, X, reset=False)
     if rows.n_rows != len(hashing.codes_):
@@ -133,7 +132,7 @@ def hash_recall(
     if rows.feature_names is not None:
         kernel = kernel.with_names(rows.feature_names)
     sizes = np.minimum(candidates, others)
-    near = hashing.neighbors_of(drawn.indices, int(sizes.max()))[1]
+    near = hashing._neighbors_of(drawn.indices, int(sizes.max()))[1]
     exact = _nearest(rows, drawn.X, drawn.indices, kernel, int(n_neighbors))
     shares = np.empty((len(exact), len(sizes)))
     for q, found in enumerate(near):

@@ -9,13 +9,15 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import clone
 
+from skimp._core._linalg import dense
+from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
-from skimp._core._rules import NONE, RANDOM_STATE, broken, instance, integer
+from skimp._core._rules import NONE, RANDOM_STATE, broken, check_values, instance, integer
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, RandomState
 from skimp.data import open_rows
 from skimp.diagnostics._compare_selectors import SIZES
-from skimp.diagnostics._distortion import distortion
+from skimp.diagnostics._distortion import PairErrors
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel
 
@@ -41,7 +43,8 @@ def kernel_error(
 ) -> dict[str, float]:
     r"""Compare the inner products of features with the kernel, on a sample of rows.
 
-    With :math:`E = Z Z^T - K` of s rows. Takes O(s^2 (d + D) + s^3).
+    With :math:`E = Z Z^T - K` of s rows, both around their means for maps that are centred, as
+    `~skimp.features.KernelProjection` is. Takes O(s^2 (d + D) + s^3).
 
     Parameters
     ----------
@@ -75,7 +78,7 @@ def kernel_error(
     >>> bool(errors[0] > 5 * errors[1])
     True
     """
-    _check("kernel_error", kernel=kernel, sample=sample, random_state=random_state)
+    check_values("kernel_error", _RULES, kernel=kernel, sample=sample, random_state=random_state)
     rows = open_rows(X)
     drawn = rows.sample(int(sample), draw_seed(as_generator(random_state))).X
     if kernel is None:
@@ -90,12 +93,17 @@ def kernel_error(
         import pandas as pd
 
         named = pd.DataFrame(drawn, columns=rows.feature_names)
-    return _errors(feature_map.transform(named), kernel(drawn))
+    return _errors(_gram(feature_map.transform(named)), kernel(drawn), feature_map)
 
 
-def _errors(Z: Any, K: Array) -> dict[str, float]:
-    G = Z @ Z.T
-    E = np.asarray(G.toarray() if hasattr(G, "toarray") else G, np.float64) - K
+def _gram(Z: Any) -> Array:
+    return dense(Z @ Z.T, np.dtype(np.float64))
+
+
+def _errors(G: Array, K: Array, feature_map: Any) -> dict[str, float]:
+    if getattr(feature_map, "centred", False):
+        G, K = _centred(G), _centred(K)
+    E = G - K
     with single_threaded_blas():
         spectral = [
             np.abs(linalg.eigvalsh(A, check_finite=False)).max() for A in (E, K.astype(float))
@@ -191,8 +199,9 @@ def compare_maps(
             for i, name in enumerate(names)
         ]
         maps = {name + more: m for name, more, m in zip(names, repeated, maps, strict=True)}
-    _check(
+    check_values(
         owner,
+        _RULES,
         sizes=sizes,
         parameter=parameter,
         repeats=repeats,
@@ -220,15 +229,24 @@ def compare_maps(
                 if kernel is None:
                     raise broken(owner, "maps", _MAPS, feature_map)
                 if kernel not in known:
-                    known[kernel] = kernel(drawn)
-                errors: dict[str, float] = _errors(Z, known[kernel])
-                errors["distortion"], errors["equal_pairs"] = distortion(drawn, Z, kernel)
+                    known[kernel] = kernel(as_real(drawn, np.dtype(np.float64)))
+                G, K, pairs = _gram(Z), known[kernel], PairErrors()
+                pairs.add(K, _sums(K), G, _sums(G))
+                errors: dict[str, float] = _errors(G, K, fitted)
+                errors |= {"distortion": pairs.mean, "equal_pairs": pairs.left_out}
                 record = {"map": name, "size": int(size), "repeat": repeat, "seconds": seconds}
                 records.append({**record, **errors})
     return MapComparison(tuple(records), parameter)
 
 
-def _check(owner: str, **values: Any) -> None:
-    for name, value in values.items():
-        if not _RULES[name].test(value):
-            raise broken(owner, name, _RULES[name].wording, value)
+def _centred(K: Array) -> Array:
+    """Return a matrix of inner products around the mean of the rows."""
+    means = K.mean(axis=0)
+    centred: Array = K - means - means[:, None] + means.mean()
+    return centred
+
+
+def _sums(K: Array) -> Array:
+    """Return the sums of the two squared lengths of each pair."""
+    sums: Array = K.diagonal()[:, None] + K.diagonal()
+    return sums

@@ -1,11 +1,12 @@
 """Whether methods differ that were compared on the same data sets."""
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from skimp._core._rules import BOOLEAN, broken, integer
+from skimp._core._rules import BOOLEAN, broken, integer, is_number
 from skimp._core._types import Array
 
 
@@ -98,8 +99,9 @@ def compare_significance(
     if not BOOLEAN.test(greater_is_better):
         raise broken(owner, "greater_is_better", BOOLEAN.wording, greater_is_better)
     S = np.asarray(scores)
-    # unsigned numbers have no negative ones to rank by
-    S = S.astype(np.float64) if S.dtype.kind in "iuf" else np.empty(0)
+    # frames with missing values of their own are arrays of objects
+    real = S.dtype.kind in "iuf" or all(is_number(value, Real) for value in S.ravel())
+    S = S.astype(np.float64) if real else np.empty(0)
     if S.ndim != 2 or S.shape[0] < 2 or S.shape[1] < 3 or not np.isfinite(S).all():
         wording = "finite numbers of at least 2 data sets (rows) and 3 methods (columns)"
         raise broken(owner, "scores", wording, scores)

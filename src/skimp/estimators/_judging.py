@@ -8,7 +8,7 @@ from scipy import sparse
 
 from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import canonical, check_representable
-from skimp._core._threads import thread_count
+from skimp._core._threads import single_threaded_blas, thread_count
 from skimp._core._types import Array, Matrix
 from skimp.data import ArrayRows, Block, Rows
 from skimp.data._kept import keep_rows
@@ -35,7 +35,8 @@ def narrowed(problem: Problem, judging: Rows | None) -> tuple[Problem, Rows | No
     The penalty does not change, and equations are as many as rows.
     """
     block = problem.rows.collect()
-    turned, R = np.linalg.qr(dense_features(block.X, _DOUBLE).T)
+    with single_threaded_blas():
+        turned, R = np.linalg.qr(dense_features(block.X, _DOUBLE).T)
 
     def rows(Z: Array, block: Block) -> Rows:
         return ArrayRows(Z, block.y, block.weight).copy_with(n_jobs=problem.rows.n_jobs)

@@ -40,9 +40,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     """
 
     random_state: RandomState = None
+    """None for a map that draws nothing."""
     dtype_: DType
     size_name: ClassVar[str | None] = None
     """The parameter that says how large the map is: landmarks, features or grids."""
+    centred: ClassVar[bool] = False
+    """Whether inner products are those around the mean of the rows: distances alone are kept."""
     _default_kernel: ClassVar[str] = "rbf"
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -130,7 +133,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
 
         The size, unless a map knows better.
         """
-        return self.size or rows.n_features
+        if self.size is None:
+            raise NotImplementedError(f"{type(self).__name__} must say how wide it will be.")
+        return self.size
 
     def planned_bytes(self, rows: Rows) -> int:
         """Return the most memory that a model with this map may take besides the rows.

@@ -4,12 +4,13 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._linalg import check_shape, dense, product
+from skimp._core._linalg import check_finite, check_shape, dense, product
 from skimp._core._rules import RANDOM_STATE, Rule, integer, number
 from skimp._core._types import Array, Matrix, RandomState
 from skimp.data import Rows
 from skimp.features._base import FeatureMap
 from skimp.features._pool import signs
+from skimp.features._strips import strips
 from skimp.kernels import Kernel, Polynomial
 
 _STRIP = 512
@@ -46,7 +47,7 @@ class Degree2Projection(FeatureMap):
         Vectors of each feature t, an even number, or 1 for the form with that bias. Two are enough
         for classifiers; 10 to 30 keep distances nearly as an explicit projection does.
     sparsity : float, default=3.0
-        Achlioptas' s. The default is unbiased; 1 is what the thesis reports distances for, whose
+        Achlioptas' s. The default is unbiased; 1 is what López-Sánchez reports distances for, whose
         bias does little harm where rows are dense.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the vectors.
@@ -62,6 +63,9 @@ class Degree2Projection(FeatureMap):
     ----------
     López-Sánchez, Corchado and González Arrieta (2018), Data-independent random projections from
     the feature-map of the homogeneous polynomial kernel of degree two.
+
+    López-Sánchez (2019), Low computational cost machine learning: random projections and polynomial
+    kernels (thesis), chapter 3.
 
     Examples
     --------
@@ -117,10 +121,10 @@ class Degree2Projection(FeatureMap):
         t = len(self.vectors_)
         one = self.dtype_.type(1 / np.sqrt(self.width))
         P = np.empty((min(_STRIP, X.shape[0]), self.width), self.dtype_)
-        for start in range(0, X.shape[0], _STRIP):
-            strip = out[start : start + _STRIP]
-            part = P[: strip.shape[0]]
+        for rows, strip in strips(X, out, _STRIP):
+            part = P[: len(strip)]
             strip[...] = 0
             for i, vectors in enumerate(self.vectors_):
-                product(X[start : start + _STRIP], vectors, part)
+                product(rows, vectors, part)
                 add_squares(part, one if 2 * i < t else -one, strip)
+            check_finite(strip)

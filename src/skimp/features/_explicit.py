@@ -109,7 +109,10 @@ class ExplicitPolynomial(ProductMap):
         with np.errstate(over="ignore"):
             factors, scale = _monomials(d, g) if self.form == "monomials" else _entries(d, g)
         check_representable(scale)
-        return Products.of(sparse.diags(stretch).tocsr()[:, :d], factors[None], scale, dtype)
+        vectors = sparse.diags(stretch[:-1]).tocsr()
+        vectors.resize(len(stretch) - 1, d)
+        offset = np.append(np.zeros(len(stretch) - 1), stretch[-1])[:d]
+        return Products.of(vectors, offset, factors[None], scale, dtype)
 
     def _require_memory(self, n_rows: int, width: int) -> None:
         # features of each row; their factors twice, while they are found

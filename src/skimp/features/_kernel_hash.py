@@ -54,14 +54,15 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         Bits of a code. A tenth of the error of the angle takes a hundred times as many.
     projection : "kernel", "polynomial", "dbh" or feature map, default="kernel"
         - "kernel": `KernelProjection`, for any kernel (Kulis and Grauman's hashing). Angles are
-          those around the mean of the rows;
+          those around the mean of the rows. Sums of 30 rows are not quite normal:
+          ``KernelProjection(method="pca")`` has the probability above exactly;
         - "polynomial": `PolynomialProjection`, for a `~skimp.kernels.Polynomial` kernel, with 30
           products in each feature; does not depend on the data;
         - "dbh": distance-based hashing, :math:`k(x, a) - k(x, b)` of random pairs of rows, above
           the median or below, for any kernel: 2 n_bits kernel values a row, and no theory;
         - an object with ``n_components``: signs of its features.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the projection.
+        Seed of the projection; that of an object of its own wins.
 
     Attributes
     ----------
@@ -130,7 +131,9 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
             check_params(self)
             rows = as_rows(self, X)
             projection, kernel = self._projection()
-            self.projection_ = projection.fit_rows(rows, as_generator(self.random_state), kernel)
+            own = projection.random_state
+            rng = as_generator(self.random_state if own is None else own)
+            self.projection_ = projection.fit_rows(rows, rng, kernel)
             self._words = self._coded(rows)
             return self
 
@@ -201,20 +204,22 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
             if not rule.test(value):
                 raise broken(type(self).__name__, name, rule.wording, value)
         if X is None:
-            found = self.neighbors_of(np.arange(len(self._words)), int(n_neighbors))
+            found = self._neighbors_of(np.arange(len(self._words)), int(n_neighbors))
         else:
             words = self._coded(as_rows(self, X, reset=False))
             found = self._nearest(words, np.full(len(words), -1), int(n_neighbors))
         return found if return_distance else found[1]
 
-    def neighbors_of(self, numbers: Array, n_neighbors: int) -> tuple[Array, Array]:
+    def _neighbors_of(self, numbers: Array, n_neighbors: int) -> tuple[Array, Array]:
         """Return distances and numbers of the nearest among the rows of ``fit`` to some of them."""
         return self._nearest(self._words[numbers], numbers, n_neighbors)
 
     @property
     def codes_(self) -> Array:
-        """Codes of the rows of ``fit``, eight bits a byte."""
-        return self._bytes(self._words)
+        """Codes of the rows of ``fit``, eight bits a byte; not to be written to."""
+        codes = self._bytes(self._words)
+        codes.flags.writeable = False
+        return codes
 
     @property
     def _n_features_out(self) -> int:

@@ -14,11 +14,14 @@ from skimp.data import Rows
 from skimp.features._base import FeatureMap
 from skimp.features._landmarks import Landmarks
 from skimp.features._pool import hands
+from skimp.features._strips import strips
 from skimp.kernels import Kernel
 from skimp.kernels._checks import require
 
 _STRIP = 1024
 _EPS64 = float(np.finfo(np.float64).eps)
+_DOUBLE = np.dtype(np.float64)
+_TOLERANCE = 1e-3
 
 
 @final
@@ -88,6 +91,7 @@ class KernelProjection(FeatureMap):
     """
 
     size_name = "n_components"
+    centred = True
     _rules: ClassVar[dict[str, Rule]] = {
         "method": one_of("gaussian", "orthonormal", "pca"),
         "n_components": integer(at_least=1),
@@ -122,15 +126,17 @@ class KernelProjection(FeatureMap):
         selector = as_selector(self.selector, owner=name)
         points = selector.select(rows, self.budget, self.kernel_, rng).points
         self.landmarks_ = Landmarks(self.kernel_, points, rows.dtype, n_jobs=rows.n_jobs)
-        eps = float(np.finfo(rows.dtype).eps)
-        means, V, roots = _principal(self.landmarks_.penalty, max(eps**1.5, _EPS64))
+        K, eps = self.landmarks_.penalty, float(np.finfo(rows.dtype).eps)
+        means, V, roots = _principal(K)
+        if _noise(K, roots, eps) > _TOLERANCE:
+            # large coefficients cancel, and with them the digits that float32 has
+            self.landmarks_ = Landmarks(self.kernel_, points, _DOUBLE, n_jobs=rows.n_jobs)
         M = _DIRECTIONS[self.method](V, int(self.n_components), int(self.n_terms), rng)
         W = V @ np.divide(M, roots[:, None], out=np.zeros_like(M), where=roots[:, None] > 0)
         W /= np.sqrt(self.n_components)
         # rows of the kernel are centred by directions that sum to zero
         W -= W.mean(axis=0)
-        # large coefficients cancel: their products need twice the digits
-        dtype = rows.dtype if roots[0] > np.sqrt(eps) * roots[-1] else np.dtype(np.float64)
+        dtype = self.landmarks_.dtype
         self.directions_, self.offset_ = W.astype(dtype), -(means @ W).astype(dtype)
 
     @property
@@ -145,26 +151,31 @@ class KernelProjection(FeatureMap):
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of the rows X into ``out``, strip by strip."""
         check_shape(out, (X.shape[0], self.width))
-        K = np.empty((min(_STRIP, X.shape[0]), self.landmarks_.width), self.dtype_)
-        for start in range(0, X.shape[0], _STRIP):
-            strip = out[start : start + _STRIP]
-            part = K[: strip.shape[0]]
-            self.landmarks_.map_block(X[start : start + _STRIP], part)
-            columns = part.astype(self.offset_.dtype, copy=False)
-            strip[...] = columns @ self.directions_ + self.offset_
+        K = np.empty((min(_STRIP, X.shape[0]), self.landmarks_.width), self.landmarks_.dtype)
+        for rows, strip in strips(X, out, _STRIP):
+            part = K[: len(strip)]
+            self.landmarks_.map_block(rows, part)
+            strip[...] = part @ self.directions_ + self.offset_
 
 
-def _principal(K: Array, eps: float) -> tuple[Array, Array, Array]:
+def _principal(K: Array) -> tuple[Array, Array, Array]:
     """Return means of K's columns, and eigenvectors of K around them with roots of eigenvalues.
 
     Eigenvalues that are rounding are left out, all but the largest.
     """
     means = K.mean(axis=0)
     values, vectors = eigenpairs(K - means - means[:, None] + means.mean())
-    rounding = len(K) * max(eps * values[-1], _EPS64 * np.abs(K).max())
+    rounding = len(K) * _EPS64 * np.abs(K).max()
     values = np.where(values > rounding, values, 0.0)
     first = min(np.count_nonzero(values == 0), len(K) - 1)
     return means, vectors[:, first:], np.sqrt(values[first:])
+
+
+def _noise(K: Array, roots: Array, eps: float) -> float:
+    """Return how large coordinates are that kernel values have by rounding, over those of rows."""
+    kept = roots[roots > 0]
+    errors = np.linalg.norm(eps * np.abs(K).max() / kept)
+    return float(errors / np.sqrt(np.mean(kept**2) * len(kept) / len(K))) if len(kept) else 0.0
 
 
 def _summed(V: Array, size: int, n_terms: int, rng: np.random.Generator) -> Array:

@@ -93,13 +93,13 @@ class RandomMaclaurin(ProductMap):
         k, g, c = int(self.n_components), int(self.degree), float(self.coef0)
         present = rng.random((g, k)) < 1 / (1 + c)
         size = int(np.count_nonzero(present))
-        pool = np.zeros((len(stretch), size + 1))
-        pool[:-1, :-1] = stretched(signs(len(stretch) - 1, size, 1, rng), stretch[:-1])
+        vectors = stretched(signs(len(stretch) - 1, size + 1, 1, rng), stretch[:-1])
         # a factor that is not there is the last function, which is one everywhere
-        pool[-1, -1] = 1
+        vectors[:, -1] = 0
+        offset = np.append(np.zeros(size), 1.0)
         factors = np.full((1, g, k), size)
         factors[0, present] = np.arange(size)
         with np.errstate(over="ignore"):
             scale = np.full(k, np.sqrt(1 + c)) ** g / np.sqrt(k)
         check_representable(scale)
-        return Products.of(pool, factors, scale, dtype)
+        return Products.of(vectors, offset, factors, scale, dtype)

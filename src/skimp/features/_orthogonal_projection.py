@@ -11,10 +11,11 @@ from skimp._core._types import Array, Matrix, RandomState
 from skimp.data import Rows
 from skimp.features._base import FeatureMap
 from skimp.features._frequencies import transform_blocks
+from skimp.features._strips import strips
 from skimp.kernels import Kernel, Linear
 
 SMALLEST = 16
-"""Length of the shortest transform."""
+"""Length of the shortest transform that the compiled loop has."""
 _STRIP_NUMBERS = 2**20
 
 
@@ -22,8 +23,8 @@ _STRIP_NUMBERS = 2**20
 class OrthogonalProjection(FeatureMap):
     r"""Johnson-Lindenstrauss projection onto orthogonal directions, by Walsh-Hadamard transforms.
 
-    Rows, padded with zeros to a power of two n, are rotated by three transforms H with random signs
-    between them, and k of the coordinates are taken at random, without replacement:
+    Rows, padded with zeros to a power of two n, at least 16, are rotated by three transforms H with
+    random signs between them, and k of the coordinates are taken at random, without replacement:
 
     .. math:: z(x) = \sqrt{n / k} \, S H D_3 H D_2 H D_1 x
 
@@ -100,7 +101,6 @@ class OrthogonalProjection(FeatureMap):
         check_shape(out, (X.shape[0], self.width))
         check_columns(X, len(self._scale))
         step = max(1, _STRIP_NUMBERS // X.shape[1])
-        for start in range(0, X.shape[0], step):
-            part = dense(as_numbers(X[start : start + step], self.dtype_), self.dtype_)
-            strip = out[start : start + step]
+        for rows, strip in strips(X, out, step):
+            part = dense(as_numbers(rows, self.dtype_), self.dtype_)
             rotated_parts(part, self._scale, self.signs_, self.chosen_, strip)

@@ -12,6 +12,7 @@ from skimp.budgets._dbh import random_pairs
 from skimp.data import Rows
 from skimp.features._base import FeatureMap
 from skimp.features._landmarks import Landmarks
+from skimp.features._strips import strips
 from skimp.kernels import Kernel
 
 _STRIP = 1024
@@ -62,9 +63,8 @@ class PairProjection(FeatureMap):
         """Write the features of the rows X into ``out``, strip by strip."""
         check_shape(out, (X.shape[0], self.width))
         K = np.empty((min(_STRIP, X.shape[0]), 2 * self.width), self.dtype_)
-        for start in range(0, X.shape[0], _STRIP):
-            strip = out[start : start + _STRIP]
-            part = K[: strip.shape[0]]
-            self.landmarks_.map_block(X[start : start + _STRIP], part)
+        for rows, strip in strips(X, out, _STRIP):
+            part = K[: len(strip)]
+            self.landmarks_.map_block(rows, part)
             np.subtract(part[:, : self.width], part[:, self.width :], out=strip)
             strip -= self.medians_

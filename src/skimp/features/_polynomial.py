@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Self, final
 
 import numpy as np
-from scipy import sparse
 
-from skimp._core._linalg import check_columns, check_shape, product
+from skimp._core._linalg import check_columns, check_finite, check_shape, product
 from skimp._core._random import draw_seed
 from skimp._core._rules import Rule, integer, number
 from skimp._core._types import Array, DType, Matrix
 from skimp.data import Rows
 from skimp.features._base import FeatureMap
+from skimp.features._strips import strips
 from skimp.kernels import Kernel, Polynomial
 from skimp.kernels._gamma import GAMMA, Gamma
 
@@ -91,13 +91,10 @@ class Products:
     scale: Array
 
     @classmethod
-    def of(cls, pool: Matrix, factors: Array, scale: Array, dtype: DType) -> Self:
-        """Return the products for a pool of vectors that (x, 1) is multiplied with."""
-        last = pool[[-1]]
-        offset = last.toarray() if sparse.issparse(last) else last
-        vectors = pool[:-1].astype(dtype)
-        offset, scale = offset.ravel().astype(dtype), scale.astype(dtype)
-        return cls(vectors, offset, factors.astype(np.uint32), scale)
+    def of(cls, vectors: Matrix, offset: Array, factors: Array, scale: Array, dtype: DType) -> Self:
+        """Return the products in a dtype."""
+        offset, scale = offset.astype(dtype), scale.astype(dtype)
+        return cls(vectors.astype(dtype), offset, factors.astype(np.uint32), scale)
 
     @property
     def width(self) -> int:
@@ -111,8 +108,8 @@ class Products:
         check_shape(out, (X.shape[0], self.width))
         check_columns(X, self.vectors.shape[0])
         pool = np.empty((min(_STRIP, X.shape[0]), len(self.offset)), self.scale.dtype)
-        for start in range(0, X.shape[0], _STRIP):
-            strip = out[start : start + _STRIP]
-            part = pool[: strip.shape[0]]
-            product(X[start : start + _STRIP], self.vectors, part)
+        for rows, strip in strips(X, out, _STRIP):
+            part = pool[: len(strip)]
+            product(rows, self.vectors, part)
             products(part, self.offset, self.factors, self.scale, strip)
+            check_finite(strip)

@@ -4,6 +4,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from skimp._core._linalg import dense
 from skimp._core._rules import BOOLEAN, RANDOM_STATE, Rule, broken, integer, number, one_of
 from skimp._core._types import Array, DType, Matrix, RandomState
 from skimp.features._polynomial import ProductMap, Products
@@ -43,7 +44,7 @@ class PolynomialProjection(ProductMap):
         Number of features k.
     n_vectors : int, default=500
         Vectors in the pool p, at least g t. What classifiers reach does not change from some
-        hundreds on; distances are kept better by thousands (López-Sánchez, tables 4.2 and 4.4).
+        hundreds on; distances are kept better by thousands (López-Sánchez 2019, tables 4.2, 4.4).
     n_terms : int, default=1
         Products in each feature t. One is enough for classifiers; 10 to 30 make distances as exact
         as those of an explicit projection where there are vectors enough.
@@ -77,6 +78,9 @@ class PolynomialProjection(ProductMap):
     ----------
     López-Sánchez, González Arrieta and Corchado (2018), Data-independent random projections from
     the feature-space of the homogeneous polynomial kernel.
+
+    López-Sánchez (2019), Low computational cost machine learning: random projections and polynomial
+    kernels (thesis), chapter 4.
 
     Examples
     --------
@@ -137,7 +141,8 @@ class PolynomialProjection(ProductMap):
             pool = signs(len(stretch), p, self.sparsity, rng)
         factors = hands(p, k, g * t, rng, spread=self.spread).reshape(k, t, g).transpose(1, 2, 0)
         scale = np.full(k, 1 / np.sqrt(k * t))
-        return Products.of(stretched(pool, stretch), factors, scale, dtype)
+        offset = stretch[-1] * dense(pool[[-1]], np.dtype(np.float64)).ravel()
+        return Products.of(stretched(pool[:-1], stretch[:-1]), offset, factors, scale, dtype)
 
     @property
     def vectors_(self) -> Matrix:

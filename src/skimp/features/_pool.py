@@ -23,10 +23,12 @@ def signs(n_features: int, size: int, sparsity: float, rng: np.random.Generator)
     return sparse.coo_array((entries, places), shape=(n_features, size)).tocsr()
 
 
-def stretched(pool: Matrix, factors: Array) -> Matrix:
-    """Return vectors whose entries are multiplied by factors, one for each column of rows."""
-    product = sparse.diags(factors) @ pool
-    return product.tocsr() if sparse.issparse(product) else product
+def stretched(vectors: Matrix, factors: Array) -> Matrix:
+    """Multiply entries of vectors by factors, one for each column of rows; an array in place."""
+    if sparse.issparse(vectors):
+        return (sparse.diags(factors) @ vectors).tocsr()
+    vectors *= factors[:, None]
+    return vectors
 
 
 def hands(

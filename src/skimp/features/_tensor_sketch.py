@@ -5,12 +5,13 @@ from typing import ClassVar, final
 import numpy as np
 from scipy import fft, sparse
 
-from skimp._core._linalg import check_columns, check_shape
-from skimp._core._objects import as_numbers
+from skimp._core._linalg import check_columns, check_finite, check_shape
+from skimp._core._objects import as_numbers, as_real
 from skimp._core._rules import RANDOM_STATE, Rule, integer
 from skimp._core._types import Array, Matrix, RandomState
 from skimp.data import Rows
 from skimp.features._polynomial import PolynomialMap
+from skimp.features._strips import strips
 from skimp.kernels._gamma import Gamma
 
 _STRIP_NUMBERS = 2**17
@@ -112,17 +113,16 @@ class TensorSketch(PolynomialMap):
         check_shape(out, (X.shape[0], self.width))
         check_columns(X, self.buckets_.shape[1] - 1)
         step = max(1, _STRIP_NUMBERS // self.width)
-        for start in range(0, X.shape[0], step):
-            strip = out[start : start + step]
-            part = as_numbers(X[start : start + step], self.dtype_)
+        for rows, strip in strips(X, out, step):
+            part = as_real(as_numbers(rows, self.dtype_), self.dtype_)
             self._sketch(part, 0, strip)
-            if len(self.buckets_) == 1:
-                continue
-            spectrum = fft.rfft(strip)
-            for j in range(1, len(self.buckets_)):
-                self._sketch(part, j, strip)
-                spectrum *= fft.rfft(strip)
-            strip[...] = fft.irfft(spectrum, self.width)
+            if len(self.buckets_) > 1:
+                spectrum = fft.rfft(strip)
+                for j in range(1, len(self.buckets_)):
+                    self._sketch(part, j, strip)
+                    spectrum *= fft.rfft(strip)
+                strip[...] = fft.irfft(spectrum, self.width)
+            check_finite(strip)
 
     def _sketch(self, X: Matrix, j: int, out: Array) -> None:
         """Write a count sketch of the rows into ``out``."""
@@ -131,4 +131,4 @@ class TensorSketch(PolynomialMap):
         if sparse.issparse(X):
             sketch_sparse(X.indptr, X.indices, X.data, self.buckets_[j], self.signs_[j], out)
         else:
-            sketch_dense(X, self.buckets_[j], self.signs_[j], out)
+            sketch_dense(np.ascontiguousarray(X), self.buckets_[j], self.signs_[j], out)

@@ -14,6 +14,7 @@ from skimp._core._rules import RANDOM_STATE, Rule
 from skimp._core._types import Array, Matrix, RandomState
 from skimp.data import Rows
 from skimp.features._base import FeatureMap
+from skimp.features._kernel_hash import KernelHash
 from skimp.kernels import Kernel
 
 _SAMPLE = 10_000
@@ -21,11 +22,12 @@ _SAMPLE = 10_000
 
 def _is_transformer(value: Any) -> bool:
     methods = ("fit", "transform", "get_params")
-    return all(hasattr(value, name) for name in methods) and not isinstance(value, type)
+    has_all = all(hasattr(value, name) for name in methods)
+    return has_all and not isinstance(value, type | KernelHash)
 
 
 TRANSFORMER = Rule("a transformer", _is_transformer)
-"""The rule for a transformer."""
+"""The rule for a transformer to features, which bytes of codes are not."""
 
 
 @final
