@@ -10,6 +10,7 @@ from benchmarks.datasets import Array, train_test, whole
 from benchmarks.harness import Bar, benchmark, best_times
 
 _SEEDS = 10
+_DEGREE_SEEDS = 2
 _LONG = 100
 """Seeds for PK-RP: of few vectors, means of ten are anywhere from 0.10 to 0.14."""
 
@@ -149,18 +150,18 @@ def projection_speed() -> list[Bar]:
         made.fit_transform(S[:1000])
     bars = []
     for name, A in (("dense", X), ("sparse", S)):
-        peer = best_times(2, theirs=lambda A=A: theirs.fit_transform(A))["theirs"]
-        ours = best_times(
-            5,
+        seconds = best_times(
+            3,
             projection=lambda A=A: projection.fit_transform(A),
             sketch=lambda A=A: sketch.fit_transform(A),
+            theirs=lambda A=A: theirs.fit_transform(A),
         )
-        details = {"scikit-learn s": peer, **ours}
         limit = 1 / 12 if name == "dense" else None
         title = f"PolynomialProjection / PolynomialCountSketch, {name}"
-        bars.append(Bar(title, ours["projection"] / peer, limit, details=details))
+        ratio = seconds["projection"] / seconds["theirs"]
+        bars.append(Bar(title, ratio, limit, details=seconds))
         title = f"TensorSketch / PolynomialCountSketch, {name}"
-        bars.append(Bar(title, ours["sketch"] / peer, 1 / 4, details=details))
+        bars.append(Bar(title, seconds["sketch"] / seconds["theirs"], 1 / 4, details=seconds))
     return bars
 
 
@@ -251,14 +252,15 @@ def projection_degrees() -> list[Bar]:
     published = {2000: [79.56, 80.45, 73.10], 3000: [79.57, 81.17, 74.25]}
     bars = []
     for scaling, k in (("standardized", 2000), ("standardized", 3000), ("in [0, 1]", 2000)):
-        A, accuracy = scalings[scaling], []
-        for g in (2, 3, 4):
-            made = PolynomialProjection(g, n_components=k, n_vectors=500, n_terms=10)
-            model = KernelClassifier(approximation=_standardized(made), tol=1e-3, random_state=0)
-            model.set_params(alpha=1 / (2 * n))
-            accuracy.append(100 * model.fit(A[:n], y[:n]).score(A[test], y[test]))
-        gain = accuracy[1] - max(accuracy[0], accuracy[2])
-        details = {"degrees 2, 3, 4": accuracy, "thesis": published[k]}
+        A, found = scalings[scaling], np.empty((_DEGREE_SEEDS, 3))
+        for seed, g in np.ndindex(found.shape):
+            made = PolynomialProjection(g + 2, n_components=k, n_vectors=500, n_terms=10)
+            model = KernelClassifier(approximation=_standardized(made), random_state=seed)
+            model.set_params(alpha=1 / (2 * n), tol=1e-3)
+            found[seed, g] = 100 * model.fit(A[:n], y[:n]).score(A[test], y[test])
+        accuracy = found.mean(axis=0)
+        gain = float(accuracy[1] - max(accuracy[0], accuracy[2]))
+        details = {"degrees 2, 3, 4": accuracy, "std": found.std(axis=0), "thesis": published[k]}
         title = f"covtype, columns {scaling}, {k} features: degree 3 over others, points"
         limit = 0 if scaling == "standardized" else None
         bars.append(Bar(title, gain, limit, True, details))

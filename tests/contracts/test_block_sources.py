@@ -103,7 +103,9 @@ def test_several_outputs(estimator):
 def test_map(feature_map, sizes):
     X = np.abs(regression(d=5)[0])
     rows = ChunkedRows(X, sizes=sizes, block_rows=open_rows(X).block_rows)
-    feature_map = clone(feature_map).set_params(random_state=0)
+    feature_map = clone(feature_map)
+    if "random_state" in feature_map.get_params():
+        feature_map.set_params(random_state=0)
     expected = clone(feature_map).fit_transform(X)
     found = clone(feature_map).fit(rows).transform(rows)
     if sparse.issparse(expected):

@@ -22,16 +22,20 @@ def fit(X, n_bits=40, **params):
 
 
 def naive(hashing, X, kernel, n_neighbors, candidates):
-    """Return the recall of each row: sort all distances, and all numbers of differing bits."""
+    """Return the recall of each row: sort all distances, and all numbers of differing bits.
+
+    Rows that are as far as the last of the nearest are as good.
+    """
     K, bits = kernel(X), np.unpackbits(hashing.codes_, axis=1)
     exact = np.diag(K)[:, None] + np.diag(K) - 2 * K
     hamming = (bits[:, None] != bits[None]).sum(axis=2)
     shares = np.empty((len(X), len(candidates)))
     for i in range(len(X)):
         others = [j for j in range(len(X)) if j != i]
-        nearest = sorted(others, key=exact[i].__getitem__)[:n_neighbors]
+        last = sorted(exact[i, others])[n_neighbors - 1] + 1e-12 * K[i, i]
         ranked = sorted(others, key=hamming[i].__getitem__)
-        shares[i] = [len(set(nearest) & set(ranked[:c])) / n_neighbors for c in candidates]
+        found = [sum(exact[i, j] <= last for j in ranked[:c]) for c in candidates]
+        shares[i] = [min(count / n_neighbors, 1) for count in found]
     return shares
 
 
@@ -57,6 +61,31 @@ def test_equals_its_naive_twin(params, kernel, n_neighbors):
     assert (found.n_neighbors, found.n_rows) == (n_neighbors, 120)
 
 
+@pytest.mark.parametrize("n_neighbors", [5, 10, 60])
+def test_rows_that_are_equally_far_are_equally_good(n_neighbors):
+    X = np.repeat(regression(20)[0], 50, axis=0)[np.random.default_rng(0).permutation(1000)]
+    hashing = fit(X, kernel=Gaussian(0.3), n_bits=256)
+    found = hash_recall(hashing, X, n_neighbors=n_neighbors, candidates=[49, 5])
+    shares = naive(hashing, X, Gaussian(0.3), n_neighbors, [49, 5])
+    assert found.recall == pytest.approx(shares[_drawn(X, 500)].mean(axis=0), abs=1e-12)
+    # codes of equal rows are equal, and the nearest 49 rows are equal
+    assert found.recall == pytest.approx([min(1, 49 / n_neighbors), 5 / n_neighbors])
+
+
+def _drawn(X, queries, seed=0):
+    return open_rows(X).sample(queries, draw_seed(np.random.default_rng(seed))).indices
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(2, 1.0, 0.0)], ids=repr)
+def test_distances_of_rows_far_from_the_origin_keep_their_digits(kernel):
+    X = (regression(300)[0] + 3000).astype(np.float32)
+    hashing = fit(X, kernel=kernel, n_bits=512)
+    found = hash_recall(hashing, X, candidates=[10, 50])
+    as_double = hash_recall(hashing, X.astype(np.float64), candidates=[10, 50])
+    assert found.recall == pytest.approx(as_double.recall, abs=1e-12)
+    assert found.recall[1] > 0.9
+
+
 def test_the_kernel_that_counts_may_be_another():
     X, other = regression(100)[0], Polynomial(2, 1.0, 0.0)
     hashing = fit(X)
@@ -80,7 +109,7 @@ def test_queries_are_some_of_the_rows():
     hashing = fit(X)
     found = hash_recall(hashing, X, queries=12, candidates=CANDIDATES, random_state=3)
     shares = naive(hashing, X, hashing.projection_.kernel_, 10, CANDIDATES)
-    drawn = open_rows(X).sample(12, draw_seed(np.random.default_rng(3))).indices
+    drawn = _drawn(X, 12, seed=3)
     assert len(np.unique(drawn)) == 12
     assert found.recall == pytest.approx(shares[drawn].mean(axis=0), abs=1e-12)
     assert found.standard_error == pytest.approx(shares[drawn].std(axis=0) / np.sqrt(12))

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from skimp.diagnostics import Significance, compare_significance
 from skimp.diagnostics._significance import _stepwise
@@ -119,11 +120,10 @@ def test_adjusted_by_hand(p, holm, hochberg):
 
 
 def test_adjusted_as_by_statsmodels():
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
     found = compare_significance(scores(), control=0)
     names = {"bonferroni_dunn": "bonferroni", "holm": "holm", "hochberg": "simes-hochberg"}
     for name, method in names.items():
-        expected = multitest.multipletests(found.p[1:], method=method)[1]
+        expected = multipletests(found.p[1:], method=method)[1]
         assert getattr(found, name)[1:] == pytest.approx(expected, rel=1e-10)
 
 
@@ -268,6 +268,7 @@ SCORES = "scores must be finite numbers of at least 2 data sets (rows) and 3 met
         ({"scores": scores(1, 5)}, SCORES),
         ({"scores": [1.0, 2.0, 3.0]}, f"compare_significance: {SCORES}, got [1.0, 2.0, 3.0]."),
         ({"scores": np.eye(3).astype(str)}, SCORES),
+        ({"scores": [[1.0, 2.0, 3.0], [1.0, 2.0]]}, f"compare_significance: {SCORES}, got [[1.0"),
         ({"scores": "scores"}, f"compare_significance: {SCORES}, got 'scores'."),
         ({"scores": np.array([["1", 2, 3]] * 3, object)}, SCORES),
         ({"scores": np.eye(3, dtype=bool)}, SCORES),

@@ -15,7 +15,7 @@ from sklearn.kernel_approximation import (
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.random_projection import GaussianRandomProjection
+from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 
 from skimp import KernelClassifier, KernelRegressor
 from skimp.features import Transformer
@@ -30,6 +30,10 @@ SAMPLERS = [
     RBFSampler(n_components=20, random_state=0),
     PolynomialCountSketch(n_components=16, random_state=0),
     GaussianRandomProjection(n_components=3, random_state=0),
+    *(
+        SparseRandomProjection(3, density=density, random_state=0)
+        for density in (1 / 3, 1.0, "auto")
+    ),
 ]
 
 every_sampler = pytest.mark.parametrize("sampler", SAMPLERS, ids=repr)

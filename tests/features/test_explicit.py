@@ -175,6 +175,8 @@ def test_rows_whose_features_do_not_fit_are_refused():
     for rows in (np.ones((30_000, 3)), sparse.csr_matrix((30_000, 3))):
         with pytest.raises(MemoryError, match=re.escape(message)):
             fitted.transform(rows)
+    single = ExplicitPolynomial(memory_limit="1MB").fit(X.astype(np.float32))
+    assert single.transform(np.ones((30_000, 3), np.float32)).nbytes == 720_000
     assert fitted.set_params(memory_limit=None).transform(np.ones((30_000, 3))).shape[0] == 30_000
 
 

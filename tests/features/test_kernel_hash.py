@@ -284,6 +284,8 @@ def test_numbers_of_neighbours_that_there_are_not(n_neighbors):
         message = f"n_neighbors must be an integer from 1 to {most}, the number of rows to choose"
         with pytest.raises(ValueError, match=message):
             hashing.kneighbors(rows, n_neighbors)
+    with pytest.raises(ValueError, match="fitted to one row, which has no others for neighbours"):
+        fit(X[:1]).kneighbors(n_neighbors=1)
     with pytest.raises(
         ValueError, match="KernelHash: return_distance must be True or False, got 0"
     ):

@@ -279,3 +279,10 @@ def test_kernel_errors_are_those_around_means():
         Gaussian(0.1), method="orthonormal", n_components=990, budget=100, random_state=0
     )
     assert kernel_error(projection.fit(X), X)["frobenius"] < 1e-8
+
+
+def test_features_that_overflow_are_refused():
+    X = regression(40)[0].astype(np.float32)
+    fitted = KernelProjection(Polynomial(2), n_components=10, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="rescale the columns of X"):
+        fitted.transform(np.float32(1e30) * X)

@@ -163,6 +163,13 @@ def test_rows_of_any_scale(value):
     np.testing.assert_allclose((Z**2).sum(axis=1), 5 * value**2, rtol=1e-12)
 
 
+def test_features_that_overflow_are_refused():
+    X = np.ones((3, 5), np.float32)
+    fitted = OrthogonalProjection(16, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="rescale the columns of X"):
+        fitted.transform(np.full((3, 5), 3e38, np.float32))
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [

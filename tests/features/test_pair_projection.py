@@ -6,7 +6,7 @@ import pytest
 from skimp.data import open_rows
 from skimp.features import _pair_projection
 from skimp.features._pair_projection import PairProjection
-from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Tanh
+from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Polynomial, Tanh
 from tests.problems import regression
 from tests.words import shared_letters, words
 
@@ -34,6 +34,15 @@ def test_equals_its_naive_twin(kernel, n):
     for rows in (X, other):
         Z = fitted.transform(rows)
         np.testing.assert_allclose(Z, naive(kernel, rows, fitted) - medians, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(2, 1.0, 0.0)], ids=repr)
+def test_signs_of_rows_far_from_the_origin_are_those_of_float64(kernel):
+    X = (regression(500)[0] + 3000).astype(np.float32)
+    fitted = PairProjection(kernel, n_components=50, random_state=0)
+    single, double = (fitted.fit_transform(X.astype(dtype)) for dtype in ("float32", "float64"))
+    assert single.dtype == np.float32
+    assert np.array_equal(single > 0, double > 0)
 
 
 @pytest.mark.parametrize("n", [2, 50, 400])

@@ -220,3 +220,10 @@ def test_features_that_overflow_are_refused(kind):
     X = 1e160 * regression(20)[0]
     with pytest.raises(ValueError, match="rescale the columns of X"):
         kind().fit_transform(X)
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_a_gamma_that_overflows_in_single_precision_is_refused(kind):
+    X = regression(20)[0].astype(np.float32)
+    with pytest.raises(ValueError, match="rescale the columns of X, or y, or the kernel's"):
+        kind(gamma=1e80).fit(X)

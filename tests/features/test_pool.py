@@ -1,3 +1,4 @@
+import tracemalloc
 from itertools import permutations
 from math import perm
 
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from skimp.features._pool import hands, signs, stretched
+from skimp.features._pool import _successes, hands, signs, stretched
 
 SPARSITIES = [1, 1.5, 3, 9.9, 10, 20, 300.0]
 
@@ -153,6 +154,27 @@ def test_entries_of_signs_are_uncorrelated(sparsity):
     assert np.abs(products).max() <= 5 * np.sqrt(len(R))
     rows = (R[::2] * R[1::2]).sum(axis=1)
     assert abs(rows.sum()) <= 5 * np.sqrt(R.size / 2)
+
+
+@pytest.mark.parametrize("sparsity", [10, 19, 400])
+def test_sparse_signs_take_the_memory_of_their_entries(sparsity):
+    tracemalloc.start()
+    drawn = signs(20_000, 200, sparsity, rng())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # numbers of places, rows, columns and entries, as they are found and as they are kept
+    assert peak <= 12 * 8 * drawn.nnz + 8 * 20_001 + 100_000
+
+
+@pytest.mark.parametrize(("trials", "probability"), [(40, 0.1), (7, 0.02)])
+def test_each_trial_succeeds_as_often_and_alone(trials, probability):
+    draws, generator = 20_000, rng(5)
+    hits = np.zeros((draws, trials), bool)
+    for row in hits:
+        row[_successes(trials, probability, generator)] = True
+    check_counts(hits, probability)
+    both = (hits[:, :-1] & hits[:, 1:]).sum(axis=0) / draws
+    assert np.abs(both - probability**2).max() <= 5 * np.sqrt(probability**2 / draws)
 
 
 @pytest.mark.parametrize("sparsity", [1, 3, 20])

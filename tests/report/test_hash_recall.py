@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 
@@ -96,3 +98,9 @@ def test_many_hashings_have_looks_of_their_own():
     HashRecallDisplay({f"{i} bits": RECALLS["short"] for i in range(10)}).plot(panel)
     lines = [container[0] for container in panel.containers]
     assert len({(line.get_marker(), line.get_color()) for line in lines}) == 10
+
+
+def test_no_hashings_are_refused():
+    message = "HashRecallDisplay: recalls must be at least one, with a name, got {}."
+    with pytest.raises(ValueError, match=re.escape(message)):
+        HashRecallDisplay.from_data({}, regression(20)[0])

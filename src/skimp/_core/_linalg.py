@@ -78,6 +78,13 @@ def squared_norms(X: Matrix, weights: Array | float = 1.0) -> Array:
     return norms
 
 
+def centred(K: Array) -> Array:
+    """Return a matrix of inner products of rows with each other, around the mean of the rows."""
+    means = K.mean(axis=0)
+    around: Array = K - means - means[:, None] + means.mean()
+    return around
+
+
 def cholesky(A: Array, *, jitter: float = 0.0) -> Array | None:
     """Return the upper factor R of ``A + jitter mean(diag A) I = R^T R``, None if there is none.
 

@@ -14,7 +14,8 @@ from skimp.kernels import Kernel
 
 _BLOCK = 256
 _DOUBLE = np.dtype(np.float64)
-_ROUNDING = 64 * float(np.finfo(np.float64).eps)
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
+"""Differences of kernel values in float64 that are no more than this part of them are zero."""
 _KERNEL = instance(Kernel, "a kernel object, with numbers for parameters")
 
 
@@ -107,7 +108,7 @@ class PairErrors:
         with np.errstate(over="ignore", invalid="ignore"):
             exact, found = k_sums - 2 * K, g_sums - 2 * G
             check_representable(exact, found)
-            differ = behind & (exact > _ROUNDING * k_sums)
+            differ = behind & (exact > ROUNDING * k_sums)
             self.total += float(np.sum(np.abs(found - exact)[differ] / exact[differ]))
         self.kept += int(np.count_nonzero(differ))
         self.left_out += int(np.count_nonzero(behind & ~differ))

@@ -13,9 +13,11 @@ from skimp._core._rules import RANDOM_STATE, Rule, broken, check_values, instanc
 from skimp._core._types import Array, RandomState
 from skimp.data import Block, Rows, as_rows
 from skimp.diagnostics._compare_selectors import SIZES
+from skimp.diagnostics._distortion import ROUNDING
 from skimp.features import KernelHash
 from skimp.kernels import Kernel
 
+_DOUBLE = np.dtype(np.float64)
 _RULES = {
     "hashing": Rule(
         "a fitted KernelHash", lambda v: isinstance(v, KernelHash) and hasattr(v, "codes_")
@@ -72,8 +74,9 @@ def hash_recall(
 ) -> HashRecall:
     """Compare neighbours by codes with neighbours in feature space, among the same rows.
 
-    Rows are drawn as queries; neighbours of each are looked for among all others. Taking a few
-    hundred candidates by their codes and comparing these exactly is as good as the recall says.
+    Rows are drawn as queries; neighbours of each are looked for among all others, in float64, and
+    rows that are equally far are equally good. Taking a few hundred candidates by their codes and
+    comparing these exactly is as good as the recall says.
 
     Parameters
     ----------
@@ -133,38 +136,48 @@ def hash_recall(
         kernel = kernel.with_names(rows.feature_names)
     sizes = np.minimum(candidates, others)
     near = hashing._neighbors_of(drawn.indices, int(sizes.max()))[1]
-    exact = _nearest(rows, drawn.X, drawn.indices, kernel, int(n_neighbors))
-    shares = np.empty((len(exact), len(sizes)))
-    for q, found in enumerate(near):
-        places = np.flatnonzero(np.isin(found, exact[q]))
-        shares[q] = np.searchsorted(places, sizes) / n_neighbors
+    found = _near_enough(rows, drawn.X, drawn.indices, kernel, int(n_neighbors), near)
+    shares = np.minimum(np.cumsum(found, axis=1)[:, sizes - 1], n_neighbors) / n_neighbors
     error = shares.std(axis=0) / np.sqrt(len(shares))
     return HashRecall(
         tuple(map(int, candidates)), shares.mean(axis=0), error, int(n_neighbors), rows.n_rows
     )
 
 
-def _nearest(rows: Rows, queries: Any, own: Array, kernel: Kernel, size: int) -> Array:
-    """Return numbers of the rows that are nearest to each query in feature space, not in order."""
-    queries = as_real(queries, rows.dtype)
+def _near_enough(
+    rows: Rows, queries: Any, own: Array, kernel: Kernel, n_neighbors: int, candidates: Array
+) -> Array:
+    """Tell which candidates of each query are no farther than the last of its nearest rows.
+
+    Rows that are equally far, such as equal ones, are equally good.
+    """
+    queries = as_real(queries, _DOUBLE)
 
     def of_block(block: Block, _: Scratch) -> tuple[Array, Array]:
-        X = as_real(block.X, rows.dtype)
+        X = as_real(block.X, _DOUBLE)
         distances = kernel.diag(X, n_jobs=1) - 2 * kernel(queries, X, n_jobs=1)
-        numbers = np.broadcast_to(block.start + np.arange(block.size), distances.shape)
-        return _least(np.where(numbers == own[:, None], np.inf, distances), numbers, size)
+        places = candidates - block.start
+        inside = (places >= 0) & (places < block.size)
+        of_candidates = np.take_along_axis(distances, np.where(inside, places, 0), 1)
+        own_place = own - block.start
+        present = np.flatnonzero((own_place >= 0) & (own_place < block.size))
+        distances[present, own_place[present]] = np.inf
+        return _least(distances, n_neighbors), np.where(inside, of_candidates, np.inf)
 
     def merge(total: tuple[Array, Array], part: tuple[Array, Array]) -> tuple[Array, Array]:
-        return _least(np.hstack([total[0], part[0]]), np.hstack([total[1], part[1]]), size)
+        return _least(np.hstack([total[0], part[0]]), n_neighbors), np.minimum(total[1], part[1])
 
-    n = queries.shape[0]
-    none = np.empty((n, 0)), np.empty((n, 0), np.int64)
-    return rows.map_reduce(of_block, merge, none)[1]
+    none = np.empty((len(candidates), 0)), np.full(candidates.shape, np.inf)
+    nearest, found = rows.map_reduce(of_block, merge, none)
+    last = nearest.max(axis=1)
+    rounding = ROUNDING * (np.abs(last) + kernel.diag(queries, n_jobs=1))
+    near_enough: Array = found <= (last + rounding)[:, None]
+    return near_enough
 
 
-def _least(distances: Array, numbers: Array, size: int) -> tuple[Array, Array]:
-    """Return the least distances of each row of a matrix, with their numbers."""
+def _least(distances: Array, size: int) -> Array:
+    """Return the least distances of each row of a matrix, not in order."""
     if distances.shape[1] <= size:
-        return distances, np.asarray(numbers)
-    order = np.argpartition(distances, size - 1, axis=1)[:, :size]
-    return np.take_along_axis(distances, order, 1), np.take_along_axis(numbers, order, 1)
+        return distances
+    least: Array = np.partition(distances, size - 1, axis=1)[:, :size]
+    return least

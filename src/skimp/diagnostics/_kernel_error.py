@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import clone
 
-from skimp._core._linalg import dense
+from skimp._core._linalg import centred, dense
 from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._rules import NONE, RANDOM_STATE, broken, check_values, instance, integer
@@ -102,7 +102,7 @@ def _gram(Z: Any) -> Array:
 
 def _errors(G: Array, K: Array, feature_map: Any) -> dict[str, float]:
     if getattr(feature_map, "centred", False):
-        G, K = _centred(G), _centred(K)
+        G, K = centred(G), centred(K)
     E = G - K
     with single_threaded_blas():
         spectral = [
@@ -237,13 +237,6 @@ def compare_maps(
                 record = {"map": name, "size": int(size), "repeat": repeat, "seconds": seconds}
                 records.append({**record, **errors})
     return MapComparison(tuple(records), parameter)
-
-
-def _centred(K: Array) -> Array:
-    """Return a matrix of inner products around the mean of the rows."""
-    means = K.mean(axis=0)
-    centred: Array = K - means - means[:, None] + means.mean()
-    return centred
 
 
 def _sums(K: Array) -> Array:

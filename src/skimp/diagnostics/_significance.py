@@ -98,7 +98,7 @@ def compare_significance(
     owner = "compare_significance"
     if not BOOLEAN.test(greater_is_better):
         raise broken(owner, "greater_is_better", BOOLEAN.wording, greater_is_better)
-    S = np.asarray(scores)
+    S = _array(scores)
     # frames with missing values of their own are arrays of objects
     real = S.dtype.kind in "iuf" or all(is_number(value, Real) for value in S.ravel())
     S = S.astype(np.float64) if real else np.empty(0)
@@ -125,6 +125,14 @@ def compare_significance(
     return Significance(
         float(statistic), float(p_value), methods[chosen], methods, means, z, p, **adjusted
     )
+
+
+def _array(scores: Any) -> Array:
+    """Return scores as an array, an empty one where rows are of different lengths."""
+    try:
+        return np.asarray(scores)
+    except ValueError:
+        return np.empty(0)
 
 
 def _column(owner: str, methods: tuple[str, ...], control: str | int) -> int:

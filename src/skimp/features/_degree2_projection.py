@@ -42,7 +42,8 @@ class Degree2Projection(FeatureMap):
     Parameters
     ----------
     n_components : int, default=1000
-        Number of features k.
+        Number of features k; the error of kernel values falls with its root. A thousand are as
+        many as other maps have, 2,000 what the literature takes for classifiers.
     n_terms : int, default=2
         Vectors of each feature t, an even number, or 1 for the form with that bias. Two are enough
         for classifiers; 10 to 30 keep distances nearly as an explicit projection does.

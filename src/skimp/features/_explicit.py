@@ -32,7 +32,7 @@ class ExplicitPolynomial(ProductMap):
     Parameters
     ----------
     degree : int, default=2
-        The degree g.
+        The degree g. Two are pairs of columns; the width grows with the power g of the columns.
     gamma : float, array of shape (d,), "scale", "median" or "dim", default=1.0
         Factor of the inner product, as in `~skimp.kernels.Polynomial`.
     coef0 : float, default=0.0
@@ -92,7 +92,7 @@ class ExplicitPolynomial(ProductMap):
             In the dtype of the rows that the map was fitted to.
         """
         if hasattr(self, "_products"):
-            self._require_memory(open_rows(X).n_rows, self.width)
+            self._require_memory(open_rows(X).n_rows, self.width, self.dtype_)
         return super().transform(X)
 
     def planned_width(self, rows: Rows) -> int:
@@ -101,7 +101,7 @@ class ExplicitPolynomial(ProductMap):
         return comb(d + g - 1, g) if self.form == "monomials" else d**g
 
     def _draw(self, stretch: Array, rows: Rows, rng: np.random.Generator) -> None:
-        self._require_memory(1, self.planned_width(rows))
+        self._require_memory(1, self.planned_width(rows), rows.dtype)
         super()._draw(stretch, rows, rng)
 
     def _drawn(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Products:
@@ -114,9 +114,9 @@ class ExplicitPolynomial(ProductMap):
         offset = np.append(np.zeros(len(stretch) - 1), stretch[-1])[:d]
         return Products.of(vectors, offset, factors[None], scale, dtype)
 
-    def _require_memory(self, n_rows: int, width: int) -> None:
+    def _require_memory(self, n_rows: int, width: int, dtype: DType) -> None:
         # features of each row; their factors twice, while they are found
-        needed = width * (8 * n_rows + 16 * int(self.degree) + 40)
+        needed = width * (dtype.itemsize * n_rows + 16 * int(self.degree) + 40)
         shown = f"{width:,}" if width < _COUNTLESS else "countless"
         what = f"ExplicitPolynomial: {n_rows} row{'s' * (n_rows > 1)} of {shown} features"
         remedy = "use PolynomialProjection or TensorSketch, which compute few features of them"

@@ -11,6 +11,7 @@ from skimp._core._types import Array, Matrix, RandomState
 from skimp.data import Rows
 from skimp.features._base import FeatureMap
 from skimp.features._frequencies import frequencies
+from skimp.features._strips import strips
 from skimp.kernels import Kernel
 from skimp.kernels._checks import require
 
@@ -153,15 +154,13 @@ class RandomFourier(FeatureMap):
         size = self._frequencies.size
         real, scale = self.dtype_.type, self._amplitude * np.sqrt(1 / size)
         if not self._paired:
-            for start in range(0, X.shape[0], _STRIP):
-                strip = out[start : start + _STRIP]
-                self._frequencies.turns(X[start : start + _STRIP], strip)
+            for rows, strip in strips(X, out, _STRIP):
+                self._frequencies.turns(rows, strip)
                 cosines(strip, self.offset_, real(np.sqrt(2) * scale))
             return
         turns = np.empty((min(_STRIP, X.shape[0]), size), self.dtype_)
-        for start in range(0, X.shape[0], _STRIP):
-            strip = out[start : start + _STRIP]
+        for rows, strip in strips(X, out, _STRIP):
             part = turns[: strip.shape[0]]
-            self._frequencies.turns(X[start : start + _STRIP], part)
+            self._frequencies.turns(rows, part)
             cosine_pairs(part, self.offset_, real(scale), strip)
         out[:, self._alone] *= real(np.sqrt(2))

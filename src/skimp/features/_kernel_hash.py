@@ -15,6 +15,7 @@ from skimp._core._rules import (
     Rule,
     broken,
     check_params,
+    check_values,
     instance,
     integer,
     one_of,
@@ -195,14 +196,14 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
             Numbers of the rows, nearest first; equally near ones in the order of ``fit``.
         """
         check_is_fitted(self)
-        others = len(self._words) - (X is None)
+        name, others = type(self).__name__, len(self._words) - (X is None)
+        if others == 0:
+            raise ValueError(f"{name} was fitted to one row, which has no others for neighbours.")
         rules = {
-            "n_neighbors": (n_neighbors, Rule(_NEIGHBORS.format(others), integer(1, others).test)),
-            "return_distance": (return_distance, BOOLEAN),
+            "n_neighbors": Rule(_NEIGHBORS.format(others), integer(1, others).test),
+            "return_distance": BOOLEAN,
         }
-        for name, (value, rule) in rules.items():
-            if not rule.test(value):
-                raise broken(type(self).__name__, name, rule.wording, value)
+        check_values(name, rules, n_neighbors=n_neighbors, return_distance=return_distance)
         if X is None:
             found = self._neighbors_of(np.arange(len(self._words)), int(n_neighbors))
         else:

@@ -10,6 +10,7 @@ from skimp._core._rules import RANDOM_STATE, Rule, integer, one_of
 from skimp._core._types import Array, Matrix, RandomState
 from skimp.data import Rows
 from skimp.features._base import FeatureMap
+from skimp.features._strips import strips
 from skimp.kernels import Gaussian, Kernel
 from skimp.kernels._gamma import GAMMA, Gamma
 
@@ -120,8 +121,7 @@ class RandomLayer(FeatureMap):
         check_shape(out, (X.shape[0], self.width))
         real = self.dtype_.type
         one, root = (real(np.sqrt(a / self.width)) for a in (1, 2))
-        for start in range(0, X.shape[0], _STRIP):
-            strip, part = out[start : start + _STRIP], X[start : start + _STRIP]
+        for part, strip in strips(X, out, _STRIP):
             if self._activation == "rbf":
                 self._nodes.fill_strip(part, strip)
                 strip *= one

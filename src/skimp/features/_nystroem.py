@@ -13,6 +13,7 @@ from skimp.budgets import Selector, as_selector
 from skimp.data import Rows
 from skimp.features._base import Basis, FeatureMap
 from skimp.features._landmarks import Landmarks
+from skimp.features._strips import strips
 from skimp.kernels import Kernel
 from skimp.kernels._checks import require
 
@@ -162,12 +163,11 @@ class Nystroem(FeatureMap):
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of the rows X into ``out``, strip by strip."""
         K = np.empty((min(_STRIP, X.shape[0]), self.landmarks_.width), self.landmarks_.dtype)
-        for start in range(0, X.shape[0], _STRIP):
-            strip = X[start : start + _STRIP]
+        for rows, strip in strips(X, out, _STRIP):
             part = K[: strip.shape[0]]
-            self.landmarks_.map_block(strip, part)
+            self.landmarks_.map_block(rows, part)
             part = part.astype(self.dtype_, copy=False)
-            np.matmul(part, self.normalization_, out=out[start : start + _STRIP])
+            np.matmul(part, self.normalization_, out=strip)
 
     def basis(self) -> Basis:
         """Return the kernel columns of the points if K_mm is well conditioned, else features.

@@ -17,6 +17,7 @@ from skimp.kernels import Kernel
 
 _STRIP = 1024
 _SAMPLE = 10_000
+_DOUBLE = np.dtype(np.float64)
 
 
 @final
@@ -24,7 +25,8 @@ class PairProjection(FeatureMap):
     """Where rows lie between the two of a pair, from the median on: distance-based hashing.
 
     Features are k(x, a) - k(x, b) less the median of that among the rows (10,000 of them). Their
-    signs are bits, which tell about kernel values, but inner products of features do not.
+    signs are bits, which tell about kernel values, but inner products of features do not. Kernel
+    values, of which differences are taken, are in float64.
     """
 
     size_name = "n_components"
@@ -47,10 +49,10 @@ class PairProjection(FeatureMap):
     def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
         self.kernel_ = self._own_kernel(kernel).resolve(rows, draw_seed(rng))
         points = random_pairs(rows, int(self.n_components), rng)
-        self.landmarks_ = Landmarks(self.kernel_, points, rows.dtype, n_jobs=rows.n_jobs)
+        self.landmarks_ = Landmarks(self.kernel_, points, _DOUBLE, n_jobs=rows.n_jobs)
         sample = rows.sample(_SAMPLE, draw_seed(rng)).X
-        self.medians_ = np.zeros(int(self.n_components), rows.dtype)
-        Z = np.empty((sample.shape[0], self.width), rows.dtype)
+        self.medians_ = np.zeros(int(self.n_components))
+        Z = np.empty((sample.shape[0], self.width))
         self.map_block(sample, Z)
         self.medians_ = np.median(Z, axis=0)
 
@@ -62,9 +64,8 @@ class PairProjection(FeatureMap):
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of the rows X into ``out``, strip by strip."""
         check_shape(out, (X.shape[0], self.width))
-        K = np.empty((min(_STRIP, X.shape[0]), 2 * self.width), self.dtype_)
+        K = np.empty((min(_STRIP, X.shape[0]), 2 * self.width))
         for rows, strip in strips(X, out, _STRIP):
             part = K[: len(strip)]
             self.landmarks_.map_block(rows, part)
-            np.subtract(part[:, : self.width], part[:, self.width :], out=strip)
-            strip -= self.medians_
+            strip[...] = part[:, : self.width] - part[:, self.width :] - self.medians_

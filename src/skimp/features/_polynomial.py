@@ -92,9 +92,12 @@ class Products:
 
     @classmethod
     def of(cls, vectors: Matrix, offset: Array, factors: Array, scale: Array, dtype: DType) -> Self:
-        """Return the products in a dtype."""
-        offset, scale = offset.astype(dtype), scale.astype(dtype)
-        return cls(vectors.astype(dtype), offset, factors.astype(np.uint32), scale)
+        """Return the products in a dtype, in which they are finite numbers."""
+        with np.errstate(over="ignore"):
+            vectors, offset, scale = (A.astype(dtype) for A in (vectors, offset, scale))
+        for A in (vectors, offset, scale):
+            check_finite(A)
+        return cls(vectors, offset, factors.astype(np.uint32), scale)
 
     @property
     def width(self) -> int:

@@ -16,11 +16,20 @@ def signs(n_features: int, size: int, sparsity: float, rng: np.random.Generator)
     if sparsity < _SPARSE:
         uniform = rng.random((n_features, size))
         return root * ((uniform < 0.5 / sparsity) - 1.0 * (uniform >= 1 - 0.5 / sparsity))
-    total = n_features * size
-    filled = rng.choice(total, rng.binomial(total, 1 / sparsity), replace=False, shuffle=False)
+    filled = _successes(n_features * size, 1 / sparsity, rng)
     places = np.divmod(filled, size)
     entries = root * rng.choice([-1.0, 1.0], len(filled))
     return sparse.coo_array((entries, places), shape=(n_features, size)).tocsr()
+
+
+def _successes(trials: int, probability: float, rng: np.random.Generator) -> Array:
+    """Return numbers of the trials that succeed, by the gaps between them."""
+    expected = trials * probability
+    step = int(expected + 5 * np.sqrt(expected)) + 10
+    found = np.cumsum(rng.geometric(probability, step)) - 1
+    while found[-1] < trials:
+        found = np.append(found, found[-1] + np.cumsum(rng.geometric(probability, step)))
+    return found[: np.searchsorted(found, trials)]
 
 
 def stretched(vectors: Matrix, factors: Array) -> Matrix:

@@ -42,9 +42,10 @@ class TensorSketch(PolynomialMap):
     Parameters
     ----------
     degree : int, default=2
-        The degree g.
+        The degree g. Two are pairs of columns; higher degrees need more features.
     n_components : int, default=1000
-        Number of features k.
+        Number of features k; the error of kernel values falls with its root. A thousand are as
+        many as other maps have, 2,000 what the literature takes for classifiers.
     gamma : float, array of shape (d,), "scale", "median" or "dim", default=1.0
         Factor of the inner product, as in `~skimp.kernels.Polynomial`.
     coef0 : float, default=0.0
@@ -101,7 +102,10 @@ class TensorSketch(PolynomialMap):
         g, k = int(self.degree), int(self.n_components)
         self._width = k
         self.buckets_ = rng.integers(k, size=(g, len(stretch)), dtype=np.uint32)
-        self.signs_ = (rng.choice([-1.0, 1.0], (g, len(stretch))) * stretch).astype(rows.dtype)
+        signs = rng.choice([-1.0, 1.0], (g, len(stretch)))
+        with np.errstate(over="ignore"):
+            self.signs_ = (signs * stretch).astype(rows.dtype)
+        check_finite(self.signs_)
 
     @property
     def width(self) -> int:

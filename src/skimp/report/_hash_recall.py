@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, final
 
+from skimp._core._rules import broken
+
 if TYPE_CHECKING:
     from skimp.diagnostics import HashRecall
 
@@ -38,6 +40,8 @@ class HashRecallDisplay:
     """
 
     def __init__(self, recalls: "Mapping[str, HashRecall]"):
+        if not recalls:
+            raise broken(type(self).__name__, "recalls", "at least one, with a name", recalls)
         self.recalls = recalls
 
     @classmethod
