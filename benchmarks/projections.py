@@ -258,9 +258,9 @@ def projection_degrees() -> list[Bar]:
             model = KernelClassifier(approximation=_standardized(made), random_state=seed)
             model.set_params(alpha=1 / (2 * n), tol=1e-3)
             found[seed, g] = 100 * model.fit(A[:n], y[:n]).score(A[test], y[test])
-        accuracy = found.mean(axis=0)
-        gain = float(accuracy[1] - max(accuracy[0], accuracy[2]))
-        details = {"degrees 2, 3, 4": accuracy, "std": found.std(axis=0), "thesis": published[k]}
+        accuracy, spread = found.mean(axis=0).tolist(), found.std(axis=0).tolist()
+        gain = accuracy[1] - max(accuracy[0], accuracy[2])
+        details = {"degrees 2, 3, 4": accuracy, "std": spread, "thesis": published[k]}
         title = f"covtype, columns {scaling}, {k} features: degree 3 over others, points"
         limit = 0 if scaling == "standardized" else None
         bars.append(Bar(title, gain, limit, True, details))
