@@ -172,18 +172,20 @@ def _standardized(projection: Any) -> Any:
     return make_pipeline(projection, StandardScaler())
 
 
-def _cross_validated(model: Any, X: Any, y: Array, penalties: list[float], folds: int) -> Array:
-    """Return the scores of an SVM's penalties C, a row for each fold."""
+def _best_penalty(
+    model: Any, X: Any, y: Array, penalties: list[float], scoring: str
+) -> tuple[float, float]:
+    """Return the penalty C of an SVM whose mean score on two folds is highest, with that score."""
     from sklearn.base import clone
+    from sklearn.metrics import get_scorer
     from sklearn.model_selection import StratifiedKFold
 
-    scores = []
-    for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(X, y):
-        scores.append([])
-        for C in penalties:
+    scores = np.zeros(len(penalties))
+    for train, test in StratifiedKFold(2, shuffle=True, random_state=0).split(X, y):
+        for i, C in enumerate(penalties):
             fitted = clone(model).set_params(alpha=1 / (2 * len(train) * C))
-            scores[-1].append(fitted.fit(X[train], y[train]).score(X[test], y[test]))
-    return np.array(scores)
+            scores[i] += get_scorer(scoring)(fitted.fit(X[train], y[train]), X[test], y[test]) / 2
+    return penalties[int(scores.argmax())], float(scores.max())
 
 
 @benchmark
@@ -195,22 +197,25 @@ def projection_accuracy() -> Bar:
     X, y, X_test, y_test = train_test("mnist")
     X, X_test = (A.astype(np.float32) / np.float32(127.5) - 1 for A in (X, X_test))
     penalties = [3e-4, 1e-3, 3e-3]
-    accuracies, chosen = [], []
+    accuracies, best = [], 0.0
     for seed in range(2):
         made = PolynomialProjection(2, n_components=2000, n_vectors=488, random_state=seed)
         model = KernelClassifier(approximation=_standardized(made), tol=1e-3, random_state=seed)
-        if not chosen:
-            scores = _cross_validated(model, X, y, penalties, 2).mean(axis=0)
-            chosen.append(penalties[int(scores.argmax())])
-        model.set_params(alpha=1 / (2 * len(X) * chosen[0]))
+        best = best or _best_penalty(model, X, y, penalties, "accuracy")[0]
+        model.set_params(alpha=1 / (2 * len(X) * best))
         accuracies.append(100 * model.fit(X, y).score(X_test, y_test))
-    details = {"seeds": accuracies, "C": chosen[0], "thesis": 97.31}
+    details = {"seeds": accuracies, "C": best, "thesis": 97.31}
     return Bar("mnist, linear SVM on PK-RP, %", float(np.mean(accuracies)), 97.2, True, details)
 
 
 @benchmark
-def projection_w8a() -> Bar:
-    """F1 of a linear SVM on 2,000 standardized features of w8a: table 4.10."""
+def projection_w8a() -> list[Bar]:
+    """F1 of a linear SVM on 2,000 standardized features of w8a: table 4.10.
+
+    All rows of its test file are rows of its training file, with the same labels: what is measured
+    on them is how closely the model follows rows it has seen, which a larger C does. So there are
+    two bars, with C by cross-validation and with Liblinear's default, and the cross-validated F1.
+    """
     from sklearn.metrics import f1_score
 
     from skimp import KernelClassifier
@@ -218,18 +223,30 @@ def projection_w8a() -> Bar:
 
     X, y, X_test, y_test = train_test("w8a")
     X, X_test = X.astype(np.float32), X_test.astype(np.float32)
-    penalties = [0.1, 1.0, 10.0]
-    found, best = [], 0.0
-    for seed in range(3):
-        made = PolynomialProjection(2, n_components=2000, n_vectors=446, random_state=seed)
-        model = KernelClassifier(approximation=_standardized(made), tol=1e-3, random_state=seed)
-        if not found:
-            scores = _cross_validated(model, X, y, penalties, 2).mean(axis=0)
-            best = penalties[int(scores.argmax())]
-        model.set_params(alpha=1 / (2 * X.shape[0] * best)).fit(X, y)
-        found.append(float(f1_score(y_test, model.predict(X_test), pos_label=1)))
-    details = {"C": best, "seeds": found, "thesis": 0.8973}
-    return Bar("w8a, F1 of a linear SVM on PK-RP", float(np.mean(found)), 0.89, True, details)
+    made = PolynomialProjection(2, n_components=2000, n_vectors=446, random_state=0)
+    model = KernelClassifier(approximation=_standardized(made), tol=1e-3, random_state=0)
+    best, cross_validated = _best_penalty(model, X, y, [0.1, 1.0, 10.0], "f1")
+    known = _keys(X)
+    details = {"cross-validated F1": cross_validated, "thesis": 0.8973}
+    details["share of test rows in training"] = float(np.isin(_keys(X_test), known).mean())
+    bars = []
+    for title, C in (("C by cross-validation", best), ("C = 1", 1.0)):
+        found = []
+        for seed in range(3):
+            model.set_params(random_state=seed, alpha=1 / (2 * X.shape[0] * C))
+            model.approximation.set_params(polynomialprojection__random_state=seed)
+            predicted = model.fit(X, y).predict(X_test)
+            found.append(float(f1_score(y_test, predicted, pos_label=1)))
+        bar = Bar(f"w8a, F1 of a linear SVM on PK-RP, {title}", float(np.mean(found)), 0.89, True)
+        bar.details = {"C": C, "seeds": found, **details}
+        bars.append(bar)
+    return bars
+
+
+def _keys(X: Any) -> Array:
+    """Return a text for each row of a sparse matrix of zeros and ones, the same for equal rows."""
+    rows = np.split(X.indices, X.indptr[1:-1])
+    return np.array([" ".join(map(str, np.sort(columns))) for columns in rows])
 
 
 @benchmark

@@ -22,18 +22,21 @@ def _by_dual_descent(part):
     return part.solver == "dual_cd" or coded or not as_loss(part.loss, owner="").smooth
 
 
-# kernels of columns or with other parameters make no difference to what is checked here
-KINDS = {
-    (
-        type(part),
-        *(getattr(part, name, None) for name in ("sampling", "form", "activation", "method")),
-    ): part
-    for part in parts(MAPS)
-}
+def kinds(rows):
+    """Return one part of each kind: kernels, sizes and penalties make no difference here."""
+    told_apart = ("sampling", "form", "activation", "method", "loss", "solver", "class_weight")
+    told_apart += ("fit_intercept", "early_stopping", "warm_start")
+    found = {}
+    for part in parts(rows):
+        kind = (type(part), type(getattr(part, "approximation", None)))
+        positive = part.__sklearn_tags__().input_tags.positive_only
+        options = (getattr(part, name, None) for name in told_apart)
+        found.setdefault((*kind, positive, *options), part)
+    return list(found.values())
 
 
 @parametrize_with_checks(
-    parts(ESTIMATORS) + list(KINDS.values()) + parts(HASHINGS),
+    kinds(ESTIMATORS) + kinds(MAPS) + parts(HASHINGS),
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_check(estimator, check):

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, final
 
-from skimp._core._rules import broken
-
 if TYPE_CHECKING:
     from skimp.diagnostics import HashRecall
 
@@ -41,6 +39,8 @@ class HashRecallDisplay:
 
     def __init__(self, recalls: "Mapping[str, HashRecall]"):
         if not recalls:
+            from skimp._core._rules import broken
+
             raise broken(type(self).__name__, "recalls", "at least one, with a name", recalls)
         self.recalls = recalls
 
