@@ -31,7 +31,7 @@ def kinds(rows):
         kind = (type(part), type(getattr(part, "approximation", None)))
         positive = part.__sklearn_tags__().input_tags.positive_only
         options = (getattr(part, name, None) for name in told_apart)
-        found.setdefault((*kind, positive, *options), part)
+        found[(*kind, positive, *options)] = part
     return list(found.values())
 
 
