@@ -52,7 +52,7 @@ class KernelProjection(FeatureMap):
         span of the rows only.
     budget : int, default=1000
         Number of rows p; all are taken where there are fewer. Distances outside of their span are
-        lost, however many features there are; the eigenvectors of 1,000 take half a second.
+        lost, however many features there are; fitting 1,000 takes a third of a second.
     n_terms : int, default=30
         Rows t in the sum of a direction, for "gaussian": where a sum is taken for normal. At most
         half of the budget is taken.
