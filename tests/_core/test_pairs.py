@@ -92,6 +92,19 @@ def test_gradient_is_its_naive_sum(pairs, derivative, dtype, X_sparse, B_sparse)
     assert (np.abs(G - expected) <= (9 + 6) * np.finfo(dtype).eps * (1 + size)).all()
 
 
+@pytest.mark.parametrize(("pairs", "derivative"), DERIVATIVES)
+@pytest.mark.parametrize("B_sparse", [False, True])
+def test_sums_of_gradients_are_naive_sums_over_rows(pairs, derivative, B_sparse):
+    X, B, A = positive_rows(np.float64)
+    sums = np.ones(B.shape)
+    pairs(as_csr(B, B_sparse), np.dtype(np.float64), WEIGHTS).add_gradient_sums(X, A, sums)
+    expected = [
+        sum(a * WEIGHTS * derivative(x, b) for a, x in zip(A[:, j], X, strict=True))
+        for j, b in enumerate(B)
+    ]
+    assert np.abs(sums - 1 - expected).max() < 1e-12 * np.abs(expected).max()
+
+
 @pytest.mark.parametrize("pairs", CLASSES)
 @pytest.mark.parametrize("B_sparse", [False, True])
 def test_gradient_is_a_central_difference_of_fill(pairs, B_sparse):

@@ -206,6 +206,18 @@ def test_gradient_is_its_naive_sum(layout, dtype, d, monkeypatch):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
+def test_sums_of_gradients_are_naive_sums_over_rows(layout, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, B = (DATA["with zeros"](rng, n, 9) for n in (8, 20))
+    A, weights = rng.normal(size=(8, 20)), np.arange(9, dtype=float)
+    given, points = lay_out(X, B, layout, monkeypatch)
+    sums = np.ones(B.shape)
+    SquaredDistances(points, np.dtype(np.float64), weights).add_gradient_sums(given, A, sums)
+    expected = 2 * weights * np.einsum("ij,ijk->jk", A, X[:, None] - B)
+    assert np.abs(sums - 1 - expected).max() < 1e-12 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("d", [2, 9])
 def test_gradient_is_a_central_difference_of_fill(layout, d, monkeypatch):
     rng = np.random.default_rng(d)

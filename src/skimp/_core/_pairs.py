@@ -63,6 +63,10 @@ class Pairs(ABC):
     def add_gradient(self, X: Matrix, A: Array, out: Array) -> None:
         """Add the sum over j of ``A_ij`` times the derivative in ``X_i`` to ``out_i``."""
 
+    @abstractmethod
+    def add_gradient_sums(self, X: Matrix, A: Array, out: Array) -> None:
+        """Add the sum over i of ``A_ij`` times the derivative in ``X_i`` to ``out_j``."""
+
 
 class Distances(Pairs, ABC):
     """A statistic that is zero for equal rows."""
@@ -88,6 +92,10 @@ class InnerProducts(Pairs):
         """Add ``A B``."""
         out += A @ self._Bt.T
 
+    def add_gradient_sums(self, X: Matrix, A: Array, out: Array) -> None:
+        """Add ``b_j sum_i A_ij``."""
+        out += dense(self._Bt, out.dtype).T * A.sum(axis=0)[:, None]
+
 
 class _LoopPairs(Pairs, ABC):
     """A statistic whose terms are computed one by one; sparse rows are made dense."""
@@ -102,6 +110,15 @@ class _LoopPairs(Pairs, ABC):
     def add_gradient(self, X: Matrix, A: Array, out: Array) -> None:
         """Add the sums of derivatives of terms."""
         self._loops()[1](private(X, self.dtype), self._Bt, self._weights, A, out)
+
+    def add_gradient_sums(self, X: Matrix, A: Array, out: Array) -> None:
+        """Add the sums of derivatives of terms, one row of B after the other."""
+        X = private(X, self.dtype)
+        for j in range(self.size):
+            b, weights = (np.ascontiguousarray(M[:, j : j + 1]) for M in (self._Bt, A))
+            G = np.zeros(X.shape, self.dtype)
+            self._loops()[1](X, b, self._weights, weights, G)
+            out[j] += G.sum(axis=0)
 
     @staticmethod
     @abstractmethod

@@ -86,6 +86,14 @@ class SquaredDistances(Distances):
         G *= 2 * self._weights
         out += G
 
+    def add_gradient_sums(self, X: Matrix, A: Array, out: Array) -> None:
+        """Add ``2 w (sum_i A_ij x_i - b_j sum_i A_ij)``."""
+        A = A.astype(np.float64)
+        G = A.T @ self._shifted(dense(X, np.dtype(np.float64)))
+        G -= dense(self._points, np.dtype(np.float64)) * A.sum(axis=0)[:, None]
+        G *= 2 * self._weights
+        out += G
+
     @cached_property
     def _points(self) -> Matrix:
         """The rows of B in float64, for gradients alone."""

@@ -78,22 +78,34 @@ class _AngularColumns(Columns):
             out *= self._factors
 
     def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
-        """Differentiate lengths and directions: du/dx = (I - u u^T) / |x|."""
+        """Differentiate lengths and directions."""
+        directions, slopes, along = self._slopes(X, A, out.dtype)
+        out += dense(directions, out.dtype) * along.sum(axis=1, keepdims=True)
+        self._chords.add_gradient(directions, slopes, out)
+
+    def add_gradient_sums_strip(self, X: Matrix, A: Array, out: Array) -> None:
+        """Differentiate lengths and directions."""
+        directions, slopes, along = self._slopes(X, A, out.dtype)
+        out += along.T @ dense(directions, out.dtype)
+        self._chords.add_gradient_sums(directions, slopes, out)
+
+    def _slopes(self, X: Matrix, A: Array, dtype: DType) -> tuple[Matrix, Array, Array]:
+        """Return directions, and derivatives in the chords and along the directions, times A.
+
+        By du/dx = (I - u u^T) / |x|.
+        """
         p = self._kernel._power
-        directions, lengths = _directions(X, out.dtype)
-        S = np.empty(A.shape, out.dtype)
+        directions, lengths = _directions(X, dtype)
+        S = np.empty(A.shape, dtype)
         self._fill_chords(directions, lengths, S)
         values, slopes = S.copy(), S.copy()
         self._kernel._profile(values)
         self._kernel._slope(slopes)
-        A = A * self._factors
-        slopes *= A
-        along = p * np.einsum("ij,ij->i", A, values) - np.einsum("ij,ij->i", slopes, S)
-        G = dense(directions, out.dtype) * along[:, None]
-        self._chords.add_gradient(directions, slopes, G)
         # there is no direction to differentiate at a row of zeros
         outer = np.where(lengths > 0, np.where(lengths > 0, lengths, 1.0) ** (p - 1), 0.0)
-        out += G * outer.astype(out.dtype)[:, None]
+        A = A * self._factors * outer.astype(dtype)[:, None]
+        slopes *= A
+        return directions, slopes, p * A * values - slopes * S
 
 
 def _directions(X: Matrix, dtype: DType) -> tuple[Matrix, Array]:

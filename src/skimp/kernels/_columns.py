@@ -33,6 +33,12 @@ class Columns(ABC):
             part = slice(start, start + STRIP)
             self.add_gradient_strip(X[part], A[part], out[part])
 
+    def add_gradient_sums(self, X: Matrix, A: Array, out: Array) -> None:
+        """Add the sum over i of A_ij times the derivative of k(x, B_j) at X_i to ``out_j``."""
+        for start in range(0, X.shape[0], STRIP):
+            part = slice(start, start + STRIP)
+            self.add_gradient_sums_strip(X[part], A[part], out)
+
     @abstractmethod
     def fill_strip(self, X: Matrix, out: Array) -> None:
         """Do what `fill` does, for one strip."""
@@ -40,6 +46,10 @@ class Columns(ABC):
     @abstractmethod
     def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
         """Do what `add_gradient` does, for one strip."""
+
+    @abstractmethod
+    def add_gradient_sums_strip(self, X: Matrix, A: Array, out: Array) -> None:
+        """Do what `add_gradient_sums` does, for one strip."""
 
 
 @final
@@ -64,10 +74,20 @@ class PairColumns(Columns):
 
     def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
         """Apply the chain rule."""
-        X = as_numbers(X, out.dtype)
+        X, S = self._slopes(X, A, out.dtype)
+        self._statistic.add_gradient(X, S, out)
+
+    def add_gradient_sums_strip(self, X: Matrix, A: Array, out: Array) -> None:
+        """Apply the chain rule."""
+        X, S = self._slopes(X, A, out.dtype)
+        self._statistic.add_gradient_sums(X, S, out)
+
+    def _slopes(self, X: Matrix, A: Array, dtype: DType) -> tuple[Matrix, Array]:
+        """Return the rows as numbers, and the derivatives in the statistic, times A."""
+        X = as_numbers(X, dtype)
         self._kernel.check_rows(X)
-        S = np.empty(A.shape, out.dtype)
+        S = np.empty(A.shape, dtype)
         self._statistic.fill(X, S)
         self._kernel._slope(S)
         S *= A
-        self._statistic.add_gradient(X, S, out)
+        return X, S

@@ -1,6 +1,6 @@
 """A kernel that is a function of yours."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -140,17 +140,27 @@ class _FunctionColumns(Columns):
 
     def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
         """Call the derivative on each pair."""
+        for i, j, slopes in self._slopes(X, out.shape[1]):
+            out[i] += A[i, j] * slopes
+
+    def add_gradient_sums_strip(self, X: Matrix, A: Array, out: Array) -> None:
+        """Call the derivative on each pair."""
+        for i, j, slopes in self._slopes(X, out.shape[1]):
+            out[j] += A[i, j] * slopes
+
+    def _slopes(self, X: Matrix, n_features: int) -> Iterator[tuple[int, int, Array]]:
+        """Yield the derivative of each pair."""
         assert self._kernel.derivative is not None, "a kernel without it is not differentiable"
         rows, points = (_dense(samples) for samples in (self._samples(X), self._B))
         for i, x in enumerate(rows):
-            for weight, b in zip(A[i], points, strict=True):
+            for j, b in enumerate(points):
                 slopes = np.asarray(self._kernel.derivative(x, b))
-                if slopes.shape != out[i].shape or not np.isfinite(slopes).all():
+                if slopes.shape != (n_features,) or not np.isfinite(slopes).all():
                     raise ValueError(
-                        f"FunctionKernel: derivative must return {len(out[i])} finite numbers, as "
+                        f"FunctionKernel: derivative must return {n_features} finite numbers, as "
                         f"many as X has columns, found {slopes!r}."
                     )
-                out[i] += weight * slopes
+                yield i, j, slopes
 
 
 def _dense(samples: Any) -> Any:

@@ -109,3 +109,5 @@ class _PrecomputedColumns(Columns):
     def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
         """Numbers of rows have no derivatives; the flag ``differentiable`` says so."""
         raise NotImplementedError
+
+    add_gradient_sums_strip = add_gradient_strip

@@ -1,5 +1,6 @@
 """The product of two kernels."""
 
+from collections.abc import Iterator
 from typing import final
 
 import numpy as np
@@ -78,8 +79,18 @@ class _ProductColumns(BinaryColumns):
 
     def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
         """Differentiate each factor, weighted by the other one."""
-        K = np.empty(A.shape, out.dtype)
+        for factor, K in self._weighted(X, A, out.dtype):
+            factor.add_gradient_strip(X, K, out)
+
+    def add_gradient_sums_strip(self, X: Matrix, A: Array, out: Array) -> None:
+        """Differentiate each factor, weighted by the other one."""
+        for factor, K in self._weighted(X, A, out.dtype):
+            factor.add_gradient_sums_strip(X, K, out)
+
+    def _weighted(self, X: Matrix, A: Array, dtype: DType) -> Iterator[tuple[Columns, Array]]:
+        """Yield each factor with the other one times A."""
+        K = np.empty(A.shape, dtype)
         for factor, other in ((self._first, self._second), (self._second, self._first)):
             other.fill_strip(X, K)
             K *= A
-            factor.add_gradient_strip(X, K, out)
+            yield factor, K

@@ -150,6 +150,12 @@ class _RestrictedColumns(Columns):
         self._columns.add_gradient_strip(X[:, self._indices], A, G)
         out[:, self._indices] += G
 
+    def add_gradient_sums_strip(self, X: Matrix, A: Array, out: Array) -> None:
+        """Add to the columns only."""
+        G = np.zeros((A.shape[1], len(self._indices)), out.dtype)
+        self._columns.add_gradient_sums_strip(X[:, self._indices], A, G)
+        out[:, self._indices] += G
+
 
 @final
 @dataclass(frozen=True)

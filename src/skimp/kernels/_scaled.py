@@ -89,3 +89,7 @@ class _ScaledColumns(Columns):
     def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
         """Multiply the weights."""
         self._columns.add_gradient_strip(X, A * out.dtype.type(self._factor), out)
+
+    def add_gradient_sums_strip(self, X: Matrix, A: Array, out: Array) -> None:
+        """Multiply the weights."""
+        self._columns.add_gradient_sums_strip(X, A * out.dtype.type(self._factor), out)

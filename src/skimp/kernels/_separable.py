@@ -110,3 +110,5 @@ class _SeparableColumns(Columns):
     def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
         """Raise: there is no derivative."""
         raise NotImplementedError("Separable is not differentiable.")
+
+    add_gradient_sums_strip = add_gradient_strip

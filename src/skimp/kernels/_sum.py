@@ -91,3 +91,8 @@ class _SumColumns(BinaryColumns):
         """Add both gradients."""
         self._first.add_gradient_strip(X, A, out)
         self._second.add_gradient_strip(X, A, out)
+
+    def add_gradient_sums_strip(self, X: Matrix, A: Array, out: Array) -> None:
+        """Add both sums."""
+        self._first.add_gradient_sums_strip(X, A, out)
+        self._second.add_gradient_sums_strip(X, A, out)

@@ -113,3 +113,8 @@ def _check_gradient(k: Kernel, X: Array, Y: Array) -> None:
     bound = 1e-9 * max(1.0, np.abs(expected).max())
     close(k.expansion_gradient(X, Y, coef), expected, "sums have the sum of gradients", bound)
     close(k.expansion_gradient(X, Y, coef[:, 0]), expected[:, :, 0], "one sum, too", bound)
+    A, sums = np.random.default_rng(1).normal(size=G.shape[:2]), np.zeros(G.shape[1:])
+    k.bind(Y, np.dtype(np.float64)).add_gradient_sums(X, A, sums)
+    expected = np.einsum("ijk,ij->jk", G, A)
+    bound = 1e-9 * max(1.0, np.abs(expected).max())
+    close(sums, expected, "gradients add up by column as well", bound)

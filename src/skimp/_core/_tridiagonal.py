@@ -1,0 +1,86 @@
+"""A symmetric matrix with any multiple of the identity added to it, from one factorization."""
+
+from typing import final
+
+import numpy as np
+from scipy import linalg
+
+from skimp._core._blocks import fold
+from skimp._core._threads import thread_count
+from skimp._core._types import Array
+
+_STRIP = 128
+
+
+@final
+class Tridiagonal:
+    r"""A symmetric matrix as :math:`A = Q T Q^T`, with Q orthogonal and T tridiagonal.
+
+    Everything about :math:`(A + s I)^{-1}` is then cheap for any number of shifts s: products take
+    :math:`O(n^2)` operations, the diagonal takes :math:`3 n^2`. The factorization takes
+    :math:`8 n^3 / 3` operations, less than half of what eigenvectors take, and no second n x n
+    array. LAPACK runs on all cores: results depend on their number in the last digits.
+
+    Parameters
+    ----------
+    A : array of shape (n, n)
+        The matrix, positive semidefinite; overwritten.
+    """
+
+    def __init__(self, A: Array):
+        n = len(A)
+        lapack = linalg.lapack
+        # a symmetric matrix is its transpose, which is column-major without a copy
+        work = int(lapack.dsytrd_lwork(n, lower=1)[0])
+        reduced, self._diagonal, self._beside, tau, _ = lapack.dsytrd(
+            A.T, lower=1, lwork=max(1, work), overwrite_a=1
+        )
+        if n > 1:
+            work = int(lapack.dorghr_lwork(n, 0, n - 1)[0])
+            self._Q, _ = lapack.dorghr(reduced, tau, lo=0, hi=n - 1, lwork=work, overwrite_a=1)
+        else:
+            self._Q = np.ones((1, 1))
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._diagonal)
+
+    @property
+    def trace(self) -> float:
+        """The sum of the diagonal, and of the eigenvalues."""
+        return float(self._diagonal.sum())
+
+    def rotated(self, B: Array) -> Array:
+        r"""Return :math:`Q^T B`."""
+        return np.asarray(self._Q.T @ B)
+
+    def rotated_back(self, B: Array) -> Array:
+        r"""Return :math:`Q B`."""
+        return np.asarray(self._Q @ B)
+
+    def solved(self, shift: float, B: Array) -> Array:
+        r"""Return :math:`(T + s I)^{-1} B`."""
+        bands = np.stack([self._diagonal + shift, np.append(self._beside, 0.0)])[: len(self)]
+        return np.asarray(linalg.solveh_banded(bands, B, lower=True, check_finite=False))
+
+    def solve(self, shift: float, B: Array) -> Array:
+        r"""Return :math:`(A + s I)^{-1} B`."""
+        return self.rotated_back(self.solved(shift, self.rotated(B)))
+
+    def inverse_diagonals(self, shifts: Array, n_jobs: int | None = None) -> Array:
+        """Return the diagonals of the inverses, of shape (n_shifts, n)."""
+        from skimp._core._tridiagonal_loops import add_inverse_diagonals, factor
+
+        n = len(self)
+        pivots, ratios = np.empty((n, len(shifts))), np.zeros((n, len(shifts)))
+        factor(self._diagonal, self._beside, np.asarray(shifts, float), pivots, ratios)
+        diagonals = np.zeros((len(shifts), n))
+
+        def fill(start: int, _: object) -> None:
+            part = slice(start, start + _STRIP)
+            sums = np.zeros((len(shifts), len(self._Q[part])))
+            add_inverse_diagonals(np.ascontiguousarray(self._Q[part].T), pivots, ratios, sums)
+            diagonals[:, part] = sums
+
+        fold(range(0, n, _STRIP), fill, lambda total, _: total, None, thread_count(n_jobs))
+        return diagonals
