@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-_CLASSES = {"KernelClassifier": "skimp.estimators", "KernelRegressor": "skimp.estimators"}
+_CLASSES = dict.fromkeys(("KRLS", "KernelClassifier", "KernelRegressor"), "skimp.estimators")
 _FOLDERS = (
     "budgets",
     "data",

@@ -179,7 +179,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         loss = as_loss(self.loss, owner=type(self).__name__)
         if loss.labels:
             raise broken(type(self).__name__, "loss", "one for regression", self.loss)
-        centre = _target_mean if isinstance(loss, Squared) else _target_median
+        centre = target_mean if isinstance(loss, Squared) else _target_median
         self._single_output, middle = centre(rows)
         self._n_outputs = len(middle)
         if not self.fit_intercept:
@@ -223,7 +223,7 @@ def _targets(block: Any) -> tuple[Array, Array]:
     return np.asarray(block.y, np.float64), weight
 
 
-def _target_mean(rows: Rows) -> tuple[bool, Array]:
+def target_mean(rows: Rows) -> tuple[bool, Array]:
     """Return whether y is one-dimensional, and its weighted mean: float32 then keeps its digits."""
 
     def sums(block: Any, _: object) -> tuple[bool, float, Array]:

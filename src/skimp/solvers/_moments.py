@@ -41,9 +41,14 @@ class Covariance:
     size: float
     within: Array
     across: Array
-    target: float
+    targets: Array
     mean: Array
     target_mean: Array
+
+    @property
+    def target(self) -> float:
+        """The sum of the variances of the targets."""
+        return float(self.targets.sum())
 
     def ordered(self, order: Array) -> "Covariance":
         """Return the same with the columns in another order."""
@@ -62,14 +67,14 @@ class _Moments:
     n_rows: int
     squares: float
     weight: float
-    yy: float
+    yy: Array
     z: Array
     y: Array
     zz: Array
     zy: Array
 
     def arrays(self) -> tuple[Array, ...]:
-        return self.z, self.y, self.zz, self.zy
+        return self.yy, self.z, self.y, self.zz, self.zy
 
     def covariance(self, *, centred: bool) -> Covariance:
         mean = self.z / self.weight if centred else np.zeros_like(self.z)
@@ -83,7 +88,7 @@ class _Moments:
             self.weight**2 / self.squares if self.squares else 0.0,
             within,
             self.zy / self.weight - np.outer(mean, target_mean),
-            self.yy / self.weight - float(target_mean @ target_mean),
+            self.yy / self.weight - target_mean**2,
             mean,
             target_mean,
         )
@@ -109,7 +114,7 @@ def _moments(rows: Rows, dtype: DType, shift: Array) -> _Moments:
             n_rows=len(Z),
             squares=float(np.sum(np.square(weight, dtype=np.float64))),
             weight=float(weight.sum()),
-            yy=float(np.sum(Y.astype(np.float64) ** 2)),
+            yy=np.square(Y, dtype=np.float64).sum(axis=0),
             z=root @ Z,
             y=root @ Y,
             zz=np.matmul(Z.T, Z, out=zz),
@@ -118,11 +123,10 @@ def _moments(rows: Rows, dtype: DType, shift: Array) -> _Moments:
 
     def add(total: _Moments | None, part: _Moments) -> _Moments:
         if total is None:
-            total = _Moments(0, 0.0, 0.0, 0.0, *(np.zeros(array.shape) for array in part.arrays()))
+            total = _Moments(0, 0.0, 0.0, *(np.zeros(array.shape) for array in part.arrays()))
         total.n_rows += part.n_rows
         total.squares += part.squares
         total.weight += part.weight
-        total.yy += part.yy
         for sums, more in zip(total.arrays(), part.arrays(), strict=True):
             np.add(sums, more, out=sums)
         return total
@@ -146,7 +150,7 @@ def _coded_moments(block: Block, Z: Codes) -> _Moments:
         n_rows=block.size,
         squares=float(np.sum(np.square(weight, dtype=np.float64))),
         weight=float(weight.sum()),
-        yy=float(np.sum(weight * Y**2)),
+        yy=np.sum(weight * Y**2, axis=0),
         z=z[:, 0],
         y=weight[:, 0] @ Y,
         zz=zz,

@@ -1,0 +1,226 @@
+"""Average effects with their uncertainty: the table of a regression."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from skimp._core._html import table
+from skimp._core._types import Array
+
+_COLUMNS = ("effect", "std_error", "t", "p", "ci_low", "ci_high", "q25", "q50", "q75")
+
+
+@dataclass(frozen=True)
+class EffectsSummary:
+    r"""Average effects, their standard errors, and how effects vary from row to row.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns, with their levels where they hold categories; preceded by the output where
+        there are several.
+    kinds : tuple of str
+        What each effect is: a derivative, or a difference and between which values.
+    effect : array of shape (n_effects,)
+        Averages over the rows.
+    std_error, t, p : arrays of shape (n_effects,)
+        Standard errors, effects over them, and two-sided p values of no effect; NaN for constant
+        columns.
+    ci_low, ci_high : arrays of shape (n_effects,)
+        Confidence intervals. Where ``corrected``, they are those of averages that are corrected for
+        the shrinkage of the penalty, and not symmetric about the effect.
+    q25, q50, q75 : arrays of shape (n_effects,)
+        Quartiles of the effects of single rows.
+    covariance : array of shape (n_outputs, n_terms, n_terms)
+        Covariances of the averages.
+    pointwise : array of shape (n_rows, n_effects)
+        The effects of single rows.
+    level : float
+        Probability with which an interval is to cover.
+    corrected : bool
+        Whether intervals are corrected for shrinkage.
+    facts : dict of str
+        What the model is, for the head of the table.
+    notes : tuple of str
+        What to keep in mind, for its foot.
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    effect: Array
+    std_error: Array
+    t: Array
+    p: Array
+    ci_low: Array
+    ci_high: Array
+    q25: Array
+    q50: Array
+    q75: Array
+    covariance: Array
+    pointwise: Array
+    level: float
+    corrected: bool
+    facts: dict[str, str]
+    notes: tuple[str, ...]
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas frame, a row for each effect."""
+        import pandas
+
+        columns = {name: getattr(self, name) for name in _COLUMNS}
+        return pandas.DataFrame(columns, index=pandas.Index(self.names, name="term"))
+
+    def _cells(self) -> list[list[str]]:
+        formats = dict.fromkeys(_COLUMNS, "{:.4g}") | {"t": "{:.2f}", "p": "{:.3f}"}
+        rows = zip(*(getattr(self, name) for name in _COLUMNS), strict=True)
+        return [
+            [name, *(formats[c].format(value) for c, value in zip(_COLUMNS, row, strict=True))]
+            for name, row in zip(self._titles, rows, strict=True)
+        ]
+
+    @property
+    def _titles(self) -> list[str]:
+        marked = zip(self.names, self.kinds, strict=True)
+        return [name if kind == "derivative" else f"{name} ({kind})" for name, kind in marked]
+
+    def __str__(self) -> str:
+        """Return the table as text."""
+        cells = [["", *_COLUMNS], *self._cells()]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
+            for row in cells
+        ]
+        rule = "-" * len(lines[0])
+        facts = [f"{name}: {value}" for name, value in self.facts.items()]
+        head, line = [], ""
+        for fact in facts:
+            if line and len(line) + len(fact) + 3 > len(rule):
+                head.append(line)
+                line = ""
+            line = f"{line}   {fact}" if line else fact
+        return "\n".join([*head, line, rule, lines[0], rule, *lines[1:], rule, *self.notes])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head = table(("average effects", ""), list(self.facts.items()))
+        return head + table(("", *_COLUMNS), self._cells(), " ".join(self.notes))
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What is expected of y along one column, with the others at typical values.
+
+    Attributes
+    ----------
+    column : str
+        The column.
+    values : array of shape (n_points,)
+        Its values: numbers, or levels.
+    mean, std_error, ci_low, ci_high : arrays of shape (n_points,) or (n_points, k)
+        The expectation, its standard error and its confidence band, point by point.
+    level : float
+        Probability with which the band is to cover at each point.
+    """
+
+    column: str
+    values: Array
+    mean: Array
+    std_error: Array
+    ci_low: Array
+    ci_high: Array
+    level: float
+
+    def to_frame(self) -> Any:
+        """Return the points as a pandas frame; several outputs have a row each."""
+        import pandas
+
+        n, names = len(self.values), ("mean", "std_error", "ci_low", "ci_high")
+        parts = {name: np.reshape(getattr(self, name), (n, -1)) for name in names}
+        k = parts["mean"].shape[1]
+        frame = {self.column: np.repeat(self.values, k)}
+        if k > 1:
+            frame["output"] = np.tile(np.arange(k), n)
+        return pandas.DataFrame(frame | {name: part.ravel() for name, part in parts.items()})
+
+
+def summarize(
+    pointwise: Array,
+    weight: Array,
+    covariance: Array,
+    correction: tuple[Array, Array] | None,
+    *,
+    names: list[str],
+    kinds: list[str],
+    freedom: float,
+    level: float,
+    facts: dict[str, str],
+    notes: list[str],
+) -> EffectsSummary:
+    """Return the table of effects of terms on outputs.
+
+    Parameters
+    ----------
+    pointwise : array of shape (n, n_terms, k)
+        Effects of single rows.
+    weight : array of shape (n,)
+        Weights of the rows.
+    covariance : array of shape (k, n_terms, n_terms)
+        Covariances of the averages.
+    correction : tuple of two arrays of shape (n_terms, k), or None
+        Corrected averages and their standard errors, for the intervals.
+    names, kinds : lists of n_terms texts
+        What the effects are.
+    freedom : float
+        Degrees of freedom of the t distribution.
+    level, facts, notes
+        As in `EffectsSummary`.
+    """
+    n, n_terms, k = pointwise.shape
+    flat = pointwise.transpose(0, 2, 1).reshape(n, k * n_terms)
+    effect = weight @ flat / weight.sum()
+    errors = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)).ravel()
+    centre, spread = effect, errors
+    if correction is not None:
+        centre, spread = (part.T.ravel() for part in correction)
+    t = np.full(len(effect), np.nan)
+    np.divide(effect, errors, out=t, where=errors > 0)
+    reach = stats.t.ppf((1 + level) / 2, freedom) * spread
+    quartiles = _weighted_quartiles(flat, weight)
+    outputs = [""] if k == 1 else [f"y{i}: " for i in range(k)]
+    return EffectsSummary(
+        names=tuple(output + name for output in outputs for name in names),
+        kinds=tuple(kinds) * k,
+        effect=effect,
+        std_error=errors,
+        t=t,
+        p=2 * stats.t.sf(np.abs(t), freedom),
+        ci_low=centre - reach,
+        ci_high=centre + reach,
+        q25=quartiles[0],
+        q50=quartiles[1],
+        q75=quartiles[2],
+        covariance=covariance,
+        pointwise=flat,
+        level=level,
+        corrected=correction is not None,
+        facts=facts,
+        notes=tuple(notes),
+    )
+
+
+def _weighted_quartiles(values: Array, weight: Array) -> Array:
+    """Return the quartiles of each column, of shape (3, n_columns); linear between rows."""
+    shares = np.array([0.25, 0.5, 0.75])
+    if np.ptp(weight) == 0:
+        return np.quantile(values, shares, axis=0)
+    quartiles = []
+    for column in values.T:
+        order = np.argsort(column, kind="stable")
+        below = np.cumsum(weight[order])
+        places = np.searchsorted(below, shares * below[-1])
+        quartiles.append(column[order[places]])
+    return np.transpose(quartiles)

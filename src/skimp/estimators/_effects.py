@@ -1,0 +1,381 @@
+"""What KRLS tells about its columns: effects, tables of them, and expectations."""
+
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from skimp._core._blocks import Scratch
+from skimp._core._memory import require_memory
+from skimp._core._rules import FRACTION, Rule, broken, check_values, integer, one_of
+from skimp._core._types import Array
+from skimp.data import ArrayRows, Block, Rows
+from skimp.diagnostics._effects import EffectsSummary, Expectation, summarize
+from skimp.estimators._design import Design, Term
+from skimp.estimators._functionals import Functionals
+from skimp.estimators._reduction import Reduction
+from skimp.features import Landmarks
+from skimp.features._sketch import Sketch
+from skimp.solvers._smoother import Errors, LinearFit
+
+_BLOCK_ENTRIES = 2**22
+"""Entries of a block of kernel values."""
+
+_RULES: dict[str, Rule] = {
+    "errors": one_of("classical", "robust", "clustered"),
+    "level": FRACTION,
+    "n_points": integer(at_least=2),
+}
+
+
+class Effects:
+    """Effects of a fitted model that is linear in its targets."""
+
+    alpha_: float
+    memory_limit: int | str | None
+    terms_: list[str]
+    _rows: Rows
+    _present: Array | None
+    _fitted_rows: Array | None
+    _design: Design
+    _reduction: Reduction
+    _basis: Landmarks | Sketch
+    _points: Landmarks
+    _dual: Array
+    _constant: Array
+    _fit: LinearFit
+    _single_output: bool
+
+    def effects(self, X: Any = None, return_std: bool = False) -> Any:
+        """Return the effect of each term at each row.
+
+        The derivative of the fitted function in a column of numbers, per unit of the column; the
+        difference between its two values for a column of two; the difference from the first level
+        for each other level of a column of categories.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d), optional
+            Where to take them; the rows of ``fit`` by default.
+        return_std : bool, default=False
+            Whether to return their classical standard errors as well, which take a solution for
+            each of them.
+
+        Returns
+        -------
+        array of shape (n, n_terms) or (n, n_terms, k), or a tuple of two
+            A column for each of ``terms_``.
+        """
+        rows = self._where(X)
+        functionals = self._functionals(self._design.terms)
+        effects = self._outputs(self._pointwise(rows, functionals))
+        if not return_std:
+            return effects
+        shape = len(self._design.terms), self._dual.shape[1]
+
+        def errors(block: Block, _: Scratch) -> Array:
+            L = np.hstack([functionals.sums(block.X[i : i + 1], _ONE) for i in range(block.size)])
+            variances = self._fit.variances(self._fit.coordinates(self._gathered(L)))
+            return np.sqrt(variances).reshape(block.size, *shape)
+
+        return effects, self._outputs(self._blocked(rows).computed(errors, shape, np.float64))
+
+    def summary(
+        self,
+        X: Any = None,
+        *,
+        errors: str = "classical",
+        groups: Any = None,
+        level: float = 0.95,
+        corrected: bool = True,
+    ) -> EffectsSummary:
+        """Return average effects with standard errors, and how effects vary.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d), optional
+            Rows to average over; those of ``fit``, with their weights, by default.
+        errors : str, default="classical"
+            What is taken for granted of the errors of y: "classical", that they have equal
+            variances and are independent; "robust", that they are independent; "clustered", that
+            those of different groups are.
+        groups : array of shape (n,), optional
+            The group of each row of ``fit``, for "clustered".
+        level : float, default=0.95
+            Probability with which intervals are to cover.
+        corrected : bool, default=True
+            Whether intervals are corrected for the shrinkage of the penalty, which moves averages
+            by up to a standard error. False gives intervals about the averages themselves.
+
+        Returns
+        -------
+        EffectsSummary
+        """
+        terms = self._design.terms
+        names, kinds = [term.name for term in terms], [term.kind for term in terms]
+        return self._summarized(X, terms, None, names, kinds, errors, groups, level, corrected)
+
+    def interaction(
+        self,
+        first: str | int,
+        second: str | int,
+        X: Any = None,
+        *,
+        errors: str = "classical",
+        groups: Any = None,
+        level: float = 0.95,
+        corrected: bool = True,
+    ) -> EffectsSummary:
+        """Return how much the effect of one term changes with another one.
+
+        The second derivative for two columns of numbers, or the curvature where they are the same;
+        differences of derivatives or of differences for others.
+
+        Parameters
+        ----------
+        first, second : str or int
+            Terms, by their names or numbers in ``terms_``.
+        X, errors, groups, level, corrected
+            As in `summary`.
+
+        Returns
+        -------
+        EffectsSummary
+            With one effect, and ``pointwise`` the interaction at each row.
+        """
+        check_is_fitted(self)
+        one, other = self._term(first, "first"), self._term(second, "second")
+        if one.column == other.column and (one.high is not None or other.high is not None):
+            raise broken("interaction", "second", "a term of another column", second)
+        name, kind = f"{one.name} x {other.name}", "change of the effect"
+        if one.high is None and other.high is None:
+            kind = "second derivative"
+        return self._summarized(
+            X, [one], other, [name], [kind], errors, groups, level, corrected
+        )
+
+    def expectation(
+        self, column: str | int, *, n_points: int = 50, level: float = 0.95
+    ) -> Expectation:
+        """Return what is expected of y along one column, with the others at typical values.
+
+        Numbers are at their mean, columns of two values and of categories at the most frequent one.
+
+        Parameters
+        ----------
+        column : str or int
+            The column, by name or number.
+        n_points : int, default=50
+            Points between the least and the largest value of a column of numbers.
+        level : float, default=0.95
+            Probability with which bands are to cover at each point.
+
+        Returns
+        -------
+        Expectation
+        """
+        check_is_fitted(self)
+        check_values("expectation", _RULES, n_points=n_points, level=level)
+        design = self._design
+        j = _number(column, design.names, "expectation", "column")
+        low, high = design.limits[:, j]
+        labels: Any = design.levels.get(j)
+        if labels is not None:
+            values = np.arange(len(labels), dtype=float)
+        elif any(term.column == j and term.high is not None for term in design.terms):
+            values = np.array([low, high])
+        else:
+            values = np.linspace(low, high, n_points)
+        rows = np.tile(design.typical, (len(values), 1))
+        rows[:, j] = values
+        scaled = ArrayRows(rows).mapped(design)
+        k = self._dual.shape[1]
+
+        def found(block: Block, _: Scratch) -> Array:
+            L = self._gathered(_kernel_block(self._points, block.X).T)
+            q = self._fit.coordinates(L, constant=1.0)
+            mean = L.T @ self._fit.coef + self._constant
+            return np.stack([mean, np.sqrt(self._fit.variances(q))], axis=1)
+
+        mean, error = np.moveaxis(scaled.computed(found, (2, k), np.float64), 1, 0)
+        reach = stats.t.ppf((1 + level) / 2, self._freedom) * error
+        shown = values if labels is None else np.array(labels, dtype=object)
+        parts = (self._outputs(part) for part in (mean, error, mean - reach, mean + reach))
+        return Expectation(design.names[j], shown, *parts, level=level)
+
+    def vcov(self, *, errors: str = "classical", groups: Any = None) -> Array:
+        """Return the covariance of the coefficients ``coef_``.
+
+        Parameters
+        ----------
+        errors, groups
+            As in `summary`.
+
+        Returns
+        -------
+        array of shape (m, m) or (k, m, m)
+        """
+        check_is_fitted(self)
+        size = len(self._fit.coef)
+        rows = size if errors == "classical" else self._fit.n_rows
+        require_memory(
+            32 * size * max(rows, size),
+            self.memory_limit,
+            f"the covariance of {size} coefficients",
+            "take a reduction",
+        )
+        q = self._fit.coordinates(np.eye(size))
+        found = self._fit.covariances(q, self._errors(errors, groups))
+        return found[0] if self._single_output else found
+
+    def _summarized(
+        self,
+        X: Any,
+        terms: list[Term],
+        by: Term | None,
+        names: list[str],
+        kinds: list[str],
+        errors: str,
+        groups: Any,
+        level: float,
+        corrected: bool,
+    ) -> EffectsSummary:
+        rows = self._where(X)
+        check_values("summary", _RULES, level=level)
+        known = self._errors(errors, groups)
+        functionals = self._functionals(terms, by)
+        pointwise = self._pointwise(rows, functionals)
+        weight = rows.weights()
+        weight = np.ones(len(pointwise)) if weight is None else weight
+        q = self._fit.coordinates(self._gathered(self._averages(rows, functionals)))
+        correction = None
+        if corrected:
+            again = self._fit.corrected(q)
+            spread = np.diagonal(self._fit.covariances(again, known), axis1=1, axis2=2)
+            correction = self._fit.estimates(again), np.sqrt(spread).T
+        return summarize(
+            pointwise,
+            weight,
+            self._fit.covariances(q, known),
+            correction,
+            names=names,
+            kinds=kinds,
+            freedom=self._freedom,
+            level=level,
+            facts=self._facts(len(pointwise), errors),
+            notes=self._notes(level, corrected),
+        )
+
+    def _where(self, X: Any) -> Rows:
+        check_is_fitted(self)
+        return self._rows if X is None else self._opened(X)
+
+    def _opened(self, X: Any) -> Rows:
+        raise NotImplementedError
+
+    def _functionals(self, terms: list[Term], by: Term | None = None) -> Functionals:
+        return Functionals(self._points, self._design, terms, by)
+
+    def _blocked(self, rows: Rows) -> Rows:
+        """Return scaled rows in blocks whose kernel values stay small."""
+        size = max(64, _BLOCK_ENTRIES // self._points.width)
+        return rows.copy_with(block_rows=min(rows.block_rows, size)).mapped(self._design)
+
+    def _pointwise(self, rows: Rows, functionals: Functionals) -> Array:
+        """Return effects of shape (n, n_terms, k)."""
+        shape = functionals.n_terms, self._dual.shape[1]
+        return self._blocked(rows).computed(
+            lambda block, _: functionals.pointwise(block.X, self._dual), shape, np.float64
+        )
+
+    def _averages(self, rows: Rows, functionals: Functionals) -> Array:
+        """Return averages of functionals over rows, as functionals of kernel columns."""
+
+        def of_block(block: Block, _: Scratch) -> tuple[Array, float]:
+            weight = np.ones(block.size) if block.weight is None else block.weight
+            return functionals.sums(block.X, weight), float(weight.sum())
+
+        def add(total: tuple[Array, float], part: tuple[Array, float]) -> tuple[Array, float]:
+            return total[0] + part[0], total[1] + part[1]
+
+        initial = np.zeros((self._points.width, functionals.n_terms)), 0.0
+        sums, weight = self._blocked(rows).map_reduce(of_block, add, initial)
+        return np.asarray(sums / weight)
+
+    def _gathered(self, L: Array) -> Array:
+        """Return functionals of kernel columns as functionals of the model's functions."""
+        return np.asarray(self._basis.mixing.T @ L) if isinstance(self._basis, Sketch) else L
+
+    def _outputs(self, values: Array) -> Array:
+        return values[..., 0] if self._single_output else values
+
+    @property
+    def _freedom(self) -> float:
+        return max(self._fit.n_rows - self._fit.dimension, 1.0)
+
+    def _term(self, given: str | int, role: str) -> Term:
+        return self._design.terms[_number(given, self.terms_, "interaction", role)]
+
+    def _errors(self, kind: str, groups: Any) -> Errors:
+        check_values("summary", _RULES, errors=kind)
+        if (kind == "clustered") != (groups is not None):
+            wording = "given for errors='clustered', and for these alone"
+            raise broken("summary", "groups", wording, groups)
+        if groups is None:
+            return Errors(kind)
+        groups = column_or_1d(groups)
+        present = self._present
+        if present is not None and len(groups) == len(present):
+            groups = groups[present]
+        if len(groups) != self._rows.n_rows:
+            check_consistent_length(groups, np.empty(self._rows.n_rows))
+        if self._fitted_rows is not None:
+            groups = groups[self._fitted_rows]
+        found, codes = np.unique(groups, return_inverse=True)
+        if len(found) < 2:
+            raise broken("summary", "groups", "two or more different ones", found.tolist())
+        return Errors(kind, codes)
+
+    def _facts(self, n_rows: int, errors: str) -> dict[str, str]:
+        fit = self._fit
+        return {
+            "rows": f"{n_rows:,}",
+            "fitted": f"{fit.n_rows:,}",
+            "alpha": f"{self.alpha_:.3g}",
+            "effective parameters": f"{fit.dimension:.1f}",
+            "error s.d.": ", ".join(f"{value:.4g}" for value in np.sqrt(fit.noise)),
+            "errors": errors,
+        }
+
+    def _notes(self, level: float, corrected: bool) -> list[str]:
+        notes = [f"Intervals cover with probability {level:g}."]
+        if corrected:
+            notes.append("They are corrected for shrinkage, and not symmetric about the effect.")
+        reduction = self._reduction
+        size = len(self._fit.coef)
+        if reduction.sketched:
+            notes.append(f"Standard errors are conditional on {size:,} random sums of columns.")
+        elif reduction.alone:
+            notes.append(f"Standard errors are conditional on the {size:,} sampled rows.")
+        elif not reduction.exact:
+            notes.append(f"Standard errors are conditional on the {size:,} points.")
+        return notes
+
+
+_ONE = np.ones(1)
+
+
+def _kernel_block(landmarks: Landmarks, Z: Array) -> Array:
+    K = np.empty((len(Z), landmarks.width))
+    landmarks.map_block(Z, K)
+    return K
+
+
+def _number(given: str | int, names: list[str], owner: str, role: str) -> int:
+    """Return the number of a name, or a number that there is."""
+    if isinstance(given, str) and given in names:
+        return names.index(given)
+    if integer(at_least=0, at_most=len(names) - 1).test(given):
+        return int(given)
+    raise broken(owner, role, f"one of {names}, or its number", given)

@@ -1,0 +1,61 @@
+"""Cross-validation of penalties over folds of the rows."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from skimp._core._blocks import Scratch
+from skimp._core._random import row_keys
+from skimp._core._types import Array
+from skimp.data import Block, Rows
+from skimp.data._split import masked_rows
+from skimp.solvers._features import targets
+from skimp.solvers._smoother import Smoother
+
+_FOLDS = 5
+_DOUBLE = np.dtype(np.float64)
+
+
+def fold_scores(
+    rows: Rows, alphas: Array, seed: int, fitted: Callable[[Rows], tuple[Any, Smoother]]
+) -> Array:
+    """Return the squared error of each penalty on rows that were left out, in five folds.
+
+    Each output counts relative to its squares.
+
+    Parameters
+    ----------
+    rows : Rows
+        Scaled rows, five or more, with targets of shape (n, k).
+    alphas : array of shape (n_alphas,)
+        Penalties.
+    seed : int
+        Seed of the folds.
+    fitted : callable
+        Given rows, returns the basis and the models of them.
+    """
+    # equally many rows in each fold, in random order
+    order = np.argsort(row_keys(seed, 0, rows.n_rows), kind="stable")
+    fold = np.empty(rows.n_rows, np.int64)
+    fold[order] = np.arange(rows.n_rows) % _FOLDS
+    parts = [
+        _fold_errors(fitted(masked_rows(rows, fold != i)), masked_rows(rows, fold == i), alphas)
+        for i in range(_FOLDS)
+    ]
+    *missed, total = np.sum(parts, axis=0)
+    return np.asarray((missed / np.where(total > 0, total, 1.0)).mean(axis=1))
+
+
+def _fold_errors(fitted: tuple[Any, Smoother], rows: Rows, alphas: Array) -> Array:
+    """Return summed squared errors of each penalty and output, and last those of predicting 0."""
+    basis, smoother = fitted
+    coefs, intercepts = smoother.models(alphas)
+
+    def of_block(block: Block, _: Scratch) -> Array:
+        Y, w = targets(block, _DOUBLE)
+        missed = [Y - block.X @ c - b for c, b in zip(coefs, intercepts, strict=True)]
+        return np.array([(w * np.square(errors)).sum(axis=0) for errors in [*missed, Y]])
+
+    initial = np.zeros((len(alphas) + 1, coefs.shape[2]))
+    return np.asarray(rows.mapped(basis).map_reduce(of_block, np.add, initial))

@@ -1,0 +1,112 @@
+"""Effects as linear functionals of a model: of each row, on average, and of pairs of columns."""
+
+from collections.abc import Iterator
+from typing import final
+
+import numpy as np
+
+from skimp._core._types import Array, Matrix
+from skimp.estimators._design import Design, Term
+from skimp.features import Landmarks
+
+_STEP = 1e-4
+"""Half of the distance, in standard deviations, over which a second derivative is taken."""
+
+
+@final
+class Functionals:
+    r"""Effects of terms on functions :math:`f = \sum_j a_j k(\cdot, b_j)` of scaled rows.
+
+    Parameters
+    ----------
+    landmarks : Landmarks
+        The kernel columns, in float64.
+    design : Design
+        What scaled the rows.
+    terms : list of Term
+        The effects.
+    by : Term, optional
+        The effect of this on the effects, in their place: a second derivative, by a central
+        difference of first ones, or the difference between two values.
+    """
+
+    def __init__(
+        self, landmarks: Landmarks, design: Design, terms: list[Term], by: Term | None = None
+    ):
+        self._columns = landmarks.kernel.bind(landmarks.points, landmarks.dtype)
+        self._size = landmarks.width
+        self._design = design
+        self._terms = terms
+        self._by = by
+
+    @property
+    def n_terms(self) -> int:
+        """Number of effects."""
+        return len(self._terms)
+
+    def pointwise(self, Z: Array, coef: Array) -> Array:
+        """Return the effects at each row, of shape (n, n_terms, k), for coefficients (m, k)."""
+        effects = np.zeros((len(Z), len(self._terms), coef.shape[1]))
+        for factor, rows in self._variants(Z):
+            if self._derivatives:
+                for output, c in enumerate(coef.T):
+                    G = np.zeros(rows.shape)
+                    self._columns.add_gradient(rows, np.broadcast_to(c, (len(Z), len(c))), G)
+                    for i, column, scale in self._derivatives:
+                        effects[:, i, output] += factor * scale * G[:, column]
+            for i, high, low in self._differences(rows):
+                effects[:, i] += factor * ((self._values(high) - self._values(low)) @ coef)
+        return effects
+
+    def sums(self, Z: Array, weights: Array) -> Array:
+        """Return the functionals' sums over rows, as columns of an array (m, n_terms)."""
+        L = np.zeros((self._size, len(self._terms)))
+        for factor, rows in self._variants(Z):
+            if self._derivatives:
+                G = np.zeros((self._size, rows.shape[1]))
+                A = np.broadcast_to(weights[:, None], (len(Z), self._size))
+                self._columns.add_gradient_sums(rows, A, G)
+                for i, column, scale in self._derivatives:
+                    L[:, i] += factor * scale * G[:, column]
+            for i, high, low in self._differences(rows):
+                L[:, i] += factor * (weights @ (self._values(high) - self._values(low)))
+        return L
+
+    @property
+    def _derivatives(self) -> list[tuple[int, int, float]]:
+        """Number, scaled column, and scale of each term that is a derivative."""
+        return [
+            (i, self._design.place(term.column).start, term.scale)
+            for i, term in enumerate(self._terms)
+            if term.high is None
+        ]
+
+    def _differences(self, Z: Array) -> Iterator[tuple[int, Array, Array]]:
+        """Yield the number of each other term, and rows with its two values."""
+        for i, term in enumerate(self._terms):
+            if term.high is not None:
+                yield i, self._set(Z, term.column, term.high), self._set(Z, term.column, term.low)
+
+    def _variants(self, Z: Array) -> Iterator[tuple[float, Array]]:
+        """Yield factors and rows whose effects, times the factors, add up to what is asked for."""
+        by = self._by
+        if by is None:
+            yield 1.0, Z
+        elif by.high is not None:
+            yield 1.0, self._set(Z, by.column, by.high)
+            yield -1.0, self._set(Z, by.column, by.low)
+        else:
+            for step in (_STEP, -_STEP):
+                moved = Z.copy()
+                moved[:, self._design.place(by.column)] += step
+                yield by.scale / (2 * step), moved
+
+    def _set(self, Z: Array, column: int, value: float | None) -> Array:
+        changed = Z.copy()
+        changed[:, self._design.place(column)] = self._design.encoded(column, value)
+        return changed
+
+    def _values(self, Z: Matrix) -> Array:
+        K = np.empty((len(Z), self._size))
+        self._columns.fill(Z, K)
+        return K

@@ -1,0 +1,429 @@
+"""Kernel regularized least squares: what does x do to y, for whom, and how sure are we?"""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from skimp._core._blocks import Scratch
+from skimp._core._memory import MEMORY_LIMIT, parse_bytes, require_memory
+from skimp._core._parametrized import Parametrized, whole_or_nothing
+from skimp._core._progress import LineReport
+from skimp._core._random import as_generator, draw_seed
+from skimp._core._rules import (
+    BOOLEAN,
+    N_JOBS,
+    NONE,
+    RANDOM_STATE,
+    Rule,
+    broken,
+    check_params,
+    integer,
+    is_number,
+    number,
+    numbers,
+    one_of,
+)
+from skimp._core._types import Array, RandomState
+from skimp.data import ArrayRows, Block, Rows, as_rows
+from skimp.data._kept import keep_rows, kept_bytes
+from skimp.data._split import masked_rows
+from skimp.estimators._design import Design
+from skimp.estimators._effects import Effects
+from skimp.estimators._folds import fold_scores
+from skimp.estimators._kernel_regressor import target_mean
+from skimp.estimators._levels import encode_levels, find_levels
+from skimp.estimators._reduction import BUDGET, REDUCTION, Reduction
+from skimp.features import Landmarks
+from skimp.features._sketch import Sketch
+from skimp.kernels import Gaussian, Kernel, as_kernel
+from skimp.kernels._checks import check_gram, require
+from skimp.solvers._exact_smoother import ExactSmoother
+from skimp.solvers._reduced_smoother import ReducedSmoother
+from skimp.solvers._smoother import CRITERIA, LinearFit, Smoother, best_alpha
+
+_DOUBLE = np.dtype(np.float64)
+_POSITIVE = numbers("a sequence of positive numbers")
+
+
+@final
+class KRLS(RegressorMixin, Effects, Parametrized):
+    r"""Kernel regularized least squares, with the effects of columns and their standard errors.
+
+    Minimises over functions f of the kernel's space, and a constant b,
+
+    .. math::
+        \frac{1}{\sum_i w_i} \sum_i w_i \, (y_i - f(x_i) - b)^2 + \alpha \, \|f\|^2
+
+    on columns of mean zero and variance one. Exact in :math:`8 n^3 / 3` operations and the memory
+    of one n x n matrix, with all penalties; for a reduction to m functions in :math:`3 n m^2`
+    operations and the memory of a few m x m matrices.
+
+    For a binary outcome, 0 and 1, it is a linear probability model: effects are changes of the
+    probability. Take ``errors="robust"`` there.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None, default=None
+        What it means for two rows to be alike: any differentiable kernel, of scaled columns. None
+        is the Gaussian with ``gamma`` one over twice the number of columns of X.
+    standardize : bool, default=True
+        Whether columns are scaled. Those of categories or text, in frames, become indicators
+        either way.
+    reduction : None, int, str or Selector, default=None
+        None fits the exact model. An int is a number of points. A selector, or its name ("auto",
+        "uniform", "kmeans", "agglomerative", "leverage", "rpcholesky"), chooses points that all
+        rows are fitted with. "sample" fits the exact model of sampled rows alone. "gaussian",
+        "achlioptas", "sign", "very_sparse" and "subsampling" are random sums of the kernel columns
+        of all rows.
+    budget : int, float or None, default=None
+        Size of the reduction: a number, or a share of the rows; None for a tenth of the rows, but
+        100 at least and 1,000 at most.
+    alpha : float or str, default="loo"
+        Strength of the penalty; it does not grow with n. "loo" minimises the error of rows that are
+        left out one by one, in closed form; "gcv" its rotation invariant form; "kfold" that of five
+        folds. A ridge penalty is n alpha.
+    lams : sequence of float or None, default=None
+        Penalties n alpha to choose from; None for all between rounding and nothing.
+    sigmas : sequence of float or None, default=None
+        Widths to choose from as well, ``gamma`` being :math:`1 / 2 \sigma^2`; None for the kernel's
+        own.
+    fit_intercept : bool, default=True
+        Whether there is an unpenalized constant b.
+    memory_limit : int, str or None, default=None
+        Bytes, or "2GB", that a fit may take besides the data; None for half of the machine's.
+    n_jobs : int or None, default=None
+        Threads; None for all cores that the process may use.
+    verbose : int, default=0
+        Report progress on standard error.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the reduction and of the folds.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with numbers for parameters.
+    alpha_ : float
+        The penalty.
+    coef_ : array of shape (m,) or (m, k)
+        Coefficients of the functions: kernel columns, or random sums of them.
+    dual_coef_ : array of shape (p,) or (p, k)
+        Coefficients of the kernel columns of ``points_``.
+    points_ : array of shape (p, width)
+        The points, scaled.
+    intercept_ : float or array of shape (k,)
+        The constant b.
+    dimension_ : float
+        Effective number of parameters: the trace of the matrix that turns y into fitted values.
+    sigma_ : float or array of shape (k,)
+        Standard deviation of the errors.
+    alphas_, scores_ : arrays, or None
+        Penalties that were compared, and their squared errors relative to the variance of y.
+    terms_ : list of str
+        What effects there are: columns, and levels of columns of categories.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    .. [1] J. Hainmueller and C. Hazlett, "Kernel regularized least squares: reducing
+       misspecification bias with a flexible and interpretable machine learning approach",
+       Political Analysis 22 (2014).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp import KRLS
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 2))
+    >>> y = 2 * X[:, 0] + np.sin(X[:, 1]) + 0.5 * rng.normal(size=300)
+    >>> model = KRLS().fit(X, y)
+    >>> model.effects().shape
+    (300, 2)
+    >>> summary = model.summary().to_frame()
+    >>> bool(summary.ci_low["x0"] < 2 < summary.ci_high["x0"])
+    True
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "standardize": BOOLEAN,
+        "reduction": REDUCTION,
+        "budget": BUDGET,
+        "alpha": number(above=0) | one_of(*CRITERIA),
+        "lams": NONE | _POSITIVE,
+        "sigmas": NONE | _POSITIVE,
+        "fit_intercept": BOOLEAN,
+        "memory_limit": MEMORY_LIMIT,
+        "n_jobs": N_JOBS,
+        "verbose": integer(at_least=0) | BOOLEAN,
+        "random_state": RANDOM_STATE,
+    }
+
+    def __init__(
+        self,
+        kernel: Kernel | str | None = None,
+        *,
+        standardize: bool = True,
+        reduction: Any = None,
+        budget: int | float | None = None,
+        alpha: float | str = "loo",
+        lams: Sequence[float] | Array | None = None,
+        sigmas: Sequence[float] | Array | None = None,
+        fit_intercept: bool = True,
+        memory_limit: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: RandomState = None,
+    ):
+        self.kernel = kernel
+        self.standardize = standardize
+        self.reduction = reduction
+        self.budget = budget
+        self.alpha = alpha
+        self.lams = lams
+        self.sigmas = sigmas
+        self.fit_intercept = fit_intercept
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Training rows. Columns of a frame that hold categories or text are encoded.
+        y : array of shape (n,) or (n, k)
+            Targets.
+        sample_weight : array of shape (n,), optional
+            A weight of 2 equals a row given twice in what is estimated; for standard errors,
+            weights are inverse variances of the errors.
+
+        Returns
+        -------
+        self
+        """
+        with whole_or_nothing(self):
+            self._check()
+            self._levels = find_levels(X)
+            rows = as_rows(
+                self,
+                encode_levels(X, self._levels),
+                y,
+                sample_weight,
+                multi_output=True,
+                y_numeric=True,
+            )
+            if self.verbose:
+                rows = rows.copy_with(report=LineReport(type(self).__name__))
+            weight = rows.weights()
+            self._present = None
+            if weight is not None and not weight.all():
+                self._present = weight > 0
+                rows = masked_rows(rows, self._present)
+            self._fit_rows(rows)
+        return self
+
+    def _check(self) -> None:
+        owner = type(self).__name__
+        check_params(self)
+        kernel = self._given_kernel(1)
+        require(kernel, "positive_definite", owner=owner, advice="f has a norm only then")
+        require(kernel, "differentiable", owner=owner, advice="effects are derivatives")
+        if self.sigmas is not None and "gamma" not in kernel.get_params(deep=False):
+            raise broken(owner, "sigmas", f"None for {kernel!r}, which has no gamma", self.sigmas)
+        if is_number(self.alpha, (int, float)) and (self.lams, self.sigmas) != (None, None):
+            raise broken(owner, "alpha", "a criterion where lams or sigmas are given", self.alpha)
+
+    def _given_kernel(self, n_columns: int) -> Kernel:
+        if self.kernel is None:
+            return Gaussian(gamma=1 / (2 * n_columns))
+        return as_kernel(self.kernel, owner=type(self).__name__)
+
+    def _fit_rows(self, rows: Rows) -> None:
+        rng = as_generator(self.random_state)
+        names = [f"x{j}" for j in range(rows.n_features)]
+        names = [str(name) for name in getattr(self, "feature_names_in_", names)]
+        self._single_output, middle = target_mean(rows)
+        self._middle = middle if self.fit_intercept else np.zeros_like(middle)
+        self._rows = rows
+        self._design = Design(rows, names, self._levels, standardize=self.standardize)
+        self.terms_ = [term.name for term in self._design.terms]
+        scaled = self._scaled(rows).with_targets(self._centred)
+        scaled.feature_names = self._design.column_names
+        self._reduction = Reduction(self.reduction, self.budget, self.random_state)
+        self._fitted_rows = None
+        if self._reduction.alone:
+            sample = scaled.sample(self._reduction.size(scaled.n_rows), draw_seed(rng))
+            weight = None if rows.weights() is None else sample.weight
+            self._fitted_rows = sample.indices
+            scaled = ArrayRows(sample.X, sample.y, weight).copy_with(n_jobs=rows.n_jobs)
+        if scaled.n_rows < 5 and self.alpha == "kfold":
+            raise ValueError(f"alpha='kfold' needs five rows, found {scaled.n_rows}.")
+        self._choose(scaled, rng)
+
+    def _scaled(self, rows: Rows) -> Any:
+        return rows.mapped(self._design)
+
+    def _centred(self, y: Array | None, weight: Array | None) -> tuple[Array, Array | None]:
+        if y is None:
+            raise ValueError("KRLS requires y to be passed, but the rows have none.")
+        return np.asarray(y, _DOUBLE).reshape(len(y), -1) - self._middle, weight
+
+    def _choose(self, rows: Rows, rng: np.random.Generator) -> None:
+        """Choose the penalty, and the width where there are several, and keep that model."""
+        seeds = draw_seed(rng), draw_seed(rng)
+        kernel = self._given_kernel(len(self._design.names)).resolve(rows, seeds[0])
+        kernels = [kernel]
+        if self.sigmas is not None:
+            gammas = [1 / (2 * sigma**2) for sigma in self.sigmas]
+            kernels = [kernel.resolve(rows, seeds[0]).set_params(gamma=g) for g in gammas]
+        best = np.inf
+        for kernel in kernels:
+            basis = None
+            if not self._reduction.exact:
+                basis = self._reduction.basis(rows, kernel, np.random.default_rng(seeds[0]))
+            found, smoother = self._smoother(rows, kernel, basis)
+            alpha, alphas, scores = float("nan"), None, None
+            if is_number(self.alpha, (int, float)):
+                alpha = float(self.alpha)
+            else:
+                alphas = self._alphas(smoother)
+                scores = self._scores(rows, kernel, basis, smoother, alphas, seeds[1])
+                given = self.lams is not None
+                alpha = float(alphas[np.argmin(scores)]) if given else best_alpha(alphas, scores)
+            score = -np.inf if scores is None else float(np.min(scores))
+            if score < best or best == np.inf:
+                best = score
+                self.kernel_, self.alphas_, self.scores_ = kernel, alphas, scores
+                self._keep(found, smoother, alpha)
+
+    def _alphas(self, smoother: Smoother) -> Array:
+        if self.lams is None:
+            return smoother.grid()
+        return np.sort(np.asarray(self.lams, float)) / smoother.n_rows
+
+    def _scores(
+        self,
+        rows: Rows,
+        kernel: Kernel,
+        basis: Landmarks | Sketch | None,
+        smoother: Smoother,
+        alphas: Array,
+        seed: int,
+    ) -> Array:
+        if self.alpha != "kfold":
+            return smoother.scores(alphas, str(self.alpha))
+        return fold_scores(rows, alphas, seed, lambda part: self._smoother(part, kernel, basis))
+
+    def _smoother(
+        self, rows: Rows, kernel: Kernel, basis: Landmarks | Sketch | None
+    ) -> tuple[Landmarks | Sketch, Smoother]:
+        """Return the functions and all models of some rows."""
+        n = rows.n_rows
+        if basis is not None:
+            mapped: Rows = rows.mapped(basis)
+            penalty = basis.penalty
+            kept = mapped
+            if kept_bytes(mapped) < parse_bytes(self.memory_limit) // 4:
+                kept = keep_rows(mapped)
+            reduced = ReducedSmoother(kept, penalty, fit_intercept=self.fit_intercept)
+            return basis, reduced
+        require_memory(
+            10 * n**2,
+            self.memory_limit,
+            f"the exact model of {n} rows (reduction=None)",
+            "take a reduction such as 1000",
+        )
+        everything = rows.collect()
+        assert everything.y is not None, "targets were computed for every block"
+        landmarks = Landmarks(kernel, everything.X, _DOUBLE)
+        K = kernel(landmarks.points, n_jobs=rows.n_jobs)
+        check_gram(K, kernel)
+        exact = ExactSmoother(
+            K,
+            everything.y,
+            everything.weight,
+            fit_intercept=self.fit_intercept,
+            n_jobs=rows.n_jobs,
+        )
+        return landmarks, exact
+
+    def _keep(self, basis: Landmarks | Sketch, smoother: Smoother, alpha: float) -> None:
+        fit = smoother.at(alpha)
+        if isinstance(smoother, ReducedSmoother):
+            # features are computed again where they are asked for: a model does not hold them
+            smoother.rows = self._scaled(self._rows).with_targets(self._centred).mapped(basis)
+        self._fit: LinearFit = fit
+        self._basis = basis
+        coef = fit.coef
+        dual = basis.mixing @ coef if isinstance(basis, Sketch) else coef
+        self._points = Landmarks(basis.kernel, basis.points, _DOUBLE)
+        self._dual = np.asarray(dual)
+        self._constant = fit.intercept + self._middle
+        self.alpha_ = alpha
+        self.points_ = basis.points
+        self.dimension_ = fit.dimension
+        self.coef_, self.dual_coef_ = self._shaped(coef), self._shaped(self._dual)
+        self.intercept_ = self._shaped(self._constant[None])[0]
+        self.sigma_ = self._shaped(np.sqrt(fit.noise)[None])[0]
+
+    def _shaped(self, values: Array) -> Array:
+        """Return one column as a vector where y was one."""
+        return values[..., 0] if self._single_output else values
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Return the fitted function at each row, and how sure it is.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+        return_std : bool, default=False
+            Whether to return standard errors of the fitted function as well. They do not contain
+            the errors of new targets, whose standard deviation is ``sigma_``.
+
+        Returns
+        -------
+        array of shape (n,) or (n, k), or a tuple of two
+            Values, and their standard errors.
+        """
+        check_is_fitted(self)
+        rows = self._opened(X)
+        scaled = self._scaled(rows)
+        k = self._dual.shape[1]
+        dtype = rows.dtype
+
+        def values(block: Block, _: Scratch) -> Array:
+            return np.asarray(block.X @ self._dual + self._constant)
+
+        F = self._shaped(scaled.mapped(self._points).computed(values, (k,), dtype))
+        if not return_std:
+            return F
+
+        def errors(block: Block, _: Scratch) -> Array:
+            q = self._fit.coordinates(block.X.T, constant=1.0)
+            return np.sqrt(self._fit.variances(q))
+
+        return F, self._shaped(scaled.mapped(self._basis).computed(errors, (k,), dtype))
+
+    def _opened(self, X: Any) -> Rows:
+        """Return rows of the user's, with the columns of ``fit``."""
+        return as_rows(self, encode_levels(X, self._levels), reset=False)
+
+    @property
+    def loo_residuals_(self) -> Array:
+        """Residuals of the rows that were fitted, each in the model of all others."""
+        check_is_fitted(self)
+        return self._shaped(self._fit.left_out)
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what scikit-learn may pass in."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,75 @@
+"""Columns of categories in frames: their levels, and codes in the place of them."""
+
+from typing import Any
+
+import numpy as np
+
+from skimp.data._frame import is_frame
+
+
+def find_levels(X: Any) -> dict[int, list[Any]]:
+    """Return the levels of each column that holds categories or text, by its number.
+
+    In the order of the categories where the column has one, else sorted; levels without rows are
+    left out. Anything but a frame has none.
+    """
+    if not is_frame(X):
+        return {}
+    return {
+        j: _levels(_column(X, j), str(name))
+        for j, name in enumerate(X.columns)
+        if _is_categorical(_column(X, j))
+    }
+
+
+def encode_levels(X: Any, levels: dict[int, list[Any]]) -> Any:
+    """Return the frame with the numbers of levels in their place; other columns are not copied."""
+    if not levels or not is_frame(X):
+        return X
+    names = list(X.columns)
+    if max(levels) >= len(names):
+        return X
+    codes = {names[j]: _codes(_column(X, j), found, names[j]) for j, found in levels.items()}
+    if hasattr(X, "with_columns"):
+        import polars
+
+        return X.with_columns(**{name: polars.Series(code) for name, code in codes.items()})
+    X = X.copy(deep=False)
+    for name, code in codes.items():
+        X[name] = code
+    return X
+
+
+def _column(X: Any, j: int) -> Any:
+    return X.iloc[:, j] if hasattr(X, "iloc") else X.to_series(j)
+
+
+def _is_categorical(column: Any) -> bool:
+    kind = str(column.dtype).lower()
+    if kind == "object":
+        # text, and not numbers that are held as objects
+        return any(isinstance(value, str) for value in column.head(1000))
+    return kind.startswith(("category", "categorical", "enum", "str"))
+
+
+def _levels(column: Any, name: str) -> list[Any]:
+    present = set(column.unique().tolist() if hasattr(column, "cat") else set(column))
+    if any(value is None or value != value for value in present):
+        raise ValueError(f"X must not miss values, found some in column {name!r}: fill them first.")
+    categories = getattr(getattr(column, "cat", None), "categories", None)
+    if categories is not None:
+        return [level for level in categories if level in present]
+    if str(column.dtype).startswith("Enum"):
+        return [level for level in column.cat.get_categories() if level in present]
+    return sorted(present, key=str)
+
+
+def _codes(column: Any, levels: list[Any], name: str) -> Any:
+    numbers = {level: number for number, level in enumerate(levels)}
+    try:
+        return np.array([numbers[value] for value in column], np.float64)
+    except (KeyError, TypeError):
+        strange = next(value for value in column if value not in numbers)
+        raise ValueError(
+            f"column {name!r} must hold the levels of fit, {levels}, found {strange!r}."
+        ) from None

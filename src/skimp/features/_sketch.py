@@ -1,0 +1,112 @@
+"""Random sums of the kernel columns of all rows, as the functions that a model is a sum of."""
+
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from scipy import sparse
+
+from skimp._core._blocks import Scratch
+from skimp._core._linalg import check_representable, check_shape
+from skimp._core._types import Array, DType, Matrix
+from skimp.data import ArrayRows, Block
+from skimp.features._pool import signs
+from skimp.kernels import Kernel
+from skimp.kernels._columns import Columns
+
+_DOUBLE = np.dtype(np.float64)
+_POINTS = 2048
+"""Points whose kernel columns are held at once."""
+
+SKETCHES = ("gaussian", "achlioptas", "sign", "very_sparse", "subsampling")
+"""Names of random matrices."""
+
+
+@final
+class Sketch:
+    r"""The functions :math:`\sum_i S_{ji} k(\cdot, x_i)` of all rows, for a random S.
+
+    A sum :math:`\sum_j w_j \varphi_j` has the coefficients :math:`a = S^T w` and the norm
+    :math:`w^T S K S^T w`. Evaluating all of them on b rows costs a b x n kernel block, of which
+    2,048 columns are held at a time, and its product with :math:`S^T`.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A kernel with numbers for parameters.
+    points : array of shape (n, d)
+        The rows.
+    mixing : array or CSR matrix of shape (n, m)
+        The matrix :math:`S^T`.
+
+    References
+    ----------
+    .. [1] Y. Yang, M. Pilanci and M. J. Wainwright, "Randomized sketches for kernels: fast and
+       optimal nonparametric regression", Annals of Statistics 45 (2017).
+    """
+
+    dtype: DType = _DOUBLE
+
+    def __init__(self, kernel: Kernel, points: Array, mixing: Matrix, n_jobs: int | None = None):
+        self.kernel = kernel
+        self.points = points
+        self.mixing = mixing
+        self.n_jobs = n_jobs
+
+    @property
+    def width(self) -> int:
+        """Number of functions."""
+        return int(self.mixing.shape[1])
+
+    @cached_property
+    def _parts(self) -> list[tuple[Columns, Matrix]]:
+        """The kernel columns and the rows of the random matrix, of some points at a time."""
+        starts = range(0, len(self.points), _POINTS)
+        parts = [slice(start, start + _POINTS) for start in starts]
+        return [
+            (self.kernel.bind(self.points[part], _DOUBLE), self.mixing[part]) for part in parts
+        ]
+
+    def map_block(self, X: Matrix, out: Array) -> None:
+        """Write the functions of the rows X into ``out``."""
+        check_shape(out, (X.shape[0], self.width))
+        out[...] = 0
+        for columns, mixing in self._parts:
+            K = np.empty((X.shape[0], mixing.shape[0]))
+            columns.fill(X, K)
+            # sparse matrices multiply from the left faster, and into rows
+            out += (mixing.T @ K.T).T if sparse.issparse(mixing) else K @ mixing
+
+    @cached_property
+    def penalty(self) -> Array:
+        """The matrix :math:`S K S^T`, in one pass over the points."""
+        rows = ArrayRows(self.points).copy_with(n_jobs=self.n_jobs)
+
+        def of_block(block: Block, _: Scratch) -> Array:
+            part = self.mixing[block.start : block.start + block.size]
+            return np.asarray(part.T @ block.X)
+
+        P = rows.mapped(self).map_reduce(of_block, np.add, np.zeros((self.width, self.width)))
+        check_representable(P)
+        return np.asarray((P + P.T) / 2)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be computed again."""
+        return {name: vars(self)[name] for name in ("kernel", "points", "mixing", "n_jobs")}
+
+
+def random_matrix(name: str, n: int, size: int, rng: np.random.Generator) -> Matrix:
+    r"""Draw :math:`S^T`, of shape (n, size), with :math:`E[S^T S] = I`, by the name of its law.
+
+    "gaussian": normal entries; "sign": 1 and -1; "achlioptas": two thirds of zeros; "very_sparse":
+    all but one in :math:`\sqrt n` zero; "subsampling": one entry a column, in different rows,
+    scaled to the same mean.
+    """
+    if name == "subsampling":
+        chosen = rng.choice(n, size, replace=False)
+        entries = np.full(size, np.sqrt(n / size))
+        return sparse.csr_matrix((entries, (chosen, np.arange(size))), shape=(n, size))
+    if name == "gaussian":
+        return rng.normal(size=(n, size)) / np.sqrt(size)
+    sparsity = {"sign": 1.0, "achlioptas": 3.0, "very_sparse": max(1.0, np.sqrt(n))}[name]
+    return signs(n, size, sparsity, rng) / np.sqrt(size)

@@ -1,0 +1,181 @@
+"""Penalized least squares in few basis functions for every penalty, in one or two passes."""
+
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from skimp._core._blocks import Scratch
+from skimp._core._linalg import check_representable, dense, eigenpairs, inverse_root
+from skimp._core._types import Array
+from skimp.data import Block, Rows
+from skimp.losses import Squared
+from skimp.solvers._base import Problem
+from skimp.solvers._features import targets
+from skimp.solvers._moments import covariance
+from skimp.solvers._smoother import LinearFit, Smoother
+
+_DOUBLE = np.dtype(np.float64)
+_EPS = float(np.finfo(np.float64).eps)
+_CUT = 1e-11
+"""Directions of less penalty than this, relative to the largest, are left out: functions that are
+all but sums of others, whose covariances are rounding."""
+
+
+@final
+class ReducedSmoother(Smoother):
+    r"""Models in D basis functions, with the penalty matrix P.
+
+    With S the covariance of the functions over the rows, and U such that
+    :math:`U^T P U = I` and :math:`U^T S U = \mathrm{diag}(\mu)`, functions :math:`z = U^T \varphi`
+    have the coefficients :math:`s / (\mu + \alpha)`, where s is their covariance with y, and
+
+    .. math:: H_{ii} = \frac{w_i}{n} \Bigl(1 + \sum_j \frac{z_{ij}^2}{\mu_j + \alpha}\Bigr)
+
+    The covariance takes one pass over the rows and n D^2 operations, all left-out errors another
+    one and 2 n D^2.
+
+    Parameters
+    ----------
+    rows : Rows
+        Values of the functions, targets of shape (n, k), centred where there is an intercept, and
+        positive weights.
+    penalty : array of shape (D, D)
+        The matrix P.
+    fit_intercept : bool
+        Whether there is an unpenalized b.
+    """
+
+    def __init__(self, rows: Rows, penalty: Array, *, fit_intercept: bool):
+        problem = Problem(rows, Squared(), 1.0, fit_intercept=fit_intercept)
+        S = covariance(problem, _DOUBLE)
+        check_representable(S.within, S.across, penalty)
+        self.rows = rows
+        self.n_rows = S.n_rows
+        self.variance = S.targets.clip(0)
+        self.fit_intercept = fit_intercept
+        self.mean = S.mean
+        self.target_mean = S.target_mean
+        self.weight_mean = S.weight / S.n_rows
+        W, _ = inverse_root(penalty, rank=None, eps=_CUT)
+        values, V = eigenpairs(W.T @ S.within @ W)
+        self.values = values.clip(0)
+        self.U = W @ V
+        self.across = self.U.T @ S.across
+        self.scale = float(self.values.sum()) or 1.0
+
+    def scores(self, alphas: Array, criterion: str) -> Array:
+        """Return scores, "gcv" without a pass; see `Smoother.scores`."""
+        shrinkage = 1 / np.add.outer(np.asarray(alphas), self.values)
+        total = np.where(self.variance > 0, self.variance, 1.0)
+        if criterion == "gcv":
+            left = 1 - (shrinkage @ self.values + self.fit_intercept) / self.n_rows
+            errors = np.array([self.missed(t) for t in shrinkage]) / total
+            scores = np.full(len(alphas), np.inf)
+            np.divide(errors.mean(axis=1), left**2, out=scores, where=left > 0)
+            return scores
+
+        def left_out(block: Block, _: Scratch) -> Array:
+            Z, root, Y = self.block(block)
+            kept = 1 - (np.square(Z) @ shrinkage.T + self.fit_intercept * root**2) / self.n_rows
+            sums = []
+            for t, left in zip(shrinkage, kept.T, strict=True):
+                missed = (Y - Z @ (t[:, None] * self.across)) / np.maximum(left, _EPS)[:, None]
+                sums.append(np.square(missed).sum(axis=0))
+            return np.array(sums)
+
+        initial = np.zeros((len(alphas), len(total)))
+        sums = self.rows.map_reduce(left_out, np.add, initial)
+        return np.asarray((sums / total).mean(axis=1) / self.n_rows)
+
+    def missed(self, t: Array) -> Array:
+        """Return the mean squared residuals of the targets, for shrinkage 1 / (mu + alpha)."""
+        explained = (2 * t - self.values * t**2) @ np.square(self.across)
+        return np.maximum(self.variance - explained, _EPS * self.variance)
+
+    def block(self, block: Block) -> tuple[Array, Array, Array]:
+        """Return z times the root of the weight, that root as a column, and targets times it."""
+        Y, weight = targets(block, _DOUBLE)
+        root = np.sqrt(weight / self.weight_mean)
+        Z = (dense(block.X, _DOUBLE) - self.mean) @ self.U
+        Z *= root
+        return Z, root, root * (Y - self.target_mean)
+
+    def models(self, alphas: Array) -> tuple[Array, Array]:
+        """Return the models; see `Smoother.models`."""
+        coefs = [self.U @ (self.across / (self.values + a)[:, None]) for a in alphas]
+        return np.array(coefs), np.array([self.target_mean - self.mean @ c for c in coefs])
+
+    def at(self, alpha: float) -> "ReducedFit":
+        """Return the model of one penalty; see `Smoother.at`."""
+        return ReducedFit(self, alpha)
+
+
+@final
+class ReducedFit(LinearFit):
+    """The model of one penalty; coordinates are coefficients of the z, and of a constant."""
+
+    def __init__(self, smoother: ReducedSmoother, alpha: float):
+        self._smoother = smoother
+        self.alpha = alpha
+        self.n_rows = n = smoother.n_rows
+        self._t = 1 / (smoother.values + alpha)
+        (self.coef,), (self.intercept,) = smoother.models(np.array([alpha]))
+        self.dimension = float(self._t @ smoother.values) + smoother.fit_intercept
+        self.noise = n * smoother.missed(self._t) / max(n - self.dimension, 1.0)
+
+    def coordinates(self, L: Array, constant: float = 0.0) -> Array:
+        """Return coefficients of the z, and then of the constant."""
+        smoother = self._smoother
+        if smoother.fit_intercept:
+            L = L - constant * smoother.mean[:, None]
+        else:
+            constant = 0.0
+        q = self._t[:, None] * (smoother.U.T @ L)
+        return np.vstack([q, np.full(q.shape[1], constant)]) / self.n_rows
+
+    def shrunk(self, q: Array) -> Array:
+        """Multiply by alpha / (mu + alpha); nothing of the constant is lost."""
+        return np.vstack([(self.alpha * self._t)[:, None] * q[:-1], np.zeros(q.shape[1])])
+
+    def estimates(self, q: Array) -> Array:
+        """Multiply by the covariances with the targets."""
+        smoother = self._smoother
+        return np.asarray(
+            self.n_rows * (q[:-1].T @ smoother.across + np.outer(q[-1], smoother.target_mean))
+        )
+
+    def halves(self, q: Array) -> Array:
+        """Multiply by the roots of the variances of the z."""
+        variances = np.append(self._smoother.values, float(self._smoother.fit_intercept))
+        return np.sqrt(self.n_rows * variances)[:, None] * q
+
+    def influence(self, q: Array) -> Array:
+        """Compute the z, and what they sum up to, in a pass over the rows."""
+
+        def of_block(block: Block, _: Scratch) -> Array:
+            Z, root, _ = self._smoother.block(block)
+            return np.asarray(Z @ q[:-1] + root * q[-1])
+
+        return self._smoother.rows.computed(of_block, (q.shape[1],), np.float64)
+
+    @cached_property
+    def residuals(self) -> tuple[Array, Array]:
+        """The residuals and what H leaves of each row, in a pass over the rows."""
+        smoother, k = self._smoother, self.coef.shape[1]
+
+        def of_block(block: Block, _: Scratch) -> Array:
+            Z, root, Y = smoother.block(block)
+            taken = np.square(Z) @ self._t[:, None] + smoother.fit_intercept * root**2
+            return np.hstack([Y - Z @ (self._t[:, None] * smoother.across), 1 - taken / self.n_rows])
+
+        found = smoother.rows.computed(of_block, (k + 1,), np.float64)
+        return found[:, :k], np.maximum(found[:, k], _EPS)
+
+    @property
+    def left_out(self) -> Array:
+        """Residuals of rows in models of all others, of shape (n, k)."""
+        errors, left = self.residuals
+        weight = self._smoother.rows.weights()
+        root = 1.0 if weight is None else np.sqrt(weight / weight.mean())[:, None]
+        return np.asarray(errors / left[:, None] / root)

@@ -1,0 +1,179 @@
+"""Penalized least squares as a linear map of the targets: every penalty, and every covariance."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skimp._core._types import Array
+
+_CORRECTIONS = 2
+"""Times that `LinearFit.corrected` fits the residuals of a functional again."""
+
+CRITERIA = ("loo", "gcv", "kfold")
+"""What a penalty can be chosen by."""
+
+
+class Smoother(ABC):
+    r"""All models :math:`f = \sum_j c_j \varphi_j + b` of some rows, one for each penalty.
+
+    They minimise :math:`\frac{1}{n} \sum_i w_i (y_i - f(x_i))^2 + \alpha \, c^T P c` for weights
+    whose mean is one. With R the roots of the weights, fitted values are
+    :math:`R f = H_\alpha R y`, with a symmetric H.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows, all of positive weight.
+    scale : float
+        The size of the eigenvalues that penalties compete with.
+    """
+
+    n_rows: int
+    scale: float
+
+    @abstractmethod
+    def scores(self, alphas: Array, criterion: str) -> Array:
+        """Return the squared error of each penalty, by "loo" or "gcv".
+
+        Each output counts relative to its variance. Leaving a row out leaves n alpha as it is.
+        """
+
+    @abstractmethod
+    def models(self, alphas: Array) -> tuple[Array, Array]:
+        """Return coefficients of shape (n_alphas, D, k), and intercepts of shape (n_alphas, k)."""
+
+    @abstractmethod
+    def at(self, alpha: float) -> "LinearFit":
+        """Return the model of one penalty, and what its standard errors need."""
+
+    def grid(self) -> Array:
+        """Return penalties from where rounding begins to where nothing is left of f."""
+        return self.scale * np.logspace(-10, 2, 49)
+
+
+@dataclass(frozen=True)
+class Errors:
+    """What is known of the errors of the targets.
+
+    Attributes
+    ----------
+    kind : str
+        "classical": of equal variance (over the weight of the row) and independent; "robust":
+        independent; "clustered": independent across groups.
+    groups : array of int of shape (n,), or None
+        The group of each row, from zero on, for "clustered".
+    """
+
+    kind: str = "classical"
+    groups: Array | None = None
+
+
+class LinearFit(ABC):
+    r"""The model of one penalty, linear in the targets.
+
+    A functional :math:`\theta = L^T c + \kappa \, b` is :math:`h^T R y` for some influence h. What
+    h is determined by are its coordinates: h itself, or its coefficients in a basis.
+
+    Attributes
+    ----------
+    alpha : float
+        The penalty.
+    coef : array of shape (D, k)
+        Coefficients.
+    intercept : array of shape (k,)
+        The constants b.
+    dimension : float
+        The trace of H.
+    noise : array of shape (k,)
+        Variance of the errors: squared residuals over n less the dimension.
+    """
+
+    n_rows: int
+    alpha: float
+    coef: Array
+    intercept: Array
+    dimension: float
+    noise: Array
+
+    @abstractmethod
+    def coordinates(self, L: Array, constant: float = 0.0) -> Array:
+        """Return the coordinates of functionals, given as columns of L and a common kappa."""
+
+    @abstractmethod
+    def shrunk(self, q: Array) -> Array:
+        """Return coordinates of :math:`(I - H) h`."""
+
+    @abstractmethod
+    def estimates(self, q: Array) -> Array:
+        """Return :math:`h^T R y`, of shape (n_functionals, k)."""
+
+    @abstractmethod
+    def halves(self, q: Array) -> Array:
+        """Return a matrix whose columns have the inner products of the h."""
+
+    @abstractmethod
+    def influence(self, q: Array) -> Array:
+        """Return the h as columns, a row for each row of the data."""
+
+    @property
+    @abstractmethod
+    def residuals(self) -> tuple[Array, Array]:
+        """The residuals times R, of shape (n, k), and what H leaves of each row, 1 - H_ii."""
+
+    def corrected(self, q: Array) -> Array:
+        r"""Return coordinates of :math:`h + (I - H) h + (I - H)^2 h`.
+
+        Fitted values are shrunk by H, and functionals with them. Fitting the residuals, and the
+        residuals of that, returns most of what was lost, for little variance.
+        """
+        total = term = q
+        for _ in range(_CORRECTIONS):
+            term = self.shrunk(term)
+            total = total + term
+        return total
+
+    def variances(self, q: Array) -> Array:
+        """Return classical variances of functionals, of shape (n_functionals, k)."""
+        return np.outer(np.square(self.halves(q)).sum(axis=0), self.noise)
+
+    def covariances(self, q: Array, errors: Errors) -> Array:
+        """Return the covariance matrices of functionals, one for each output."""
+        if errors.kind == "classical":
+            halves = self.halves(q)
+            return np.multiply.outer(self.noise, halves.T @ halves)
+        h = self.influence(q)
+        residuals, left = self.residuals
+        sums = []
+        for e in residuals.T:
+            if errors.kind == "robust":
+                scores = h * (e / left)[:, None]
+            else:
+                scores = _group_sums(h * e[:, None], errors.groups, self.dimension)
+            sums.append(scores.T @ scores)
+        return np.array(sums)
+
+
+def _group_sums(scores: Array, groups: Any, dimension: float) -> Array:
+    """Return the sums over groups, enlarged as few groups and a rich model ask for."""
+    n, g = len(scores), int(groups.max()) + 1
+    sums = np.zeros((g, scores.shape[1]))
+    np.add.at(sums, groups, scores)
+    factor = g / (g - 1) * (n - 1) / max(n - dimension, 1.0)
+    return np.asarray(np.sqrt(factor) * sums)
+
+
+def best_alpha(alphas: Array, scores: Array) -> float:
+    """Return the penalty of the least score, between those of a grid where it has three around it.
+
+    Of equal ones, the largest.
+    """
+    best = len(scores) - 1 - int(np.argmin(scores[::-1]))
+    if not 0 < best < len(scores) - 1:
+        return float(alphas[best])
+    logs, (left, least, right) = np.log(alphas[best - 1 : best + 2]), scores[best - 1 : best + 2]
+    bend = left - 2 * least + right
+    shift = 0.0 if bend <= 0 else 0.5 * (left - right) / bend
+    # neighbours of a grid in logarithms are equally far
+    return float(np.exp(logs[1] + shift * (logs[1] - logs[0])))
