@@ -12,6 +12,7 @@ _FOLDERS = (
     "features",
     "kernels",
     "losses",
+    "recipes",
     "report",
     "solvers",
     "testing",

@@ -1,0 +1,281 @@
+"""Bars of KRLS: agreement with R, coverage, the designs of the thesis on it, seconds and memory."""
+
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from benchmarks.datasets import Array, whole
+from benchmarks.harness import Bar, benchmark, best_times, in_fresh_process
+from skimp import KRLS
+from skimp.kernels import Gaussian
+from skimp.recipes import POWERS
+
+TABLE = Path(__file__).parent / "results" / "krls.md"
+_REPETITIONS = 300
+_SETS = {
+    "concrete": True,
+    "airfoil": True,
+    "wine_quality_white": True,
+    "naval_propulsion": False,
+    "appliances_energy": True,
+}
+"""Data sets, and whether the error of a tenth of the points is to be that of all rows."""
+
+_METHODS: dict[str, dict[str, Any]] = {
+    "exact": {},
+    "k-means, 10 %": {"reduction": "kmeans", "budget": 0.1},
+    "sampled points, 10 %": {"reduction": "uniform", "budget": 0.1},
+    "RPCholesky, 10 %": {"reduction": "rpcholesky", "budget": 0.1},
+    "sample alone, 10 %": {"reduction": "sample", "budget": 0.1},
+    "gaussian sketch, 10 %": {"reduction": "gaussian", "budget": 0.1},
+    "achlioptas sketch, 10 %": {"reduction": "achlioptas", "budget": 0.1},
+    "sign sketch, 10 %": {"reduction": "sign", "budget": 0.1},
+    "very sparse sketch, 10 %": {"reduction": "very_sparse", "budget": 0.1},
+}
+
+
+class RandomR:
+    """R's default generator: its seeds, uniform numbers, and normal ones by inversion."""
+
+    def __init__(self, seed: int):
+        words, word = [], seed
+        for step in range(50 + 625):
+            word = (69069 * word + 1) % 2**32
+            if step > 50:
+                words.append(word)
+        self._bits = np.random.MT19937()
+        state = self._bits.state
+        state["state"] = {"key": np.array(words, np.uint32), "pos": 624}
+        self._bits.state = state
+
+    def uniform(self, size: int, low: float = 0.0, high: float = 1.0) -> Array:
+        return low + (high - low) * self._bits.random_raw(size) * 2.3283064365386963e-10
+
+    def normal(self, size: int) -> Array:
+        first, second = self.uniform(2 * size).reshape(size, 2).T
+        return ndtri((np.floor(2**27 * first) + second) / 2**27)
+
+
+def vignette() -> tuple[Array, Array]:
+    """Return the simulated data of the quickstart vignette of R's KRLS 1.7."""
+    r, n = RandomR(1), 200
+    X = np.column_stack([r.uniform(n, -2, 2), r.uniform(n, -2, 2)])
+    return X, np.sin(X[:, 0]) + 0.5 * X[:, 1] * (X[:, 0] > 0) + 0.3 * r.normal(n)
+
+
+@benchmark
+def krls_vignette() -> list[Bar]:
+    """Compare averages and standard errors with those that the vignette prints."""
+    X, y = vignette()
+    n, lam, sigma = len(X), 0.4049892, 2.45606
+    # R divides by the standard deviation of n - 1, centres y, and divides residuals by n
+    kernel = Gaussian(gamma=(n - 1) / n / sigma)
+    model = KRLS(kernel, alpha=lam / n, fit_intercept=False).fit(X, y - y.mean())
+    table = model.summary(corrected=False).to_frame()
+    errors = table.std_error * np.sqrt((n - model.dimension_) / n)
+    own = KRLS(Gaussian(gamma=1 / sigma)).fit(X, y)
+    published = {
+        "effect": (table.effect, (0.5184107, 0.2611639)),
+        "standard error": (errors, (0.02599911, 0.02853130)),
+        "lower quartile": (table.q25, (0.19724353, 0.07743713)),
+        "median": (table.q50, (0.4375873, 0.2845457)),
+        "upper quartile": (table.q75, (0.7898796, 0.4579881)),
+    }
+    bars = [
+        Bar(f"vignette of R's KRLS, {name}: difference", float(np.abs(ours - theirs).max()), 1e-6)
+        for name, (ours, theirs) in published.items()
+    ]
+    ours = own.summary().to_frame().effect.round(4).tolist()
+    details = {"lambda": own.alpha_ * n, "R's": lam, "effects": ours}
+    return [*bars, Bar("with our own penalty and intercept: lambda", own.alpha_ * n, None, details=details)]
+
+
+def surface(name: str, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array, float]:
+    """Return rows, the regression surface, its effects at the rows, and the noise."""
+    if name == "linear":
+        X = rng.normal(size=(n, 3))
+        X[:, 1] += 0.5 * X[:, 0]
+        return X, X[:, 0] + 0.5 * X[:, 1], np.tile([1.0, 0.5, 0.0], (n, 1)), 1.0
+    if name == "curved":
+        X = rng.uniform(-2, 2, size=(n, 3))
+        f = np.sin(X[:, 0]) + 0.5 * X[:, 1] * X[:, 2]
+        return X, f, np.column_stack([np.cos(X[:, 0]), 0.5 * X[:, 2], 0.5 * X[:, 1]]), 0.5
+    X = rng.normal(size=(n, 3))
+    X[:, 2] = rng.random(n) < 1 / (1 + np.exp(-X[:, 0]))
+    f = 0.5 * X[:, 0] ** 2 + X[:, 2] * (1 + X[:, 1])
+    return X, f, np.column_stack([X[:, 0], X[:, 2], 1 + X[:, 1]]), 1.0
+
+
+@benchmark
+def krls_coverage() -> list[Bar]:
+    """Count how often intervals contain the average effect of the surface at the rows."""
+    bars = []
+    for budget in (None, 0.1):
+        options = {} if budget is None else {"reduction": "kmeans", "budget": budget}
+        for number, name in enumerate(("linear", "curved", "treated")):
+            kinds = {"corrected": True, "plain": False}
+            covered = {kind: np.zeros(3) for kind in kinds}
+            bias, errors = [], []
+            for repetition in range(_REPETITIONS):
+                rng = np.random.default_rng([number, repetition])
+                X, f, effects, noise = surface(name, 400, rng)
+                y = f + noise * rng.normal(size=len(f))
+                model = KRLS(random_state=0, **options).fit(X, y)
+                truth = effects.mean(axis=0)
+                for kind, corrected in kinds.items():
+                    s = model.summary(corrected=corrected)
+                    covered[kind] += (s.ci_low <= truth) & (truth <= s.ci_high)
+                bias.append(s.effect - truth)
+                errors.append(s.std_error)
+            shares = {kind: (count / _REPETITIONS).tolist() for kind, count in covered.items()}
+            bias = np.mean(bias, axis=0) / np.mean(errors, axis=0)
+            details = {**shares, "bias in standard errors": bias.round(2).tolist()}
+            title = f"coverage, {name}, {'exact' if budget is None else 'k-means, 10 %'}"
+            least, most = min(shares["corrected"]), max(shares["corrected"])
+            bars.append(Bar(f"{title}: least", least, 0.92, at_least=True, details=details))
+            bars.append(Bar(f"{title}: most", most, 0.98))
+    return bars
+
+
+def _split(name: str) -> tuple[Array, Array, Array, Array]:
+    X, y = whole(name)
+    X, y = X.astype(np.float64), np.asarray(y, np.float64)
+    y = y[:, 1] if y.ndim == 2 else y
+    order = np.random.default_rng(0).permutation(len(X))
+    train, test = np.split(order, [round(0.7 * len(X))])
+    return X[train], y[train], X[test], y[test]
+
+
+@benchmark
+def krls_study() -> list[Bar]:
+    """Fit the five data sets of the thesis, with its penalties and its width, by every method."""
+    from sklearn.linear_model import RidgeCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    bars, lines = [], []
+    for name, close in _SETS.items():
+        X, y, X_test, y_test = _split(name)
+        measured: dict[str, tuple[float, float]] = {}
+        ridge = make_pipeline(StandardScaler(), RidgeCV(POWERS))
+        models = {"ridge": ridge} | {
+            method: KRLS(lams=POWERS, random_state=0, **options)
+            for method, options in _METHODS.items()
+        }
+        for method, model in models.items():
+            start = perf_counter()
+            model.fit(X, y)
+            seconds = perf_counter() - start
+            error = float(np.mean((y_test - model.predict(X_test)) ** 2))
+            measured[method] = seconds, error
+            lines.append(f"| {name} | {len(X):,} | {method} | {seconds:.2f} | {error:.4g} |")
+        (exact_time, exact), (time, error) = measured["exact"], measured["k-means, 10 %"]
+        details = {"exact": exact, "k-means": error, "variance": float(np.var(y_test))}
+        limit = 1.05 if close else None
+        bars.append(Bar(f"{name}: MSPE over the exact one", error / exact, limit, details=details))
+        limit = 0.1 if name in ("wine_quality_white", "appliances_energy") else None
+        details = {"exact": exact_time, "k-means": time}
+        bars.append(Bar(f"{name}: time over the exact one", time / exact_time, limit, details=details))
+    _write(lines, _simulations())
+    return bars
+
+
+def _simulations() -> list[str]:
+    """Return rows of a table of the thesis' simulations: sums of sines and cosines, 1,000 rows."""
+    lines = []
+    for noise in (0.0, 1.0):
+        for d in range(1, 7):
+            rng = np.random.default_rng(d)
+            X = rng.uniform(-np.pi, np.pi, size=(1000, d))
+            f = (np.sin(X) + np.cos(X)).sum(axis=1)
+            y = f + noise * rng.normal(size=len(f))
+            for method in ("exact", "k-means, 10 %", "sample alone, 10 %", "gaussian sketch, 10 %"):
+                options = _METHODS[method]
+                model = KRLS(lams=POWERS, sigmas=POWERS, random_state=0, **options)
+                start = perf_counter()
+                model.fit(X[:700], y[:700])
+                seconds = perf_counter() - start
+                error = np.mean((y[700:] - model.predict(X[700:])) ** 2)
+                sigma, n = (1 / (2 * model.kernel_.gamma)) ** 0.5, len(model.loo_residuals_)
+                lines.append(
+                    f"| {d} | {noise:g} | {method} | {model.alpha_ * n:.4g} | {sigma:.4g} | "
+                    f"{seconds:.2f} | {error:.3g} |"
+                )
+    return lines
+
+
+def _write(study: list[str], simulations: list[str]) -> None:
+    head = "| data | rows | method | seconds | MSPE |\n|---|---|---|---|---|"
+    other = (
+        "| d | noise | method | lambda | sigma | seconds | MSPE |\n|---|---|---|---|---|---|---|"
+    )
+    TABLE.write_text("\n".join([head, *study, "", other, *simulations, ""]))
+
+
+@benchmark
+def krls_speed() -> list[Bar]:
+    """Time the exact model with penalty, effects and standard errors next to one kernel ridge."""
+    from sklearn.kernel_ridge import KernelRidge
+
+    def data(n: int) -> tuple[Array, Array]:
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(n, 10))
+        return X, np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=n)
+
+    def explain(X: Array, y: Array) -> None:
+        model = KRLS().fit(X, y)
+        model.effects()
+        model.summary()
+
+    explain(*data(300))
+    X, y = data(8000)
+    times = best_times(
+        2,
+        krls=lambda: explain(X, y),
+        ridge=lambda: KernelRidge(kernel="rbf", gamma=0.05, alpha=1.0).fit(X, y),
+    )
+    small = best_times(3, krls=lambda: explain(*data(2000)))["krls"]
+    ratio = times["krls"] / times["ridge"]
+    return [
+        Bar("exact, n = 8,000, d = 10: times KernelRidge's fit", ratio, 14, details=times),
+        Bar("exact, n = 2,000, d = 10: seconds", small, 4),
+        _memory(8000, None, 8 * 8000**2, 3, "n x n arrays"),
+        *_million(),
+    ]
+
+
+_CODE = """
+import json, time
+import numpy as np
+from benchmarks.harness import peak_bytes
+from skimp import KRLS
+n, reduction = {n}, {reduction}
+rng = np.random.default_rng(0)
+X = rng.normal(size=(n, 10))
+y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=n)
+KRLS(reduction=reduction and 50).fit(X[:300], y[:300]).summary()
+before, start = peak_bytes(), time.perf_counter()
+model = KRLS(reduction=reduction, random_state=0).fit(X, y)
+fitted = time.perf_counter()
+effects = model.effects()
+summary = model.summary()
+print(json.dumps({{"seconds": time.perf_counter() - start, "fit": fitted - start,
+                  "added": peak_bytes() - before, "peak": peak_bytes()}}))
+"""
+
+
+def _memory(n: int, reduction: int | None, unit: float, limit: float, words: str) -> Bar:
+    found = in_fresh_process(_CODE.format(n=n, reduction=reduction))
+    return Bar(f"exact, n = {n:,}: {words}", found["added"] / unit, limit, details=found)
+
+
+def _million() -> list[Bar]:
+    found = in_fresh_process(_CODE.format(n=1_000_000, reduction=1000))
+    title = "n = 1,000,000, d = 10, 1,000 points"
+    return [
+        Bar(f"{title}: seconds", found["seconds"], 90, details=found),
+        Bar(f"{title}: peak GB", found["peak"] / 1e9, 3),
+    ]
