@@ -296,3 +296,17 @@ def test_codes_pass_through_targets_and_end_at_another_map():
     assert mapped.coded is None
     expected = signs(X).sum(axis=1, keepdims=True) * np.ones(2)
     assert np.array_equal(mapped.collect().X, expected)
+
+
+def test_maps_of_mapped_rows_have_buffers_of_their_own():
+    class Doubled:
+        width, dtype = 3, np.dtype(np.float64)
+
+        def map_block(self, X, out):
+            out[...] = 0
+            out += 2 * X
+
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    rows = open_rows(X, block_rows=8).mapped(Doubled()).mapped(Doubled())
+    found = rows.computed(lambda block, _: block.X, (3,), np.float64)
+    np.testing.assert_array_equal(found, 4 * X)

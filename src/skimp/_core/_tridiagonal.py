@@ -1,12 +1,13 @@
 """A symmetric matrix with any multiple of the identity added to it, from one factorization."""
 
+from contextlib import nullcontext
 from typing import final
 
 import numpy as np
 from scipy import linalg
 
 from skimp._core._blocks import fold
-from skimp._core._threads import thread_count
+from skimp._core._threads import single_threaded_blas, thread_count
 from skimp._core._types import Array
 
 _STRIP = 128
@@ -25,9 +26,16 @@ class Tridiagonal:
     ----------
     A : array of shape (n, n)
         The matrix, positive semidefinite; overwritten.
+    n_jobs : int or None, default=None
+        Threads; None for all cores that the process may use.
     """
 
-    def __init__(self, A: Array):
+    def __init__(self, A: Array, n_jobs: int | None = None):
+        self._n_jobs = n_jobs
+        with single_threaded_blas() if thread_count(n_jobs) == 1 else nullcontext():
+            self._reduce(A)
+
+    def _reduce(self, A: Array) -> None:
         n = len(A)
         lapack = linalg.lapack
         # a symmetric matrix is its transpose, which is column-major without a copy
@@ -67,7 +75,7 @@ class Tridiagonal:
         r"""Return :math:`(A + s I)^{-1} B`."""
         return self.rotated_back(self.solved(shift, self.rotated(B)))
 
-    def inverse_diagonals(self, shifts: Array, n_jobs: int | None = None) -> Array:
+    def inverse_diagonals(self, shifts: Array) -> Array:
         """Return the diagonals of the inverses, of shape (n_shifts, n)."""
         from skimp._core._tridiagonal_loops import add_inverse_diagonals, factor
 
@@ -82,5 +90,5 @@ class Tridiagonal:
             add_inverse_diagonals(np.ascontiguousarray(self._Q[part].T), pivots, ratios, sums)
             diagonals[:, part] = sums
 
-        fold(range(0, n, _STRIP), fill, lambda total, _: total, None, thread_count(n_jobs))
+        fold(range(0, n, _STRIP), fill, lambda total, _: total, None, thread_count(self._n_jobs))
         return diagonals

@@ -250,11 +250,12 @@ class MappedRows(Rows):
             return block
         if self.coded is not None:
             groups = self.coded.codes.shape[1]
-            codes = scratch.array("codes", (block.size, groups), self.coded.codes.dtype)
+            codes = scratch.array(f"codes {id(self)}", (block.size, groups), self.coded.codes.dtype)
             cast(CodeMap, self._map).map_codes(block.X, codes)
             block = replace(block, X=self.coded.trusted(codes))
         else:
-            Z = scratch.array("Z", (block.size, self.n_features), self.dtype)
+            # a name of its own: the rows may live in a buffer of another map
+            Z = scratch.array(f"Z {id(self)}", (block.size, self.n_features), self.dtype)
             self._map.map_block(block.X, Z)
             block = replace(block, X=Z)
         return block

@@ -13,6 +13,7 @@ from skimp.diagnostics._budget_quality import BudgetQuality, budget_quality
 from skimp.diagnostics._certificate import Certificate
 from skimp.diagnostics._compare_selectors import SelectorComparison, compare_selectors
 from skimp.diagnostics._distortion import distance_distortion
+from skimp.diagnostics._effects import EffectsSummary, Expectation
 from skimp.diagnostics._hash_recall import HashRecall, hash_recall
 from skimp.diagnostics._kernel_error import MapComparison, compare_maps, kernel_error
 from skimp.diagnostics._plan import Plan, plan
@@ -22,6 +23,8 @@ __all__ = [
     "BudgetCurve",
     "BudgetQuality",
     "Certificate",
+    "EffectsSummary",
+    "Expectation",
     "HashRecall",
     "MapComparison",
     "Plan",

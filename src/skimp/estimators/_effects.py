@@ -7,6 +7,7 @@ from scipy import stats
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from skimp._core._blocks import Scratch
+from skimp._core._linalg import dense
 from skimp._core._memory import require_memory
 from skimp._core._rules import FRACTION, Rule, broken, check_values, integer, one_of
 from skimp._core._types import Array
@@ -19,6 +20,7 @@ from skimp.features import Landmarks
 from skimp.features._sketch import Sketch
 from skimp.solvers._smoother import Errors, LinearFit
 
+_DOUBLE = np.dtype(np.float64)
 _BLOCK_ENTRIES = 2**22
 """Entries of a block of kernel values."""
 
@@ -203,6 +205,24 @@ class Effects:
         shown = values if labels is None else np.array(labels, dtype=object)
         parts = (self._outputs(part) for part in (mean, error, mean - reach, mean + reach))
         return Expectation(design.names[j], shown, *parts, level=level)
+
+    def column_values(self, column: str | int, X: Any = None) -> tuple[str, Array]:
+        """Return the name of a column and its values: what effects can be drawn against.
+
+        Parameters
+        ----------
+        column : str or int
+            The column, by name or number.
+        X : array, CSR matrix, frame or Rows of shape (n, d), optional
+            The rows; those of ``fit`` by default.
+        """
+        rows = self._where(X)
+        design = self._design
+        j = _number(column, design.names, "column_values", "column")
+        values = rows.computed(lambda block, _: dense(block.X, _DOUBLE)[:, j], (), np.float64)
+        if j in design.levels:
+            values = np.array(design.levels[j], dtype=object)[values.astype(int)]
+        return design.names[j], values
 
     def vcov(self, *, errors: str = "classical", groups: Any = None) -> Array:
         """Return the covariance of the coefficients ``coef_``.

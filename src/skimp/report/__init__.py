@@ -1,6 +1,7 @@
 """Fitted models and comparisons as plots and pages; the only folder that imports matplotlib."""
 
 from skimp.report._budget_curve import BudgetCurveDisplay
+from skimp.report._effects import EffectsDisplay
 from skimp.report._hash_recall import HashRecallDisplay
 from skimp.report._kernel_error import KernelErrorDisplay
 from skimp.report._selectors import SelectorDisplay
@@ -8,6 +9,7 @@ from skimp.report._tradeoff import Measurement, Tradeoff, draw_tradeoffs, durati
 
 __all__ = [
     "BudgetCurveDisplay",
+    "EffectsDisplay",
     "HashRecallDisplay",
     "KernelErrorDisplay",
     "Measurement",

@@ -52,11 +52,10 @@ class ExactSmoother(Smoother):
         self.root = np.ones(n) if weight is None else np.sqrt(weight / weight.mean())
         self.Y = Y * self.root[:, None]
         self.fit_intercept = fit_intercept
-        self._n_jobs = n_jobs
         if weight is not None:
             K *= self.root[:, None]
             K *= self.root
-        self.factor = Tridiagonal(K)
+        self.factor = Tridiagonal(K, n_jobs)
         self.scale = self.factor.trace / n or 1.0
         right = np.column_stack([self.Y, self.root]) if fit_intercept else self.Y
         self._right = self.factor.rotated(right)
@@ -64,8 +63,9 @@ class ExactSmoother(Smoother):
     def scores(self, alphas: Array, criterion: str) -> Array:
         """Return scores by the diagonals of G; see `Smoother.scores`."""
         shifts = self.n_rows * np.asarray(alphas)
-        diagonals = self.factor.inverse_diagonals(shifts, self._n_jobs)
-        total = np.square(self.Y).sum(axis=0)
+        diagonals = self.factor.inverse_diagonals(shifts)
+        middle = np.outer(self.root, self.root @ self.Y / self.n_rows) * self.fit_intercept
+        total = np.square(self.Y - middle).sum(axis=0)
         total = np.where(total > 0, total, 1.0)
         scores = []
         for shift, diagonal in zip(shifts, diagonals, strict=True):

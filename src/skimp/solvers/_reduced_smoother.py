@@ -20,6 +20,8 @@ _EPS = float(np.finfo(np.float64).eps)
 _CUT = 1e-11
 """Directions of less penalty than this, relative to the largest, are left out: functions that are
 all but sums of others, whose covariances are rounding."""
+_LEFT = 1e-3
+"""Share of the freedom of the rows that a model must leave: what is left of less is rounding."""
 
 
 @final
@@ -68,12 +70,12 @@ class ReducedSmoother(Smoother):
         """Return scores, "gcv" without a pass; see `Smoother.scores`."""
         shrinkage = 1 / np.add.outer(np.asarray(alphas), self.values)
         total = np.where(self.variance > 0, self.variance, 1.0)
+        left = 1 - (shrinkage @ self.values + self.fit_intercept) / self.n_rows
+        told = left > _LEFT
+        told[-1] |= not told.any()
         if criterion == "gcv":
-            left = 1 - (shrinkage @ self.values + self.fit_intercept) / self.n_rows
             errors = np.array([self.missed(t) for t in shrinkage]) / total
-            scores = np.full(len(alphas), np.inf)
-            np.divide(errors.mean(axis=1), left**2, out=scores, where=left > 0)
-            return scores
+            return np.where(told, errors.mean(axis=1) / np.where(told, left, 1.0) ** 2, np.inf)
 
         def left_out(block: Block, _: Scratch) -> Array:
             Z, root, Y = self.block(block)
@@ -86,7 +88,7 @@ class ReducedSmoother(Smoother):
 
         initial = np.zeros((len(alphas), len(total)))
         sums = self.rows.map_reduce(left_out, np.add, initial)
-        return np.asarray((sums / total).mean(axis=1) / self.n_rows)
+        return np.where(told, (sums / total).mean(axis=1) / self.n_rows, np.inf)
 
     def missed(self, t: Array) -> Array:
         """Return the mean squared residuals of the targets, for shrinkage 1 / (mu + alpha)."""

@@ -1,0 +1,249 @@
+"""Effects as plots: averages with intervals, distributions, heterogeneity, and expectations."""
+
+from typing import TYPE_CHECKING, Any, Self, final
+
+if TYPE_CHECKING:
+    from skimp.diagnostics import EffectsSummary
+    from skimp.estimators import KRLS
+
+_BINS = 12
+"""Groups of equally many rows whose medians a line joins."""
+
+
+@final
+class EffectsDisplay:
+    """Effects of the columns of a fitted `~skimp.KRLS`, in four pictures.
+
+    Parameters
+    ----------
+    model : KRLS
+        The fitted model.
+    summary : EffectsSummary
+        Its effects, from ``model.summary(X)``.
+    X : array or frame, optional
+        The rows of the effects; those of ``fit`` by default.
+
+    Attributes
+    ----------
+    figure_ : matplotlib.figure.Figure
+        The figure that was drawn last.
+    axes_ : array of matplotlib.axes.Axes
+        Its panels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp import KRLS
+    >>> from skimp.report import EffectsDisplay
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> model = KRLS().fit(X, X[:, 0] * X[:, 1])
+    >>> display = EffectsDisplay.from_estimator(model)
+    >>> display.to_frame().index.tolist()
+    ['x0', 'x1']
+    """
+
+    def __init__(self, model: "KRLS", summary: "EffectsSummary", X: Any = None):
+        self.model = model
+        self.summary = summary
+        self.X = X
+
+    @classmethod
+    def from_estimator(cls, model: "KRLS", X: Any = None, **options: Any) -> Self:
+        """Compute effects, and return the display of them, not yet drawn.
+
+        Parameters
+        ----------
+        model : KRLS
+            A fitted model.
+        X : array or frame, optional
+            Rows to take effects at; those of ``fit`` by default.
+        **options
+            As in `skimp.KRLS.summary`.
+        """
+        return cls(model, model.summary(X, **options), X)
+
+    def to_frame(self) -> Any:
+        """Return the averages as a pandas frame, a row for each effect."""
+        return self.summary.to_frame()
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw average effects with their intervals, and the quartiles of single effects.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self
+        """
+        import numpy as np
+
+        s = self.summary
+        ax = self._one(ax, height=1 + 0.42 * len(s.names))
+        places = np.arange(len(s.names))
+        ax.hlines(places, s.q25, s.q75, color="0.85", linewidth=9, label="middle half of the rows")
+        ax.hlines(places, s.ci_low, s.ci_high, color="C0", linewidth=2, label=_percent(s.level))
+        ax.plot(s.effect, places, "o", color="C0", markersize=6, label="average")
+        ax.axvline(0, color="0.4", linewidth=0.8, zorder=0)
+        ax.set_yticks(places, s.names)
+        ax.invert_yaxis()
+        ax.set_xlabel("effect")
+        ax.grid(axis="x", alpha=0.3)
+        ax.legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        return self
+
+    def plot_distributions(self, axes: Any = None) -> Self:
+        """Draw how the effects of single rows are distributed, one panel for each term.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, as many as there are terms, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self
+        """
+        import numpy as np
+
+        s = self.summary
+        axes = self._several(axes, len(s.names))
+        for ax, name, effect, single in zip(axes, s.names, s.effect, s.pointwise.T, strict=False):
+            ax.hist(single, bins=min(40, max(10, len(single) // 20)), color="C0", alpha=0.55)
+            ax.axvline(effect, color="C0", linewidth=2)
+            ax.axvline(0, color="0.4", linewidth=0.8)
+            below = float(np.mean(single < 0))
+            ax.set_title(f"{name}\n{100 * below:.0f} % below zero", fontsize="medium")
+            ax.set_yticks([])
+        axes[0].set_ylabel("rows")
+        return self
+
+    def plot_heterogeneity(self, effect: str | int, against: str | int, ax: Any = None) -> Self:
+        """Draw the effect of one term against the values of a column: for whom is it large?
+
+        Parameters
+        ----------
+        effect : str or int
+            The term.
+        against : str or int
+            The column.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self
+        """
+        import numpy as np
+
+        from skimp._core._rules import broken
+
+        names = list(self.summary.names)
+        if effect not in names and not (isinstance(effect, int) and 0 <= effect < len(names)):
+            raise broken("plot_heterogeneity", "effect", f"one of {names}, or its number", effect)
+        number = names.index(effect) if isinstance(effect, str) else effect
+        column, values = self.model.column_values(against, self.X)
+        single = self.summary.pointwise[:, number]
+        ax = self._one(ax)
+        look = {"s": 9, "alpha": min(0.6, 40 / len(single) ** 0.5), "linewidths": 0}
+        labels = None
+        if values.dtype.kind in "OUS":
+            labels, codes = np.unique(values.astype(str), return_inverse=True)
+            values = codes + np.random.default_rng(0).uniform(-0.2, 0.2, len(codes))
+            ax.set_xticks(range(len(labels)), labels)
+        ax.scatter(values, single, color="C0", rasterized=len(single) > 5000, **look)
+        groups = _groups(values) if labels is None else [codes == i for i in range(len(labels))]
+        middles = [np.median(values[group]) for group in groups]
+        ax.plot(middles, [np.median(single[group]) for group in groups], "o-", color="C1")
+        ax.axhline(0, color="0.4", linewidth=0.8, zorder=0)
+        ax.set(xlabel=column, ylabel=f"effect of {names[number]}")
+        ax.grid(alpha=0.3)
+        return self
+
+    def plot_expectation(
+        self, column: str | int, ax: Any = None, *, n_points: int = 50, output: int = 0
+    ) -> Self:
+        """Draw what is expected of y along a column, with others at typical values, and a band.
+
+        Parameters
+        ----------
+        column : str or int
+            The column.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        n_points : int, default=50
+            Points of the curve.
+        output : int, default=0
+            Which y, where there are several.
+
+        Returns
+        -------
+        self
+        """
+        import numpy as np
+
+        found = self.model.expectation(column, n_points=n_points, level=self.summary.level)
+        parts = (found.mean, found.ci_low, found.ci_high)
+        n = len(found.values)
+        mean, low, high = (np.reshape(part, (n, -1))[:, output] for part in parts)
+        ax = self._one(ax)
+        if found.values.dtype.kind in "OUS" or n == 2:
+            places = np.arange(n)
+            ax.errorbar(places, mean, [mean - low, high - mean], fmt="o", color="C0", capsize=4)
+            shown = [f"{v:g}" if isinstance(v, float) else str(v) for v in found.values.tolist()]
+            ax.set_xticks(places, shown)
+            ax.margins(x=0.3)
+        else:
+            ax.fill_between(found.values, low, high, color="C0", alpha=0.2, linewidth=0)
+            ax.plot(found.values, mean, color="C0", linewidth=2)
+        ax.set(xlabel=found.column, ylabel=f"expected y, with {_percent(found.level)}")
+        ax.grid(alpha=0.3)
+        return self
+
+    def _one(self, ax: Any, height: float = 4.0) -> Any:
+        import numpy as np
+
+        if ax is None:
+            from matplotlib import pyplot
+
+            _, ax = pyplot.subplots(figsize=(7.5, height), layout="constrained")
+        self.axes_, self.figure_ = np.array([ax]), ax.figure
+        return ax
+
+    def _several(self, axes: Any, number: int) -> Any:
+        import numpy as np
+
+        if axes is None:
+            from matplotlib import pyplot
+
+            columns = min(4, number)
+            rows = -(-number // columns)
+            figure, axes = pyplot.subplots(
+                rows, columns, figsize=(2.8 * columns, 2.4 * rows), squeeze=False
+            )
+            figure.set_layout_engine("constrained")
+            for spare in axes.ravel()[number:]:
+                spare.remove()
+            axes = axes.ravel()[:number]
+        axes = np.ravel(axes)
+        if len(axes) < number:
+            raise ValueError(f"EffectsDisplay: axes must be {number} Axes, found {len(axes)}.")
+        self.axes_, self.figure_ = axes, axes[0].figure
+        return axes
+
+
+def _percent(level: float) -> str:
+    return f"{100 * level:g} % interval"
+
+
+def _groups(values: Any) -> list[Any]:
+    """Return groups of neighbouring values, equally many rows each; equal values stay together."""
+    import numpy as np
+
+    if len(np.unique(values)) <= _BINS:
+        return [values == value for value in np.unique(values)]
+    ends = np.unique(np.quantile(values, np.linspace(0, 1, _BINS + 1)))
+    number = np.clip(np.searchsorted(ends, values, side="right") - 1, 0, len(ends) - 2)
+    return [number == i for i in range(len(ends) - 1) if np.any(number == i)]
