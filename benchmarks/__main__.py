@@ -5,7 +5,6 @@ import os
 import sys
 from pathlib import Path
 
-from benchmarks import auto, budgets, features, foundation, kernels, krls, plan, projections, solvers  # noqa: F401  (they register benchmarks)
 from benchmarks.harness import REGISTRY, run
 
 if __name__ == "__main__":

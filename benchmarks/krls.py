@@ -1,16 +1,14 @@
-"""Bars of KRLS: agreement with R, coverage, the designs of the thesis on it, seconds and memory."""
+"""Bars of KRLS: coverage, the designs of the thesis on it, seconds and memory."""
 
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from benchmarks.datasets import Array, whole
 from benchmarks.harness import Bar, benchmark, best_times, in_fresh_process
 from skimp import KRLS
-from skimp.kernels import Gaussian
 from skimp.recipes import POWERS
 
 TABLE = Path(__file__).parent / "results" / "krls.md"
@@ -35,62 +33,6 @@ _METHODS: dict[str, dict[str, Any]] = {
     "sign sketch, 10 %": {"reduction": "sign", "budget": 0.1},
     "very sparse sketch, 10 %": {"reduction": "very_sparse", "budget": 0.1},
 }
-
-
-class RandomR:
-    """R's default generator: its seeds, uniform numbers, and normal ones by inversion."""
-
-    def __init__(self, seed: int):
-        words, word = [], seed
-        for step in range(50 + 625):
-            word = (69069 * word + 1) % 2**32
-            if step > 50:
-                words.append(word)
-        self._bits = np.random.MT19937()
-        state = self._bits.state
-        state["state"] = {"key": np.array(words, np.uint32), "pos": 624}
-        self._bits.state = state
-
-    def uniform(self, size: int, low: float = 0.0, high: float = 1.0) -> Array:
-        return low + (high - low) * self._bits.random_raw(size) * 2.3283064365386963e-10
-
-    def normal(self, size: int) -> Array:
-        first, second = self.uniform(2 * size).reshape(size, 2).T
-        return ndtri((np.floor(2**27 * first) + second) / 2**27)
-
-
-def vignette() -> tuple[Array, Array]:
-    """Return the simulated data of the quickstart vignette of R's KRLS 1.7."""
-    r, n = RandomR(1), 200
-    X = np.column_stack([r.uniform(n, -2, 2), r.uniform(n, -2, 2)])
-    return X, np.sin(X[:, 0]) + 0.5 * X[:, 1] * (X[:, 0] > 0) + 0.3 * r.normal(n)
-
-
-@benchmark
-def krls_vignette() -> list[Bar]:
-    """Compare averages and standard errors with those that the vignette prints."""
-    X, y = vignette()
-    n, lam, sigma = len(X), 0.4049892, 2.45606
-    # R divides by the standard deviation of n - 1, centres y, and divides residuals by n
-    kernel = Gaussian(gamma=(n - 1) / n / sigma)
-    model = KRLS(kernel, alpha=lam / n, fit_intercept=False).fit(X, y - y.mean())
-    table = model.summary(corrected=False).to_frame()
-    errors = table.std_error * np.sqrt((n - model.dimension_) / n)
-    own = KRLS(Gaussian(gamma=1 / sigma)).fit(X, y)
-    published = {
-        "effect": (table.effect, (0.5184107, 0.2611639)),
-        "standard error": (errors, (0.02599911, 0.02853130)),
-        "lower quartile": (table.q25, (0.19724353, 0.07743713)),
-        "median": (table.q50, (0.4375873, 0.2845457)),
-        "upper quartile": (table.q75, (0.7898796, 0.4579881)),
-    }
-    bars = [
-        Bar(f"vignette of R's KRLS, {name}: difference", float(np.abs(ours - theirs).max()), 1e-6)
-        for name, (ours, theirs) in published.items()
-    ]
-    ours = own.summary().to_frame().effect.round(4).tolist()
-    details = {"lambda": own.alpha_ * n, "R's": lam, "effects": ours}
-    return [*bars, Bar("with our own penalty and intercept: lambda", own.alpha_ * n, None, details=details)]
 
 
 def surface(name: str, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array, float]:
@@ -178,7 +120,9 @@ def krls_study() -> list[Bar]:
         bars.append(Bar(f"{name}: MSPE over the exact one", error / exact, limit, details=details))
         limit = 0.1 if name in ("wine_quality_white", "appliances_energy") else None
         details = {"exact": exact_time, "k-means": time}
-        bars.append(Bar(f"{name}: time over the exact one", time / exact_time, limit, details=details))
+        bars.append(
+            Bar(f"{name}: time over the exact one", time / exact_time, limit, details=details)
+        )
     _write(lines, _simulations())
     return bars
 

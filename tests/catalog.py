@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.kernel_approximation import AdditiveChi2Sampler, RBFSampler
 
-from skimp import KernelClassifier, KernelRegressor
+from skimp import KRLS, KernelClassifier, KernelRegressor
 from skimp.budgets import (
     DBH,
     Agglomerative,
@@ -392,6 +392,9 @@ ESTIMATORS = [
             "rbf", approximation=RBFSampler(n_components=40, random_state=0), alpha=1e-6
         )
     ),
+    _row(KRLS()),
+    _row(KRLS(alpha=1e-3, reduction=40)),
+    _row(KRLS("laplacian", alpha=1e-3, reduction="gaussian", budget=50)),
 ]
 
 

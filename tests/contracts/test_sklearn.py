@@ -1,6 +1,6 @@
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skimp import estimators
+from skimp import KRLS, estimators
 from skimp.features import RandomBinning
 from skimp.losses import as_loss
 from tests.catalog import ESTIMATORS, HASHINGS, MAPS, parts
@@ -12,6 +12,8 @@ def expected_failures(part):
     """Return the checks that ask for more than a part promises, with the reason."""
     if getattr(part, "early_stopping", False):
         return dict.fromkeys(WEIGHTS, "which rows are held out depends on their number")
+    if isinstance(part, KRLS) and part.alpha == "loo":
+        return dict.fromkeys(WEIGHTS, "a row of weight 2 is left out as one, two rows one by one")
     if hasattr(part, "solver") and _by_dual_descent(part):
         return dict.fromkeys(WEIGHTS, "rows in another order: equal within tol, not within 1e-7")
     return {}
@@ -25,7 +27,7 @@ def _by_dual_descent(part):
 def kinds(rows):
     """Return one part of each kind: kernels, sizes and penalties make no difference here."""
     told_apart = ("sampling", "form", "activation", "method", "loss", "solver", "class_weight")
-    told_apart += ("fit_intercept", "early_stopping", "warm_start")
+    told_apart += ("fit_intercept", "early_stopping", "warm_start", "reduction")
     found = {}
     for part in parts(rows):
         kind = (type(part), type(getattr(part, "approximation", None)))

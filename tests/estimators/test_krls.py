@@ -126,9 +126,7 @@ def test_grids_choose_width_and_penalty():
     sigma = (1 / (2 * model.kernel_.gamma)) ** 0.5
     assert np.isclose(POWERS, sigma).any()
     assert np.isclose(POWERS, model.alpha_ * 80).any()
-    scores = [
-        np.min(KRLS(Gaussian(1 / (2 * s**2)), lams=POWERS).fit(X, y).scores_) for s in POWERS
-    ]
+    scores = [np.min(KRLS(Gaussian(1 / (2 * s**2)), lams=POWERS).fit(X, y).scores_) for s in POWERS]
     assert np.isclose(np.min(model.scores_), min(scores))
 
 

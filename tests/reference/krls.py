@@ -1,4 +1,4 @@
-"""KRLS straight from its formulas: dense inverses, refits and loops; and the data of R's vignette."""
+"""KRLS straight from its formulas: inverses, refits and loops; and the data of R's vignette."""
 
 import numpy as np
 from scipy.special import ndtri
@@ -36,7 +36,7 @@ def left_out(K, y, lam, weight=None):
 
 
 def smoother(K, lam, weight=None):
-    """Return the matrices that turn y into coefficients and into fitted values, column by column."""
+    """Return what turns y into coefficients and into fitted values, column by column."""
     found = [fit(K, unit, lam, weight) for unit in np.eye(len(K))]
     C = np.array([c for c, _ in found]).T
     return C, K @ C + np.array([b for _, b in found])

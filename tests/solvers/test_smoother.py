@@ -87,7 +87,7 @@ def test_errors_are_their_naive_twins(weighted):
     for output, e in enumerate(residuals.T):
         scores = h * (e / (1 - H.diagonal()))[:, None]
         assert np.allclose(robust[output], scores.T @ scores, rtol=1e-8)
-        sums = [(h * e[:, None])[GROUPS == g].sum(axis=0) for g in range(20)]
+        sums = [(h * e[:, None])[g == GROUPS].sum(axis=0) for g in range(20)]
         assert np.allclose(clustered[output], factor * np.transpose(sums) @ sums, rtol=1e-8)
 
 

@@ -216,7 +216,7 @@ def _weighted_quartiles(values: Array, weight: Array) -> Array:
     """Return the quartiles of each column, of shape (3, n_columns); linear between rows."""
     shares = np.array([0.25, 0.5, 0.75])
     if np.ptp(weight) == 0:
-        return np.quantile(values, shares, axis=0)
+        return np.asarray(np.quantile(values, shares, axis=0))
     quartiles = []
     for column in values.T:
         order = np.argsort(column, kind="stable")

@@ -125,7 +125,7 @@ class Design:
         values = np.asarray(values, _DOUBLE).reshape(-1, 1)
         if column in self.levels:
             numbers = np.arange(len(self.levels[column]))
-            return (values == numbers) / self._scale[column]
+            return np.asarray((values == numbers) / self._scale[column])
         return np.asarray((values - self._mean[column]) / self._scale[column])
 
 
@@ -163,8 +163,8 @@ class _Statistics:
                 square=w @ np.square(X - mean),
                 low=low,
                 high=high,
-                binary=((X == low) | (X == high)).all(axis=0) & (low < high),
-                at_high=w @ (X == high),
+                binary=((low == X) | (high == X)).all(axis=0) & (low < high),
+                at_high=w @ (high == X),
                 counts={j: np.bincount(X[:, j].astype(int), w, len(levels[j])) for j in levels},
             )
 

@@ -114,6 +114,7 @@ class Effects:
         -------
         EffectsSummary
         """
+        check_is_fitted(self)
         terms = self._design.terms
         names, kinds = [term.name for term in terms], [term.kind for term in terms]
         return self._summarized(X, terms, None, names, kinds, errors, groups, level, corrected)
@@ -153,9 +154,7 @@ class Effects:
         name, kind = f"{one.name} x {other.name}", "change of the effect"
         if one.high is None and other.high is None:
             kind = "second derivative"
-        return self._summarized(
-            X, [one], other, [name], [kind], errors, groups, level, corrected
-        )
+        return self._summarized(X, [one], other, [name], [kind], errors, groups, level, corrected)
 
     def expectation(
         self, column: str | int, *, n_points: int = 50, level: float = 0.95
@@ -203,8 +202,15 @@ class Effects:
         mean, error = np.moveaxis(scaled.computed(found, (2, k), np.float64), 1, 0)
         reach = stats.t.ppf((1 + level) / 2, self._freedom) * error
         shown = values if labels is None else np.array(labels, dtype=object)
-        parts = (self._outputs(part) for part in (mean, error, mean - reach, mean + reach))
-        return Expectation(design.names[j], shown, *parts, level=level)
+        return Expectation(
+            column=design.names[j],
+            values=shown,
+            mean=self._outputs(mean),
+            std_error=self._outputs(error),
+            ci_low=self._outputs(mean - reach),
+            ci_high=self._outputs(mean + reach),
+            level=level,
+        )
 
     def column_values(self, column: str | int, X: Any = None) -> tuple[str, Array]:
         """Return the name of a column and its values: what effects can be drawn against.

@@ -58,4 +58,4 @@ def _fold_errors(fitted: tuple[Any, Smoother], rows: Rows, alphas: Array) -> Arr
         return np.array([(w * np.square(errors)).sum(axis=0) for errors in [*missed, Y]])
 
     initial = np.zeros((len(alphas) + 1, coefs.shape[2]))
-    return np.asarray(rows.mapped(basis).map_reduce(of_block, np.add, initial))
+    return np.asarray(rows.mapped(basis).map_reduce(of_block, lambda a, b: a + b, initial))

@@ -1,6 +1,7 @@
-"""Kernel regularized least squares: what does x do to y, for whom, and how sure are we?"""
+"""Kernel regularized least squares: what x does to y, for whom, and how sure that is."""
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -236,7 +237,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         require(kernel, "differentiable", owner=owner, advice="effects are derivatives")
         if self.sigmas is not None and "gamma" not in kernel.get_params(deep=False):
             raise broken(owner, "sigmas", f"None for {kernel!r}, which has no gamma", self.sigmas)
-        if is_number(self.alpha, (int, float)) and (self.lams, self.sigmas) != (None, None):
+        if is_number(self.alpha, Real) and (self.lams, self.sigmas) != (None, None):
             raise broken(owner, "alpha", "a criterion where lams or sigmas are given", self.alpha)
 
     def _given_kernel(self, n_columns: int) -> Kernel:
@@ -289,7 +290,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
                 basis = self._reduction.basis(rows, kernel, np.random.default_rng(seeds[0]))
             found, smoother = self._smoother(rows, kernel, basis)
             alpha, alphas, scores = float("nan"), None, None
-            if is_number(self.alpha, (int, float)):
+            if is_number(self.alpha, Real):
                 alpha = float(self.alpha)
             else:
                 alphas = self._alphas(smoother)

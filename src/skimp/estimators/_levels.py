@@ -53,14 +53,11 @@ def _is_categorical(column: Any) -> bool:
 
 
 def _levels(column: Any, name: str) -> list[Any]:
-    present = set(column.unique().tolist() if hasattr(column, "cat") else set(column))
+    present = set(column.unique())
     if any(value is None or value != value for value in present):
         raise ValueError(f"X must not miss values, found some in column {name!r}: fill them first.")
-    categories = getattr(getattr(column, "cat", None), "categories", None)
-    if categories is not None:
-        return [level for level in categories if level in present]
-    if str(column.dtype).startswith("Enum"):
-        return [level for level in column.cat.get_categories() if level in present]
+    if str(column.dtype).startswith(("category", "Enum")):
+        return [level for level in column.dtype.categories if level in present]
     return sorted(present, key=str)
 
 

@@ -63,9 +63,7 @@ class Sketch:
         """The kernel columns and the rows of the random matrix, of some points at a time."""
         starts = range(0, len(self.points), _POINTS)
         parts = [slice(start, start + _POINTS) for start in starts]
-        return [
-            (self.kernel.bind(self.points[part], _DOUBLE), self.mixing[part]) for part in parts
-        ]
+        return [(self.kernel.bind(self.points[part], _DOUBLE), self.mixing[part]) for part in parts]
 
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the functions of the rows X into ``out``."""
@@ -86,7 +84,8 @@ class Sketch:
             part = self.mixing[block.start : block.start + block.size]
             return np.asarray(part.T @ block.X)
 
-        P = rows.mapped(self).map_reduce(of_block, np.add, np.zeros((self.width, self.width)))
+        initial = np.zeros((self.width, self.width))
+        P = rows.mapped(self).map_reduce(of_block, lambda a, b: a + b, initial)
         check_representable(P)
         return np.asarray((P + P.T) / 2)
 

@@ -48,7 +48,7 @@ def krls(task: str = "regression", **overrides: Any) -> KRLS:
     --------
     >>> from skimp import recipes
     >>> recipes.krls(reduction="kmeans", budget=500)
-    KRLS(kernel=Gaussian(), reduction='kmeans', budget=500)
+    KRLS(budget=500, kernel=Gaussian(), reduction='kmeans')
     """
     if task != "regression":
         raise broken("krls", "task", "'regression' (0 and 1 are numbers, too)", task)

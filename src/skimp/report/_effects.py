@@ -121,7 +121,7 @@ class EffectsDisplay:
         return self
 
     def plot_heterogeneity(self, effect: str | int, against: str | int, ax: Any = None) -> Self:
-        """Draw the effect of one term against the values of a column: for whom is it large?
+        """Draw the effect of one term against the values of a column: who has a large one.
 
         Parameters
         ----------

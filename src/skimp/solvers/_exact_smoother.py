@@ -148,7 +148,6 @@ class ExactFit(LinearFit):
         return self._shift * self._coef, self._left
 
     @property
-    def left_out(self) -> Array:
-        """Residuals of rows in models of all others, of shape (n, k)."""
-        errors = self._shift * self._coef / self._left[:, None]
-        return np.asarray(errors / self._smoother.root[:, None])
+    def root(self) -> Array:
+        """The roots of the weights."""
+        return self._smoother.root[:, None]

@@ -75,7 +75,8 @@ class ReducedSmoother(Smoother):
         told[-1] |= not told.any()
         if criterion == "gcv":
             errors = np.array([self.missed(t) for t in shrinkage]) / total
-            return np.where(told, errors.mean(axis=1) / np.where(told, left, 1.0) ** 2, np.inf)
+            scores = errors.mean(axis=1) / np.where(told, left, 1.0) ** 2
+            return np.asarray(np.where(told, scores, np.inf))
 
         def left_out(block: Block, _: Scratch) -> Array:
             Z, root, Y = self.block(block)
@@ -87,13 +88,13 @@ class ReducedSmoother(Smoother):
             return np.array(sums)
 
         initial = np.zeros((len(alphas), len(total)))
-        sums = self.rows.map_reduce(left_out, np.add, initial)
-        return np.where(told, (sums / total).mean(axis=1) / self.n_rows, np.inf)
+        sums = self.rows.map_reduce(left_out, lambda a, b: a + b, initial)
+        return np.asarray(np.where(told, (sums / total).mean(axis=1) / self.n_rows, np.inf))
 
     def missed(self, t: Array) -> Array:
         """Return the mean squared residuals of the targets, for shrinkage 1 / (mu + alpha)."""
         explained = (2 * t - self.values * t**2) @ np.square(self.across)
-        return np.maximum(self.variance - explained, _EPS * self.variance)
+        return np.asarray(np.maximum(self.variance - explained, _EPS * self.variance))
 
     def block(self, block: Block) -> tuple[Array, Array, Array]:
         """Return z times the root of the weight, that root as a column, and targets times it."""
@@ -150,13 +151,13 @@ class ReducedFit(LinearFit):
     def halves(self, q: Array) -> Array:
         """Multiply by the roots of the variances of the z."""
         variances = np.append(self._smoother.values, float(self._smoother.fit_intercept))
-        return np.sqrt(self.n_rows * variances)[:, None] * q
+        return np.asarray(np.sqrt(self.n_rows * variances)[:, None] * q)
 
     def influence(self, q: Array) -> Array:
         """Compute the z, and what they sum up to, in a pass over the rows."""
 
         def of_block(block: Block, _: Scratch) -> Array:
-            Z, root, _ = self._smoother.block(block)
+            Z, root = self._smoother.block(block)[:2]
             return np.asarray(Z @ q[:-1] + root * q[-1])
 
         return self._smoother.rows.computed(of_block, (q.shape[1],), np.float64)
@@ -169,15 +170,16 @@ class ReducedFit(LinearFit):
         def of_block(block: Block, _: Scratch) -> Array:
             Z, root, Y = smoother.block(block)
             taken = np.square(Z) @ self._t[:, None] + smoother.fit_intercept * root**2
-            return np.hstack([Y - Z @ (self._t[:, None] * smoother.across), 1 - taken / self.n_rows])
+            return np.hstack(
+                [Y - Z @ (self._t[:, None] * smoother.across), 1 - taken / self.n_rows]
+            )
 
         found = smoother.rows.computed(of_block, (k + 1,), np.float64)
         return found[:, :k], np.maximum(found[:, k], _EPS)
 
     @property
-    def left_out(self) -> Array:
-        """Residuals of rows in models of all others, of shape (n, k)."""
-        errors, left = self.residuals
+    def root(self) -> Array:
+        """The roots of the weights."""
         weight = self._smoother.rows.weights()
-        root = 1.0 if weight is None else np.sqrt(weight / weight.mean())[:, None]
-        return np.asarray(errors / left[:, None] / root)
+        w = np.ones(self.n_rows) if weight is None else weight / weight.mean()
+        return np.sqrt(w)[:, None]

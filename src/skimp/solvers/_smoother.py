@@ -122,6 +122,17 @@ class LinearFit(ABC):
     def residuals(self) -> tuple[Array, Array]:
         """The residuals times R, of shape (n, k), and what H leaves of each row, 1 - H_ii."""
 
+    @property
+    @abstractmethod
+    def root(self) -> Array:
+        """The diagonal of R, as a column."""
+
+    @property
+    def left_out(self) -> Array:
+        """Residuals of rows in models of all others, of shape (n, k)."""
+        errors, left = self.residuals
+        return np.asarray(errors / (left[:, None] * self.root))
+
     def corrected(self, q: Array) -> Array:
         r"""Return coordinates of :math:`h + (I - H) h + (I - H)^2 h`.
 
@@ -142,7 +153,7 @@ class LinearFit(ABC):
         """Return the covariance matrices of functionals, one for each output."""
         if errors.kind == "classical":
             halves = self.halves(q)
-            return np.multiply.outer(self.noise, halves.T @ halves)
+            return np.asarray(self.noise[:, None, None] * (halves.T @ halves))
         h = self.influence(q)
         residuals, left = self.residuals
         sums = []

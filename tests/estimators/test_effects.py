@@ -1,0 +1,288 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import stats
+
+from skimp import KRLS
+from skimp.diagnostics import EffectsSummary
+from tests.problems import regression
+from tests.reference import krls, naive
+
+COLUMNS = ["effect", "std_error", "t", "p", "ci_low", "ci_high", "q25", "q50", "q75"]
+
+
+def survey(n=150):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": rng.normal(40, 10, n),
+            "member": rng.integers(0, 2, n).astype(bool),
+            "region": rng.choice(["north", "south", "west"], n),
+        }
+    )
+    y = 0.1 * frame.age * (1 + frame.member) + 2 * (frame.region == "south")
+    return frame, y + 0.5 * rng.normal(size=n)
+
+
+def test_derivatives_and_covariances_are_their_naive_twins():
+    X, y, _ = regression(60)
+    model = KRLS(alpha=1e-3).fit(X, y)
+    Z, spread = (X - X.mean(axis=0)) / X.std(axis=0), X.std(axis=0)
+    K = naive.gaussian(Z, Z, gamma=1 / 6)
+    C, H = krls.smoother(K, 60 * 1e-3)
+    D = krls.gaussian_derivatives(Z, Z, 1 / 6) / spread
+    expected = np.einsum("ijk,j->ik", D, C @ y)
+    found, errors = model.effects(return_std=True)
+    assert np.abs(found - expected).max() < 1e-8
+    noise = np.sum((y - H @ y) ** 2) / (60 - H.trace())
+    for k in range(3):
+        variances = noise * np.square(D[:, :, k] @ C).sum(axis=1)
+        assert np.allclose(errors[:, k] ** 2, variances, rtol=1e-8)
+    h = np.einsum("ijk,jm->km", D, C) / 60
+    summary = model.summary()
+    assert np.abs(summary.effect - expected.mean(axis=0)).max() < 1e-8
+    assert np.abs(summary.covariance[0] - noise * h @ h.T).max() < 1e-8 * noise * (h @ h.T).max()
+    assert np.allclose(summary.std_error**2, noise * np.square(h).sum(axis=1), rtol=1e-8)
+    assert np.allclose([summary.q25, summary.q75], np.quantile(expected, [0.25, 0.75], axis=0))
+
+
+def test_derivatives_are_finite_differences_of_predictions():
+    X, y, _ = regression(80)
+    for reduction in (None, 20, "achlioptas", "sample"):
+        model = KRLS(reduction=reduction, random_state=0).fit(X, y)
+        effects = model.effects(X)
+        for j, unit in enumerate(np.eye(3)):
+            slope = (model.predict(X + 1e-5 * unit) - model.predict(X - 1e-5 * unit)) / 2e-5
+            assert np.abs(effects[:, j] - slope).max() < 1e-5
+
+
+def test_two_values_and_levels_are_differences_of_predictions():
+    X, y = survey()
+    for reduction in (None, 40):
+        model = KRLS(reduction=reduction, random_state=0).fit(X, y)
+        assert model.terms_ == ["age", "member", "region=south", "region=west"]
+        effects = model.effects()
+        on, off = (model.predict(X.assign(member=value)) for value in (True, False))
+        assert np.abs(effects[:, 1] - (on - off)).max() < 1e-10
+        for number, level in enumerate(("south", "west"), start=2):
+            there, north = (model.predict(X.assign(region=r)) for r in (level, "north"))
+            assert np.abs(effects[:, number] - (there - north)).max() < 1e-10
+        table = model.summary().to_frame()
+        assert abs(table.effect["region=south"] - 2) < 0.5
+        assert table.ci_low["region=west"] < 0 < table.ci_high["region=west"]
+
+
+def test_frames_of_any_kind_are_alike():
+    X, y = survey()
+    expected = KRLS().fit(X, y).summary().to_frame()
+    others = [
+        pl.DataFrame(X.to_dict("list")),
+        X.astype({"region": "category"}),
+        X.astype({"member": float}),
+    ]
+    for frame in others:
+        model = KRLS().fit(frame, y)
+        assert np.allclose(model.summary().to_frame(), expected, rtol=1e-9)
+        assert np.allclose(model.predict(frame[:5]), KRLS().fit(X, y).predict(X[:5]))
+
+
+def test_new_levels_are_refused():
+    X, y = survey()
+    model = KRLS().fit(X, y)
+    with pytest.raises(ValueError, match="column 'region' must hold the levels of fit"):
+        model.predict(X.assign(region="east"))
+
+
+def test_summary_is_a_regression_table():
+    X, y = survey()
+    model = KRLS().fit(X, y)
+    summary = model.summary(corrected=False)
+    table = summary.to_frame()
+    assert isinstance(summary, EffectsSummary)
+    assert list(table.columns) == COLUMNS
+    assert table.index.tolist() == model.terms_
+    freedom = 150 - model.dimension_
+    assert np.allclose(table.t, table.effect / table.std_error)
+    assert np.allclose(table.p, 2 * stats.t.sf(np.abs(table.t), freedom))
+    reach = stats.t.ppf(0.975, freedom) * table.std_error
+    assert np.allclose(table.ci_low, table.effect - reach)
+    assert np.allclose(table.ci_high, table.effect + reach)
+    assert np.allclose(table.effect, model.effects().mean(axis=0))
+    text = str(summary)
+    assert "region=south (from north)" in text
+    assert "member (from 0 to 1)" in text
+    assert text == repr(summary)
+    assert all(name in summary._repr_html_() for name in COLUMNS)
+
+
+def test_intervals_are_corrected_for_shrinkage():
+    X, y, _ = regression(80)
+    model = KRLS(alpha=0.05).fit(X, y)
+    plain, corrected = model.summary(corrected=False), model.summary()
+    assert np.array_equal(plain.effect, corrected.effect)
+    assert np.array_equal(plain.std_error, corrected.std_error)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    C, H = krls.smoother(naive.gaussian(Z, Z, gamma=1 / 6), 80 * 0.05)
+    D = krls.gaussian_derivatives(Z, Z, 1 / 6) / X.std(axis=0)
+    left = np.eye(80) - H
+    h = (np.einsum("ijk,jm->km", D, C) / 80) @ (np.eye(80) + left + left @ left)
+    middle = (corrected.ci_low + corrected.ci_high) / 2
+    assert np.allclose(middle, h @ y, rtol=1e-8)
+    errors = model.sigma_ * np.sqrt(np.square(h).sum(axis=1))
+    reach = stats.t.ppf(0.975, 80 - model.dimension_) * errors
+    assert np.allclose(corrected.ci_high - middle, reach, rtol=1e-8)
+    assert "corrected" in str(corrected)
+    assert "corrected" not in str(plain)
+
+
+def test_level_widens_intervals():
+    X, y, _ = regression(80)
+    model = KRLS().fit(X, y)
+    narrow, wide = (model.summary(level=level) for level in (0.5, 0.99))
+    assert (wide.ci_low < narrow.ci_low).all()
+    assert (wide.ci_high > narrow.ci_high).all()
+
+
+@pytest.mark.parametrize("reduction", [None, 30, "gaussian", "sample"])
+def test_groups_of_single_rows_are_robust_errors_without_leverage(reduction):
+    X, y, _ = regression(100)
+    model = KRLS(alpha=1e-2, reduction=reduction, random_state=0).fit(X, y)
+    clustered = model.summary(errors="clustered", groups=np.arange(100)).std_error
+    robust = model.summary(errors="robust").std_error
+    assert np.allclose(clustered, robust, rtol=0.6)
+    pairs = model.summary(errors="clustered", groups=np.arange(100) // 2)
+    assert not np.allclose(pairs.std_error, clustered, rtol=1e-3)
+    names = np.array(["a", "b", "c", "d"])[np.arange(100) % 4]
+    assert (model.summary(errors="clustered", groups=names).std_error > 0).all()
+
+
+def test_groups_of_rows_with_weights_of_zero():
+    X, y, weight = regression(100)
+    groups = np.arange(100) // 5
+    model = KRLS(alpha=1e-2).fit(X, y, weight)
+    present = weight > 0
+    same = KRLS(alpha=1e-2).fit(X[present], y[present], weight[present])
+    expected = same.summary(errors="clustered", groups=groups[present])
+    for given in (groups, groups[present]):
+        found = model.summary(errors="clustered", groups=given)
+        assert np.allclose(found.to_frame(), expected.to_frame(), rtol=1e-9)
+
+
+def test_averages_over_other_rows():
+    X, y = survey()
+    model = KRLS().fit(X, y)
+    old = X[X.age > 45]
+    summary = model.summary(old)
+    assert np.allclose(summary.effect, model.effects(old).mean(axis=0))
+    assert summary.pointwise.shape == (len(old), 4)
+    assert summary.std_error[0] > model.summary().std_error[0]
+
+
+def test_weighted_averages_and_quartiles():
+    X, y, weight = regression(80)
+    model = KRLS(alpha=1e-2).fit(X, y, weight)
+    summary, effects = model.summary(), model.effects()
+    w = weight[weight > 0]
+    assert np.allclose(summary.effect, w @ effects / w.sum())
+    repeated = np.repeat(effects, w.astype(int), axis=0)
+    lower = np.quantile(repeated, 0.5, axis=0, method="inverted_cdf")
+    assert np.allclose(summary.q50, lower)
+
+
+def test_interactions():
+    X, y = survey(300)
+    model = KRLS(alpha=1e-4).fit(X, y)
+    found = model.interaction("age", "member")
+    assert found.names == ("age x member",)
+    assert abs(found.effect[0] - 0.1) < 0.03
+    on, off = (model.effects(X.assign(member=value))[:, 0] for value in (True, False))
+    assert np.allclose(found.pointwise[:, 0], on - off)
+    same = model.interaction("member", "age")
+    assert np.allclose(found.pointwise, same.pointwise, atol=1e-6)
+    assert np.isclose(found.std_error[0], same.std_error[0], rtol=1e-6)
+    curved = model.interaction(0, 0)
+    assert curved.kinds == ("second derivative",)
+    step = np.eye(1)[0] * 1e-3
+    up, down = (model.effects(X.assign(age=X.age + s))[:, 0] for s in (step[0], -step[0]))
+    assert np.allclose(curved.pointwise[:, 0], (up - down) / 2e-3, atol=1e-6)
+    with pytest.raises(ValueError, match="second must be a term of another column"):
+        model.interaction("region=south", "region=west")
+    with pytest.raises(ValueError, match="first must be one of"):
+        model.interaction("height", "age")
+
+
+def test_expectations_are_predictions_of_typical_rows():
+    X, y = survey()
+    model = KRLS().fit(X, y)
+    frequent = {"member": X.member.mode()[0], "region": X.region.mode()[0]}
+    found = model.expectation("age", n_points=7)
+    typical = X[:7].assign(age=found.values, **frequent)
+    mean, errors = model.predict(typical, return_std=True)
+    assert np.allclose(found.mean, mean)
+    assert np.allclose(found.std_error, errors)
+    assert np.allclose([found.values[0], found.values[-1]], [X.age.min(), X.age.max()])
+    assert (found.ci_low < found.mean).all()
+    assert list(found.to_frame().columns) == ["age", "mean", "std_error", "ci_low", "ci_high"]
+    assert model.expectation("region").values.tolist() == ["north", "south", "west"]
+    assert model.expectation("member").values.tolist() == [0, 1]
+    for reduction in (30, "sign"):
+        other = KRLS(reduction=reduction, random_state=0).fit(X, y)
+        assert np.allclose(other.expectation("age", n_points=7).mean, other.predict(typical))
+    both = KRLS().fit(X, np.column_stack([y, -y])).expectation("region")
+    assert both.to_frame().shape == (6, 6)
+    assert np.allclose(both.mean[:, 0], -both.mean[:, 1])
+
+
+def test_values_of_columns():
+    X, y = survey()
+    model = KRLS().fit(X, y)
+    name, values = model.column_values("region")
+    assert name == "region"
+    assert values.tolist() == X.region.tolist()
+    assert np.array_equal(model.column_values(0, X[:5])[1], X.age[:5])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"errors": "HC3"}, "errors must be 'classical'"),
+        ({"errors": "clustered"}, "groups must be given"),
+        ({"groups": np.zeros(150)}, "groups must be given"),
+        ({"errors": "clustered", "groups": np.zeros(150)}, "two or more different"),
+        ({"errors": "clustered", "groups": np.arange(7)}, "inconsistent"),
+        ({"level": 1.0}, "level must be"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    X, y = survey()
+    model = KRLS().fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        model.summary(**options)
+
+
+def test_covariance_of_coefficients():
+    X, y, _ = regression(60)
+    for reduction in (None, 15, "gaussian"):
+        model = KRLS(alpha=1e-2, reduction=reduction, budget=15, random_state=0).fit(X, y)
+        for kind in ("classical", "robust"):
+            V = model.vcov(errors=kind)
+            assert V.shape == (len(model.coef_),) * 2
+            assert np.allclose(V, V.T)
+        L = model._averages(model._rows, model._functionals(model._design.terms))
+        L = model._gathered(L)
+        for kind in ("classical", "robust"):
+            expected = model.summary(errors=kind).covariance[0]
+            assert np.allclose(L.T @ model.vcov(errors=kind) @ L, expected, rtol=1e-5)
+
+
+def test_nothing_before_a_fit():
+    from sklearn.exceptions import NotFittedError
+
+    for name in ("effects", "summary", "vcov"):
+        with pytest.raises(NotFittedError):
+            getattr(KRLS(), name)()
+    with pytest.raises(NotFittedError):
+        KRLS().interaction(0, 1)
+    with pytest.raises(NotFittedError):
+        KRLS().expectation(0)
