@@ -25,22 +25,24 @@ class EffectsSummary:
         What each effect is: a derivative, or a difference and between which values.
     effect : array of shape (n_effects,)
         Averages over the rows.
-    std_error, t, p : arrays of shape (n_effects,)
-        Standard errors, effects over them, and two-sided p values of no effect; NaN for constant
-        columns.
+    std_error : array of shape (n_effects,)
+        Their standard errors; where ``corrected``, those of averages that are corrected for the
+        shrinkage of the penalty, which are larger.
+    t, p : arrays of shape (n_effects,)
+        Effects over standard errors, and two-sided p values of no effect; NaN for constant columns.
     ci_low, ci_high : arrays of shape (n_effects,)
-        Confidence intervals. Where ``corrected``, they are those of averages that are corrected for
-        the shrinkage of the penalty, and not symmetric about the effect.
+        Confidence intervals, about the corrected averages where ``corrected``, and not about the
+        effects.
     q25, q50, q75 : arrays of shape (n_effects,)
         Quartiles of the effects of single rows.
     covariance : array of shape (n_outputs, n_terms, n_terms)
-        Covariances of the averages.
+        Covariances of the averages, corrected ones where ``corrected``.
     pointwise : array of shape (n_rows, n_effects)
         The effects of single rows.
     level : float
         Probability with which an interval is to cover.
     corrected : bool
-        Whether intervals are corrected for shrinkage.
+        Whether standard errors and intervals are corrected for shrinkage.
     facts : dict of str
         What the model is, for the head of the table.
     notes : tuple of str
@@ -151,7 +153,7 @@ def summarize(
     pointwise: Array,
     weight: Array,
     covariance: Array,
-    correction: tuple[Array, Array] | None,
+    centre: Array | None,
     *,
     names: list[str],
     kinds: list[str],
@@ -170,8 +172,8 @@ def summarize(
         Weights of the rows.
     covariance : array of shape (k, n_terms, n_terms)
         Covariances of the averages.
-    correction : tuple of two arrays of shape (n_terms, k), or None
-        Corrected averages and their standard errors, for the intervals.
+    centre : array of shape (n_terms, k), or None
+        Corrected averages, which intervals are about; None for the averages themselves.
     names, kinds : lists of n_terms texts
         What the effects are.
     freedom : float
@@ -183,12 +185,10 @@ def summarize(
     flat = pointwise.transpose(0, 2, 1).reshape(n, k * n_terms)
     effect = weight @ flat / weight.sum()
     errors = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)).ravel()
-    centre, spread = effect, errors
-    if correction is not None:
-        centre, spread = (part.T.ravel() for part in correction)
+    middle = effect if centre is None else centre.T.ravel()
     t = np.full(len(effect), np.nan)
     np.divide(effect, errors, out=t, where=errors > 0)
-    reach = stats.t.ppf((1 + level) / 2, freedom) * spread
+    reach = stats.t.ppf((1 + level) / 2, freedom) * errors
     quartiles = _weighted_quartiles(flat, weight)
     outputs = [""] if k == 1 else [f"y{i}: " for i in range(k)]
     return EffectsSummary(
@@ -198,15 +198,15 @@ def summarize(
         std_error=errors,
         t=t,
         p=2 * stats.t.sf(np.abs(t), freedom),
-        ci_low=centre - reach,
-        ci_high=centre + reach,
+        ci_low=middle - reach,
+        ci_high=middle + reach,
         q25=quartiles[0],
         q50=quartiles[1],
         q75=quartiles[2],
         covariance=covariance,
         pointwise=flat,
         level=level,
-        corrected=correction is not None,
+        corrected=centre is not None,
         facts=facts,
         notes=tuple(notes),
     )

@@ -107,8 +107,9 @@ class Effects:
         level : float, default=0.95
             Probability with which intervals are to cover.
         corrected : bool, default=True
-            Whether intervals are corrected for the shrinkage of the penalty, which moves averages
-            by up to a standard error. False gives intervals about the averages themselves.
+            Whether standard errors and intervals are corrected for the shrinkage of the penalty,
+            which moves averages by up to a standard error. False gives those of the averages
+            themselves.
 
         Returns
         -------
@@ -275,16 +276,12 @@ class Effects:
         weight = rows.weights()
         weight = np.ones(len(pointwise)) if weight is None else weight
         q = self._fit.coordinates(self._gathered(self._averages(rows, functionals)))
-        correction = None
-        if corrected:
-            again = self._fit.corrected(q)
-            spread = np.diagonal(self._fit.covariances(again, known), axis1=1, axis2=2)
-            correction = self._fit.estimates(again), np.sqrt(spread).T
+        q = self._fit.corrected(q) if corrected else q
         return summarize(
             pointwise,
             weight,
             self._fit.covariances(q, known),
-            correction,
+            self._fit.estimates(q) if corrected else None,
             names=names,
             kinds=kinds,
             freedom=self._freedom,
@@ -377,7 +374,7 @@ class Effects:
     def _notes(self, level: float, corrected: bool) -> list[str]:
         notes = [f"Intervals cover with probability {level:g}."]
         if corrected:
-            notes.append("They are corrected for shrinkage, and not symmetric about the effect.")
+            notes.append("They and standard errors are of averages corrected for shrinkage.")
         reduction = self._reduction
         size = len(self._fit.coef)
         if reduction.sketched:
