@@ -3,9 +3,13 @@
 import argparse
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
 
 from benchmarks.harness import REGISTRY, run
+
+for file in sorted(Path(__file__).parent.glob("[a-z]*.py")):
+    import_module(f"benchmarks.{file.stem}")
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)

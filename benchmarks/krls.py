@@ -25,6 +25,8 @@ _SETS = {
 _METHODS: dict[str, dict[str, Any]] = {
     "exact": {},
     "k-means, 10 %": {"reduction": "kmeans", "budget": 0.1},
+    "k-means, 20 %": {"reduction": "kmeans", "budget": 0.2},
+    "k-means, 30 %": {"reduction": "kmeans", "budget": 0.3},
     "sampled points, 10 %": {"reduction": "uniform", "budget": 0.1},
     "RPCholesky, 10 %": {"reduction": "rpcholesky", "budget": 0.1},
     "sample alone, 10 %": {"reduction": "sample", "budget": 0.1},
@@ -35,8 +37,8 @@ _METHODS: dict[str, dict[str, Any]] = {
 }
 
 
-def surface(name: str, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array, float]:
-    """Return rows, the regression surface, its effects at the rows, and the noise."""
+def surface(name: str, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array, Any]:
+    """Return rows, the regression surface, its effects at the rows, and the deviation of errors."""
     if name == "linear":
         X = rng.normal(size=(n, 3))
         X[:, 1] += 0.5 * X[:, 0]
@@ -45,40 +47,65 @@ def surface(name: str, n: int, rng: np.random.Generator) -> tuple[Array, Array, 
         X = rng.uniform(-2, 2, size=(n, 3))
         f = np.sin(X[:, 0]) + 0.5 * X[:, 1] * X[:, 2]
         return X, f, np.column_stack([np.cos(X[:, 0]), 0.5 * X[:, 2], 0.5 * X[:, 1]]), 0.5
-    X = rng.normal(size=(n, 3))
-    X[:, 2] = rng.random(n) < 1 / (1 + np.exp(-X[:, 0]))
-    f = 0.5 * X[:, 0] ** 2 + X[:, 2] * (1 + X[:, 1])
-    return X, f, np.column_stack([X[:, 0], X[:, 2], 1 + X[:, 1]]), 1.0
+    if name == "treated":
+        X = rng.normal(size=(n, 3))
+        X[:, 2] = rng.random(n) < 1 / (1 + np.exp(-X[:, 0]))
+        f = 0.5 * X[:, 0] ** 2 + X[:, 2] * (1 + X[:, 1])
+        return X, f, np.column_stack([X[:, 0], X[:, 2], 1 + X[:, 1]]), 1.0
+    if name == "unequal variances":
+        X = rng.normal(size=(n, 2))
+        f = X[:, 0] + np.sin(X[:, 1])
+        effects = np.column_stack([np.ones(n), np.cos(X[:, 1])])
+        return X, f, effects, 0.2 + np.abs(X[:, 0])
+    if name == "ten columns":
+        X = rng.normal(size=(n, 10))
+        f = X[:, 0] + 0.5 * X[:, 1] * X[:, 2]
+        effects = np.zeros((n, 10))
+        effects[:, :3] = np.column_stack([np.ones(n), 0.5 * X[:, 2], 0.5 * X[:, 1]])
+        return X, f, effects, 1.0
+    X = rng.uniform(-2, 2, size=(n, 2))
+    wave, slope = np.sin(4 * X[:, 0]), 4 * np.cos(4 * X[:, 0])
+    if name == "step":
+        wave, slope = np.tanh(8 * X[:, 0]), 8 / np.cosh(8 * X[:, 0]) ** 2
+    return X, wave + X[:, 1], np.column_stack([slope, np.ones(n)]), 0.5
+
+
+def _covered(name: str, number: int, options: dict[str, Any]) -> dict[str, list[float]]:
+    """Return the share of intervals of each effect that contain its average at the rows."""
+    kinds: dict[str, dict[str, Any]] = {
+        "corrected": {},
+        "plain": {"corrected": False},
+        "robust": {"errors": "robust"},
+    }
+    covered: dict[str, list[Array]] = {kind: [] for kind in [*kinds, "bias in standard errors"]}
+    for repetition in range(_REPETITIONS):
+        rng = np.random.default_rng([number, repetition])
+        X, f, effects, noise = surface(name, 400, rng)
+        y = f + noise * rng.normal(size=len(f))
+        model = KRLS(random_state=0, **options).fit(X, y)
+        truth = effects.mean(axis=0)
+        for kind, chosen in kinds.items():
+            s = model.summary(**chosen)
+            covered[kind].append((s.ci_low <= truth) & (truth <= s.ci_high))
+            if kind == "plain":
+                covered["bias in standard errors"].append((s.effect - truth) / s.std_error)
+    return {kind: np.mean(found, axis=0).round(3).tolist() for kind, found in covered.items()}
 
 
 @benchmark
 def krls_coverage() -> list[Bar]:
     """Count how often intervals contain the average effect of the surface at the rows."""
     bars = []
-    for budget in (None, 0.1):
-        options = {} if budget is None else {"reduction": "kmeans", "budget": budget}
+    for method in ("exact", "k-means, 10 %"):
         for number, name in enumerate(("linear", "curved", "treated")):
-            kinds = {"corrected": True, "plain": False}
-            covered = {kind: np.zeros(3) for kind in kinds}
-            bias, errors = [], []
-            for repetition in range(_REPETITIONS):
-                rng = np.random.default_rng([number, repetition])
-                X, f, effects, noise = surface(name, 400, rng)
-                y = f + noise * rng.normal(size=len(f))
-                model = KRLS(random_state=0, **options).fit(X, y)
-                truth = effects.mean(axis=0)
-                for kind, corrected in kinds.items():
-                    s = model.summary(corrected=corrected)
-                    covered[kind] += (s.ci_low <= truth) & (truth <= s.ci_high)
-                bias.append(s.effect - truth)
-                errors.append(s.std_error)
-            shares = {kind: (count / _REPETITIONS).tolist() for kind, count in covered.items()}
-            bias = np.mean(bias, axis=0) / np.mean(errors, axis=0)
-            details = {**shares, "bias in standard errors": bias.round(2).tolist()}
-            title = f"coverage, {name}, {'exact' if budget is None else 'k-means, 10 %'}"
-            least, most = min(shares["corrected"]), max(shares["corrected"])
-            bars.append(Bar(f"{title}: least", least, 0.92, at_least=True, details=details))
-            bars.append(Bar(f"{title}: most", most, 0.98))
+            shares = _covered(name, number, _METHODS[method])
+            title, least = f"coverage, {name}, {method}", min(shares["corrected"])
+            bars.append(Bar(f"{title}: least", least, 0.92, at_least=True, details=shares))
+            bars.append(Bar(f"{title}: most", max(shares["corrected"]), 0.98))
+    for number, name in enumerate(("waves", "step", "ten columns", "unequal variances"), start=3):
+        shares = _covered(name, number, {})
+        least = min(shares["corrected"])
+        bars.append(Bar(f"coverage, {name}: least", least, None, details=shares))
     return bars
 
 
@@ -102,6 +129,7 @@ def krls_study() -> list[Bar]:
     for name, close in _SETS.items():
         X, y, X_test, y_test = _split(name)
         measured: dict[str, tuple[float, float]] = {}
+        dimensions: dict[str, float] = {}
         ridge = make_pipeline(StandardScaler(), RidgeCV(POWERS))
         models = {"ridge": ridge} | {
             method: KRLS(lams=POWERS, random_state=0, **options)
@@ -113,9 +141,13 @@ def krls_study() -> list[Bar]:
             seconds = perf_counter() - start
             error = float(np.mean((y_test - model.predict(X_test)) ** 2))
             measured[method] = seconds, error
+            dimensions[method] = float(getattr(model, "dimension_", X.shape[1] + 1))
             lines.append(f"| {name} | {len(X):,} | {method} | {seconds:.2f} | {error:.4g} |")
         (exact_time, exact), (time, error) = measured["exact"], measured["k-means, 10 %"]
         details = {"exact": exact, "k-means": error, "variance": float(np.var(y_test))}
+        details |= {"20 %": measured["k-means, 20 %"][1] / exact}
+        details |= {"30 %": measured["k-means, 30 %"][1] / exact}
+        details |= {"points": round(0.1 * len(X)), "exact dimension": dimensions["exact"]}
         limit = 1.05 if close else None
         bars.append(Bar(f"{name}: MSPE over the exact one", error / exact, limit, details=details))
         limit = 0.1 if name in ("wine_quality_white", "appliances_energy") else None

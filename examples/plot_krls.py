@@ -18,9 +18,8 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LinearRegression
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-X = X.rename(
-    columns={"s1": "cholesterol", "s2": "ldl", "s3": "hdl", "s4": "tc/hdl", "s5": "log tg", "s6": "glucose"}
-)
+tests = {"s1": "cholesterol", "s2": "ldl", "s3": "hdl", "s4": "tc/hdl", "s5": "log tg"}
+X = X.rename(columns=tests | {"s6": "glucose"})
 linear = LinearRegression().fit(X, y)
 print(dict(zip(X.columns, linear.coef_.round(2).tolist(), strict=True)))
 
@@ -28,10 +27,10 @@ print(dict(zip(X.columns, linear.coef_.round(2).tolist(), strict=True)))
 # Average effects, with their uncertainty
 # ---------------------------------------
 #
-# `KRLS` scales the columns, chooses its penalty by leaving out people one by one, and needs no more
-# than data. Its table is read like that of any regression: one unit more of body mass index goes
-# with so many units more of progression, on average over the people. ``sex`` has two values, and its
-# effect is the difference between them.
+# `KRLS` scales the columns and chooses its penalty by leaving out people one by one. Its table is
+# read like that of any regression: one unit more of body mass index goes with so many units more of
+# progression, on average over the people. ``sex`` has two values, and its effect is the difference
+# between them.
 
 from skimp import KRLS
 
@@ -40,41 +39,27 @@ summary = model.summary(errors="robust")
 print(summary)
 
 # %%
-# Intervals need not be symmetric about the effect: the penalty shrinks averages towards zero, and
-# intervals are corrected for it. The grey bars show something else: the middle half of the people.
-# They differ where intervals are narrow.
+# Intervals need not be symmetric about the effect: the penalty shrinks averages, and intervals are
+# corrected for it. Columns have units of their own, so we draw effects of a standard deviation
+# each. The grey bars show something else: the middle half of the people, who differ even where
+# intervals are narrow.
 
 import matplotlib.pyplot as plt
 
 from skimp.report import EffectsDisplay
 
 display = EffectsDisplay(model, summary)
-display.plot()
+display.plot(standardized=True)
 plt.show()
-
-# %%
-# Columns have units of their own. To compare them, take effects of a standard deviation each.
-
-table = display.to_frame()
-per_deviation = table.effect * X.std().where(X.nunique() > 2, 1.0)
-print(per_deviation.sort_values(key=abs, ascending=False).round(1).to_string())
 
 # %%
 # For whom?
 # ---------
 #
-# Each person has effects of their own. Those of the body mass index are all positive but a few, and
+# Each person has effects of their own. Those of the body mass index are nearly all positive, and
 # twice as large for some as for others.
 
-names = ["bmi", "bp", "log tg", "sex"]
-_, axes = plt.subplots(1, 4, figsize=(11, 2.8), layout="constrained")
-for ax, name in zip(axes, names, strict=True):
-    number = model.terms_.index(name)
-    ax.hist(summary.pointwise[:, number], bins=30, alpha=0.6)
-    ax.axvline(summary.effect[number], linewidth=2)
-    ax.axvline(0, color="0.4", linewidth=0.8)
-    ax.set(title=name, yticks=[], xlabel="effect")
-axes[0].set_ylabel("people")
+display.plot_distributions()
 plt.show()
 
 # %%

@@ -92,6 +92,10 @@ def test_new_levels_are_refused():
     model = KRLS().fit(X, y)
     with pytest.raises(ValueError, match="column 'region' must hold the levels of fit"):
         model.predict(X.assign(region="east"))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(X[["region", "age", "member"]])
+    with pytest.raises(ValueError, match="X must be a frame"):
+        model.predict(np.zeros((2, 3)))
 
 
 def test_summary_is_a_regression_table():

@@ -53,3 +53,10 @@ def test_missing_and_strange_values_are_named():
     frame = pd.DataFrame({"city": ["a", "d"]})
     with pytest.raises(ValueError, match=r"levels of fit, \['a', 'b'\], found 'd'"):
         encode_levels(frame, {0: ["a", "b"]})
+
+
+def test_other_columns_and_arrays_are_not_encoded():
+    frame = pd.DataFrame({"city": ["a", "b"], "n": [1.0, 2.0]})
+    assert encode_levels(frame, {0: ["a", "b"]}, ["n", "city"]) is frame
+    with pytest.raises(ValueError, match="X must be a frame"):
+        encode_levels(frame.to_numpy(), {0: ["a", "b"]})

@@ -46,6 +46,13 @@ def test_coefficients_have_intervals(display):
     assert "90 % interval" in [text.get_text() for text in ax.get_legend().get_texts()]
 
 
+def test_standardized_effects_are_of_a_deviation(display, frame):
+    (ax,) = display.plot(standardized=True).axes_
+    expected = display.summary.effect * [frame.age.std(ddof=0), 1, 1]
+    assert np.allclose(ax.lines[0].get_xdata(), expected)
+    assert "standard deviation" in ax.get_xlabel()
+
+
 def test_every_term_has_a_distribution(display):
     axes = display.plot_distributions().axes_
     assert len(axes) == 3

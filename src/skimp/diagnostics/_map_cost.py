@@ -44,7 +44,7 @@ def made_map(feature_map: FeatureMap, cost: Cost) -> Made:
     if isinstance(feature_map, KernelProjection):
         selector = as_selector(feature_map.selector, owner=type(feature_map).__name__)
         points = min(int(feature_map.budget), cost.shape.n_rows)
-        return projected(feature_map, cost, _selected(selector, feature_map.kernel, points, cost))
+        return projected(feature_map, cost, selected(selector, feature_map.kernel, points, cost))
     return _drawn(feature_map, cost)
 
 
@@ -54,7 +54,7 @@ def _nystroem(feature_map: Nystroem, cost: Cost) -> Made:
     m = feature_map.planned_width(planned_rows(cost, 1, dtype))
     selector = as_selector(feature_map.selector, owner=type(feature_map).__name__)
     points = m * d * dtype.itemsize
-    seconds, held = _selected(selector, feature_map.kernel, m, cost)
+    seconds, held = selected(selector, feature_map.kernel, m, cost)
     select = Phase("select", seconds, int(held + points))
     conditioned = cost.traits.conditioned and feature_map.rank is None
     # K_mm, its factor or eigenvectors with work space; the points in float64, scaled and transposed
@@ -83,7 +83,7 @@ def _nystroem(feature_map: Nystroem, cost: Cost) -> Made:
     )
 
 
-def _selected(selector: Selector, kernel: Any, m: int, cost: Cost) -> tuple[float, float]:
+def selected(selector: Selector, kernel: Any, m: int, cost: Cost) -> tuple[float, float]:
     """Return the seconds and the bytes of choosing m points."""
     shape = cost.shape
     n, d, dtype = shape.n_rows, shape.n_features, shape.dtype
@@ -113,7 +113,7 @@ def _selected(selector: Selector, kernel: Any, m: int, cost: Cost) -> tuple[floa
     if isinstance(selector, Balanced):
         part = replace(cost, shape=replace(shape, n_rows=max(1, n // n_groups)))
         rule = as_selector(selector.selector, owner="Balanced")
-        seconds, held = _selected(rule, kernel, max(1, m // n_groups), part)
+        seconds, held = selected(rule, kernel, max(1, m // n_groups), part)
         return n_groups * seconds + drawing, held + m * d * size
     if isinstance(selector, KMeans | Agglomerative):
         c = min(n, max(int(getattr(selector, "presample", 0) or 10_000), 8 * m))

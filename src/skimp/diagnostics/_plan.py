@@ -13,9 +13,12 @@ from skimp._core._linalg import reciprocal_condition, well_conditioned_factor
 from skimp._core._memory import MEMORY_LIMIT, parse_bytes, readable
 from skimp._core._rates import Rates, measured_rates
 from skimp._core._rules import N_JOBS, broken, check_params, integer, is_auto, number
+from skimp._core._threads import thread_count
 from skimp.budgets import RPCholesky, as_selector
 from skimp.data import ArrayRows, Rows, open_rows
 from skimp.diagnostics._cost import Phase, Shape, Traits, predicted_phases
+from skimp.diagnostics._counts import Cost
+from skimp.diagnostics._krls_cost import krls_phases
 from skimp.diagnostics._worth import (
     FIRST_ROWS,
     FIRST_SIZE,
@@ -25,6 +28,7 @@ from skimp.diagnostics._worth import (
     price,
 )
 from skimp.features import FeatureMap, Nystroem, RandomBinning
+from skimp.features._reduction import Reduction
 from skimp.features._transformer import TRANSFORMER, as_map
 from skimp.kernels import Gaussian, Kernel, as_kernel
 from skimp.losses import Loss, Squared, as_loss, squared
@@ -116,7 +120,7 @@ def plan(
 
     Parameters
     ----------
-    estimator : KernelClassifier or KernelRegressor
+    estimator : KernelClassifier, KernelRegressor or KRLS
         The model, which need not be fitted.
     X : array, CSR matrix, frame or Rows of shape (n, d), or tuple (n, d)
         The rows, or their shape alone, in float64 then.
@@ -139,6 +143,8 @@ def plan(
     >>> few.seconds < many.seconds, few.bytes < many.bytes
     (True, True)
     """
+    if hasattr(estimator, "reduction") and not isinstance(estimator, type):
+        return _krls_plan(estimator, X, y, n_outputs, rates)
     parts = _parts(estimator)
     rows = None if _is_shape(X) else open_rows(X, target=None if isinstance(X, Rows) else y)
     shape = _shape(estimator, X, rows, y, n_outputs, parts.loss)
@@ -164,6 +170,24 @@ def plan(
         traits=traits,
     )
     return Plan((phases[0], *searched, *phases[1:]))
+
+
+def _krls_plan(estimator: Any, X: Any, y: Any, n_outputs: int | None, rates: Rates | None) -> Plan:
+    """Plan KRLS, whose categories are not counted as more than one column."""
+    check_params(estimator)
+    if isinstance(X, Rows):
+        shape = _shape(estimator, X, X, y, n_outputs, squared)
+    else:
+        given = X if isinstance(X, tuple) else np.shape(X)
+        _is_shape(given)
+        shape = _shape(estimator, given, None, y, n_outputs, squared)
+    rates = measured_rates(estimator.n_jobs) if rates is None else rates
+    threads = thread_count(estimator.n_jobs)
+    cost = Cost(shape, rates, threads, estimator.n_jobs, estimator.memory_limit, False, Traits())
+    kernel = Gaussian() if estimator.kernel is None else as_kernel(estimator.kernel, owner=_OWNER)
+    read = Phase("read", cost.stream(4 * cost.data_bytes) + 4 * cost.calls(shape.n_rows), 0)
+    reduction = Reduction(estimator.reduction, estimator.budget)
+    return Plan((read, *krls_phases(estimator, reduction, kernel, cost)))
 
 
 @dataclass(frozen=True)

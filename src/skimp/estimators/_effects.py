@@ -15,8 +15,8 @@ from skimp.data import ArrayRows, Block, Rows
 from skimp.diagnostics._effects import EffectsSummary, Expectation, summarize
 from skimp.estimators._design import Design, Term
 from skimp.estimators._functionals import Functionals
-from skimp.estimators._reduction import Reduction
 from skimp.features import Landmarks
+from skimp.features._reduction import Reduction
 from skimp.features._sketch import Sketch
 from skimp.solvers._smoother import Errors, LinearFit
 

@@ -218,7 +218,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
 def _targets(block: Any) -> tuple[Array, Array]:
     """Return targets in float64, of any dimension, and weights of a block."""
     if block.y is None:
-        raise ValueError("KernelRegressor requires y to be passed, but the rows have none.")
+        raise ValueError("A regressor requires y to be passed, but the rows have none.")
     weight = np.ones(block.size) if block.weight is None else block.weight
     return np.asarray(block.y, np.float64), weight
 

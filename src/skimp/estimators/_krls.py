@@ -36,8 +36,8 @@ from skimp.estimators._effects import Effects
 from skimp.estimators._folds import fold_scores
 from skimp.estimators._kernel_regressor import target_mean
 from skimp.estimators._levels import encode_levels, find_levels
-from skimp.estimators._reduction import BUDGET, REDUCTION, Reduction
 from skimp.features import Landmarks
+from skimp.features._reduction import BUDGET, REDUCTION, Reduction
 from skimp.features._sketch import Sketch
 from skimp.kernels import Gaussian, Kernel, as_kernel
 from skimp.kernels._checks import check_gram, require
@@ -256,7 +256,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         self.terms_ = [term.name for term in self._design.terms]
         scaled = self._scaled(rows).with_targets(self._centred)
         scaled.feature_names = self._design.column_names
-        self._reduction = Reduction(self.reduction, self.budget, self.random_state)
+        self._reduction = Reduction(self.reduction, self.budget)
         self._fitted_rows = None
         if self._reduction.alone:
             sample = scaled.sample(self._reduction.size(scaled.n_rows), draw_seed(rng))
@@ -271,8 +271,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         return rows.mapped(self._design)
 
     def _centred(self, y: Array | None, weight: Array | None) -> tuple[Array, Array | None]:
-        if y is None:
-            raise ValueError("KRLS requires y to be passed, but the rows have none.")
+        assert y is not None, "the mean of the targets was taken before"
         return np.asarray(y, _DOUBLE).reshape(len(y), -1) - self._middle, weight
 
     def _choose(self, rows: Rows, rng: np.random.Generator) -> None:
@@ -414,7 +413,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
 
     def _opened(self, X: Any) -> Rows:
         """Return rows of the user's, with the columns of ``fit``."""
-        return as_rows(self, encode_levels(X, self._levels), reset=False)
+        return as_rows(self, encode_levels(X, self._levels, self._design.names), reset=False)
 
     @property
     def loo_residuals_(self) -> Array:

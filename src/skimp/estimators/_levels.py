@@ -22,12 +22,19 @@ def find_levels(X: Any) -> dict[int, list[Any]]:
     }
 
 
-def encode_levels(X: Any, levels: dict[int, list[Any]]) -> Any:
-    """Return the frame with the numbers of levels in their place; other columns are not copied."""
-    if not levels or not is_frame(X):
+def encode_levels(X: Any, levels: dict[int, list[Any]], expected: list[str] | None = None) -> Any:
+    """Return the frame with the numbers of levels in their place; other columns are not copied.
+
+    A frame without the ``expected`` columns is returned as it is, for others to say so.
+    """
+    if not levels:
         return X
+    if not is_frame(X):
+        raise ValueError(
+            f"X must be a frame, for fit found text or categories in one; got {type(X)}."
+        )
     names = list(X.columns)
-    if max(levels) >= len(names):
+    if expected is not None and [str(name) for name in names] != expected:
         return X
     codes = {names[j]: _codes(_column(X, j), found, names[j]) for j, found in levels.items()}
     if hasattr(X, "with_columns"):

@@ -66,13 +66,16 @@ class EffectsDisplay:
         """Return the averages as a pandas frame, a row for each effect."""
         return self.summary.to_frame()
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: Any = None, *, standardized: bool = False) -> Self:
         """Draw average effects with their intervals, and the quartiles of single effects.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
+        standardized : bool, default=False
+            Whether derivatives are those of a standard deviation of the column each, so that
+            columns of different units can be compared. Differences stay as they are.
 
         Returns
         -------
@@ -83,13 +86,16 @@ class EffectsDisplay:
         s = self.summary
         ax = self._one(ax, height=1 + 0.42 * len(s.names))
         places = np.arange(len(s.names))
-        ax.hlines(places, s.q25, s.q75, color="0.85", linewidth=9, label="middle half of the rows")
-        ax.hlines(places, s.ci_low, s.ci_high, color="C0", linewidth=2, label=_percent(s.level))
-        ax.plot(s.effect, places, "o", color="C0", markersize=6, label="average")
+        unit = self._deviations() if standardized else np.ones(len(places))
+        low, high = s.ci_low * unit, s.ci_high * unit
+        middle = {"color": "0.85", "linewidth": 9, "label": "middle half of the rows"}
+        ax.hlines(places, s.q25 * unit, s.q75 * unit, **middle)
+        ax.hlines(places, low, high, color="C0", linewidth=2, label=_percent(s.level))
+        ax.plot(s.effect * unit, places, "o", color="C0", markersize=6, label="average")
         ax.axvline(0, color="0.4", linewidth=0.8, zorder=0)
         ax.set_yticks(places, s.names)
         ax.invert_yaxis()
-        ax.set_xlabel("effect")
+        ax.set_xlabel("effect of a standard deviation" if standardized else "effect")
         ax.grid(axis="x", alpha=0.3)
         ax.legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
         return self
@@ -201,6 +207,17 @@ class EffectsDisplay:
         ax.set(xlabel=found.column, ylabel=f"expected y, with {_percent(found.level)}")
         ax.grid(alpha=0.3)
         return self
+
+    def _deviations(self) -> Any:
+        """Return the standard deviation of the column of each derivative, one for differences."""
+        import numpy as np
+
+        model = self.model
+        units = [
+            model.column_values(name)[1].std() if kind == "derivative" else 1.0
+            for name, kind in zip(model.terms_, self.summary.kinds, strict=False)
+        ]
+        return np.tile(units, len(self.summary.names) // len(units))
 
     def _one(self, ax: Any, height: float = 4.0) -> Any:
         import numpy as np

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from skimp._core._rules import FRACTION, NONE, Rule, instance, integer, one_of
-from skimp._core._types import DType, RandomState
+from skimp._core._types import DType
 from skimp.budgets import Selector
 from skimp.budgets._base import as_selector
 from skimp.data import Rows
-from skimp.features import Landmarks
+from skimp.features._landmarks import Landmarks
 from skimp.features._sketch import SKETCHES, Sketch, random_matrix
 from skimp.kernels import Kernel
 
@@ -37,7 +37,6 @@ class Reduction:
 
     kind: Any
     budget: Any
-    random_state: RandomState = None
 
     @property
     def alone(self) -> bool:
@@ -53,6 +52,12 @@ class Reduction:
     def sketched(self) -> bool:
         """Whether functions are random sums."""
         return isinstance(self.kind, str) and self.kind in SKETCHES
+
+    @property
+    def selector(self) -> Selector:
+        """The rule that chooses points."""
+        given = "auto" if isinstance(self.kind, Integral) else self.kind
+        return as_selector(given, owner="KRLS")
 
     def size(self, n_rows: int) -> int:
         """Return the number of functions, or of rows that are fitted alone."""
@@ -73,7 +78,5 @@ class Reduction:
             points = rows.collect().X
             mixing = random_matrix(self.kind, len(points), size, rng)
             return Sketch(kernel, points, mixing, rows.n_jobs)
-        given = "auto" if isinstance(self.kind, Integral) else self.kind
-        selector = as_selector(given, owner="KRLS")
-        points = selector.select(rows, size, kernel, rng).points
+        points = self.selector.select(rows, size, kernel, rng).points
         return Landmarks(kernel, points, _DOUBLE, n_jobs=rows.n_jobs)
