@@ -99,27 +99,6 @@ def test_folds_choose_a_penalty(reduction):
     assert model.alpha_ == model.alphas_[np.argmin(model.scores_)]
 
 
-def test_fold_scores_are_errors_of_models_of_the_rest():
-    from skimp._core._random import row_keys
-    from skimp.estimators._folds import fold_scores
-
-    X, y, _ = regression(50)
-    K = naive.gaussian(X, X, gamma=0.5)
-    alphas = np.array([1e-3, 1e-1])
-    model = KRLS(Gaussian(0.5), standardize=False)
-    rows = open_rows(X, target=y[:, None] - y.mean(), block_rows=7)
-    found = fold_scores(rows, alphas, 3, lambda part: model._smoother(part, Gaussian(0.5), None))
-    fold = np.empty(50, int)
-    fold[np.argsort(row_keys(3, 0, 50))] = np.arange(50) % 5
-    missed = np.zeros(2)
-    for number in range(5):
-        rest = fold != number
-        for i, alpha in enumerate(alphas):
-            c, b = krls.fit(K[np.ix_(rest, rest)], y[rest], rest.sum() * alpha)
-            missed[i] += np.sum((y[~rest] - K[np.ix_(~rest, rest)] @ c - b) ** 2)
-    assert np.allclose(found, missed / np.sum((y - y.mean()) ** 2), rtol=1e-8)
-
-
 def test_grids_choose_width_and_penalty():
     X, y, _ = regression(80, 2)
     model = KRLS(lams=POWERS, sigmas=POWERS).fit(X, y)
@@ -302,9 +281,11 @@ def test_any_differentiable_kernel_will_do():
         ({"budget": 1.5}, "budget must be"),
         ({"alpha": 0.0}, "alpha must be"),
         ({"alpha": "auto"}, "alpha must be"),
-        ({"lams": [0.0]}, "lams must be"),
+        ({"lams": [0.0, 1.0]}, "lams must be"),
+        ({"sigmas": []}, "sigmas must be"),
+        ({"reduction": 40, "memory_limit": "1kB"}, "reduction to 40 functions needs"),
         ({"sigmas": [1.0], "kernel": Linear()}, "sigmas must be None"),
-        ({"alpha": 1.0, "lams": [1.0]}, "alpha must be a criterion"),
+        ({"alpha": 1.0, "lams": np.ones(2)}, "alpha must be a criterion"),
         ({"memory_limit": "1kB"}, "memory limit"),
         ({"memory_limit": "lots"}, "memory_limit must be"),
     ],

@@ -1,15 +1,14 @@
 """Kernel regularized least squares: what x does to y, for whom, and how sure that is."""
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._blocks import Scratch
-from skimp._core._memory import MEMORY_LIMIT, parse_bytes, require_memory
+from skimp._core._memory import MEMORY_LIMIT
 from skimp._core._parametrized import Parametrized, whole_or_nothing
 from skimp._core._progress import LineReport
 from skimp._core._random import as_generator, draw_seed
@@ -22,31 +21,37 @@ from skimp._core._rules import (
     broken,
     check_params,
     integer,
-    is_number,
     number,
-    numbers,
     one_of,
 )
 from skimp._core._types import Array, RandomState
 from skimp.data import ArrayRows, Block, Rows, as_rows
-from skimp.data._kept import keep_rows, kept_bytes
 from skimp.data._split import masked_rows
+from skimp.estimators._choice import Choices
 from skimp.estimators._design import Design
 from skimp.estimators._effects import Effects
-from skimp.estimators._folds import fold_scores
 from skimp.estimators._kernel_regressor import target_mean
 from skimp.estimators._levels import encode_levels, find_levels
 from skimp.features import Landmarks
 from skimp.features._reduction import BUDGET, REDUCTION, Reduction
 from skimp.features._sketch import Sketch
 from skimp.kernels import Gaussian, Kernel, as_kernel
-from skimp.kernels._checks import check_gram, require
-from skimp.solvers._exact_smoother import ExactSmoother
+from skimp.kernels._checks import require
 from skimp.solvers._reduced_smoother import ReducedSmoother
-from skimp.solvers._smoother import CRITERIA, LinearFit, Smoother, best_alpha
+from skimp.solvers._smoother import CRITERIA, LinearFit, Smoother
 
 _DOUBLE = np.dtype(np.float64)
-_POSITIVE = numbers("a sequence of positive numbers")
+
+
+def _are_positive(value: Any) -> bool:
+    """Tell whether these are one or more numbers above zero."""
+    sequence = isinstance(value, list | tuple) or (
+        isinstance(value, np.ndarray) and value.ndim == 1
+    )
+    return sequence and len(value) > 0 and all(map(number(above=0).test, value))
+
+
+_POSITIVE = Rule("a sequence of numbers > 0", _are_positive)
 
 
 @final
@@ -237,7 +242,8 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         require(kernel, "differentiable", owner=owner, advice="effects are derivatives")
         if self.sigmas is not None and "gamma" not in kernel.get_params(deep=False):
             raise broken(owner, "sigmas", f"None for {kernel!r}, which has no gamma", self.sigmas)
-        if is_number(self.alpha, Real) and (self.lams, self.sigmas) != (None, None):
+        searched = self.lams is not None or self.sigmas is not None
+        if searched and not isinstance(self.alpha, str):
             raise broken(owner, "alpha", "a criterion where lams or sigmas are given", self.alpha)
 
     def _given_kernel(self, n_columns: int) -> Kernel:
@@ -276,82 +282,18 @@ class KRLS(RegressorMixin, Effects, Parametrized):
 
     def _choose(self, rows: Rows, rng: np.random.Generator) -> None:
         """Choose the penalty, and the width where there are several, and keep that model."""
-        seeds = draw_seed(rng), draw_seed(rng)
-        kernel = self._given_kernel(len(self._design.names)).resolve(rows, seeds[0])
+        seed = draw_seed(rng)
+        kernel = self._given_kernel(len(self._design.names)).resolve(rows, seed)
         kernels = [kernel]
         if self.sigmas is not None:
-            gammas = [1 / (2 * sigma**2) for sigma in self.sigmas]
-            kernels = [kernel.resolve(rows, seeds[0]).set_params(gamma=g) for g in gammas]
-        best = np.inf
-        for kernel in kernels:
-            basis = None
-            if not self._reduction.exact:
-                basis = self._reduction.basis(rows, kernel, np.random.default_rng(seeds[0]))
-            found, smoother = self._smoother(rows, kernel, basis)
-            alpha, alphas, scores = float("nan"), None, None
-            if is_number(self.alpha, Real):
-                alpha = float(self.alpha)
-            else:
-                alphas = self._alphas(smoother)
-                scores = self._scores(rows, kernel, basis, smoother, alphas, seeds[1])
-                given = self.lams is not None
-                alpha = float(alphas[np.argmin(scores)]) if given else best_alpha(alphas, scores)
-            score = -np.inf if scores is None else float(np.min(scores))
-            if score < best or best == np.inf:
-                best = score
-                self.kernel_, self.alphas_, self.scores_ = kernel, alphas, scores
-                self._keep(found, smoother, alpha)
-
-    def _alphas(self, smoother: Smoother) -> Array:
-        if self.lams is None:
-            return smoother.grid()
-        return np.sort(np.asarray(self.lams, float)) / smoother.n_rows
-
-    def _scores(
-        self,
-        rows: Rows,
-        kernel: Kernel,
-        basis: Landmarks | Sketch | None,
-        smoother: Smoother,
-        alphas: Array,
-        seed: int,
-    ) -> Array:
-        if self.alpha != "kfold":
-            return smoother.scores(alphas, str(self.alpha))
-        return fold_scores(rows, alphas, seed, lambda part: self._smoother(part, kernel, basis))
-
-    def _smoother(
-        self, rows: Rows, kernel: Kernel, basis: Landmarks | Sketch | None
-    ) -> tuple[Landmarks | Sketch, Smoother]:
-        """Return the functions and all models of some rows."""
-        n = rows.n_rows
-        if basis is not None:
-            mapped: Rows = rows.mapped(basis)
-            penalty = basis.penalty
-            kept = mapped
-            if kept_bytes(mapped) < parse_bytes(self.memory_limit) // 4:
-                kept = keep_rows(mapped)
-            reduced = ReducedSmoother(kept, penalty, fit_intercept=self.fit_intercept)
-            return basis, reduced
-        require_memory(
-            10 * n**2,
-            self.memory_limit,
-            f"the exact model of {n} rows (reduction=None)",
-            "take a reduction such as 1000",
+            kernels = [clone(kernel).set_params(gamma=1 / (2 * s**2)) for s in self.sigmas]
+        choices = Choices(
+            self._reduction, self.alpha, self.lams, self.fit_intercept, self.memory_limit
         )
-        everything = rows.collect()
-        assert everything.y is not None, "targets were computed for every block"
-        landmarks = Landmarks(kernel, everything.X, _DOUBLE)
-        K = kernel(landmarks.points, n_jobs=rows.n_jobs)
-        check_gram(K, kernel)
-        exact = ExactSmoother(
-            K,
-            everything.y,
-            everything.weight,
-            fit_intercept=self.fit_intercept,
-            n_jobs=rows.n_jobs,
-        )
-        return landmarks, exact
+        chosen = choices.best(rows, kernels, seed)
+        self.kernel_ = chosen.kernel
+        self.alphas_, self.scores_ = chosen.alphas, chosen.scores
+        self._keep(chosen.basis, chosen.smoother, chosen.alpha)
 
     def _keep(self, basis: Landmarks | Sketch, smoother: Smoother, alpha: float) -> None:
         fit = smoother.at(alpha)

@@ -1,0 +1,120 @@
+"""Which penalty, and which of several kernels: models of all of them, and the best one."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skimp._core._memory import parse_bytes, require_memory
+from skimp._core._types import Array
+from skimp.data import Rows
+from skimp.data._kept import keep_rows, kept_bytes
+from skimp.estimators._folds import fold_scores
+from skimp.features import Landmarks
+from skimp.features._reduction import Reduction
+from skimp.features._sketch import Sketch
+from skimp.kernels import Kernel
+from skimp.kernels._checks import check_gram
+from skimp.solvers._exact_smoother import ExactSmoother
+from skimp.solvers._reduced_smoother import ReducedSmoother
+from skimp.solvers._smoother import Smoother, best_alpha
+
+_DOUBLE = np.dtype(np.float64)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A kernel, its functions, all models in them, and the penalty of the best.
+
+    ``alphas`` and ``scores`` are the penalties that were compared and their squared errors, None
+    where the penalty was given.
+    """
+
+    kernel: Kernel
+    basis: Landmarks | Sketch
+    smoother: Smoother
+    alpha: float
+    alphas: Array | None = None
+    scores: Array | None = None
+
+    @property
+    def score(self) -> float:
+        """The least error, the lowest of all where there is but one."""
+        return -np.inf if self.scores is None else float(np.min(self.scores))
+
+
+@dataclass(frozen=True)
+class Choices:
+    """How to choose: the parameters of `skimp.KRLS` of these names."""
+
+    reduction: Reduction
+    alpha: float | str
+    lams: Any
+    fit_intercept: bool
+    memory_limit: int | str | None
+
+    def best(self, rows: Rows, kernels: list[Kernel], seed: int) -> Choice:
+        """Return the best of the kernels, and the first of equal ones."""
+        return min((self._of(rows, kernel, seed) for kernel in kernels), key=lambda c: c.score)
+
+    def _of(self, rows: Rows, kernel: Kernel, seed: int) -> Choice:
+        given = None
+        if not self.reduction.exact:
+            self._require_memory(rows)
+            given = self.reduction.basis(rows, kernel, np.random.default_rng(seed))
+        basis, smoother = self.models(rows, kernel, given)
+        if not isinstance(self.alpha, str):
+            return Choice(kernel, basis, smoother, float(self.alpha))
+        alphas = smoother.grid()
+        if self.lams is not None:
+            alphas = np.sort(np.asarray(self.lams, float)) / smoother.n_rows
+        if self.alpha == "kfold":
+            scores = fold_scores(rows, alphas, seed, lambda part: self.models(part, kernel, given))
+        else:
+            scores = smoother.scores(alphas, self.alpha)
+        free = self.lams is None
+        alpha = best_alpha(alphas, scores) if free else float(alphas[np.argmin(scores)])
+        return Choice(kernel, basis, smoother, alpha, alphas, scores)
+
+    def models(
+        self, rows: Rows, kernel: Kernel, basis: Landmarks | Sketch | None
+    ) -> tuple[Landmarks | Sketch, Smoother]:
+        """Return all models of some rows; without a basis, the exact ones."""
+        if basis is None:
+            return self._exact_models(rows, kernel)
+        mapped: Rows = rows.mapped(basis)
+        if kept_bytes(mapped) < parse_bytes(self.memory_limit) // 4:
+            mapped = keep_rows(mapped)
+        return basis, ReducedSmoother(mapped, basis.penalty, fit_intercept=self.fit_intercept)
+
+    def _exact_models(self, rows: Rows, kernel: Kernel) -> tuple[Landmarks, Smoother]:
+        n = rows.n_rows
+        require_memory(
+            10 * n**2,
+            self.memory_limit,
+            f"the exact model of {n} rows (reduction=None)",
+            "take a reduction such as 1000",
+        )
+        everything = rows.collect()
+        assert everything.y is not None, "targets were computed for every block"
+        landmarks = Landmarks(kernel, everything.X, _DOUBLE)
+        K = kernel(landmarks.points, n_jobs=rows.n_jobs)
+        check_gram(K, kernel)
+        smoother = ExactSmoother(
+            K,
+            everything.y,
+            everything.weight,
+            fit_intercept=self.fit_intercept,
+            n_jobs=rows.n_jobs,
+        )
+        return landmarks, smoother
+
+    def _require_memory(self, rows: Rows) -> None:
+        size = self.reduction.size(rows.n_rows)
+        sketch = 8 * rows.n_rows * size if self.reduction.sketched else 0
+        require_memory(
+            80 * size**2 + sketch,
+            self.memory_limit,
+            f"a reduction to {size} functions",
+            "take a smaller budget",
+        )

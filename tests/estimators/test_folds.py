@@ -1,0 +1,28 @@
+import numpy as np
+
+from skimp._core._random import row_keys
+from skimp.data import open_rows
+from skimp.estimators._choice import Choices
+from skimp.estimators._folds import fold_scores
+from skimp.features._reduction import Reduction
+from skimp.kernels import Gaussian
+from tests.problems import regression
+from tests.reference import krls, naive
+
+
+def test_scores_are_errors_of_models_of_the_rest():
+    X, y, _ = regression(50)
+    K = naive.gaussian(X, X, gamma=0.5)
+    alphas = np.array([1e-3, 1e-1])
+    choices = Choices(Reduction(None, None), "kfold", None, True, None)
+    rows = open_rows(X, target=y[:, None] - y.mean(), block_rows=7)
+    found = fold_scores(rows, alphas, 3, lambda part: choices.models(part, Gaussian(0.5), None))
+    fold = np.empty(50, int)
+    fold[np.argsort(row_keys(3, 0, 50))] = np.arange(50) % 5
+    missed = np.zeros(2)
+    for number in range(5):
+        rest = fold != number
+        for i, alpha in enumerate(alphas):
+            c, b = krls.fit(K[np.ix_(rest, rest)], y[rest], rest.sum() * alpha)
+            missed[i] += np.sum((y[~rest] - K[np.ix_(~rest, rest)] @ c - b) ** 2)
+    assert np.allclose(found, missed / np.sum((y - y.mean()) ** 2), rtol=1e-8)
