@@ -67,10 +67,18 @@ class EffectsSummary:
     facts: dict[str, str]
     notes: tuple[str, ...]
 
-    def to_frame(self) -> Any:
-        """Return the table as a pandas frame, a row for each effect."""
+    def to_frame(self, *, pointwise: bool = False) -> Any:
+        """Return the table as a pandas frame, a row for each effect.
+
+        Parameters
+        ----------
+        pointwise : bool, default=False
+            Whether to return the effects of single rows instead, a column for each effect.
+        """
         import pandas
 
+        if pointwise:
+            return pandas.DataFrame(self.pointwise, columns=list(self.names))
         columns = {name: getattr(self, name) for name in _COLUMNS}
         return pandas.DataFrame(columns, index=pandas.Index(self.names, name="term"))
 

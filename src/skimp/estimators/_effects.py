@@ -1,5 +1,6 @@
 """What KRLS tells about its columns: effects, tables of them, and expectations."""
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ _RULES: dict[str, Rule] = {
 }
 
 
-class Effects:
+class Effects(ABC):
     """Effects of a fitted model that is linear in its targets."""
 
     alpha_: float
@@ -81,7 +82,8 @@ class Effects:
             variances = self._fit.variances(self._fit.coordinates(self._gathered(L)))
             return np.sqrt(variances).reshape(block.size, *shape)
 
-        return effects, self._outputs(self._blocked(rows).computed(errors, shape, np.float64))
+        few = self._blocked(rows, shape[0])
+        return effects, self._outputs(few.computed(errors, shape, np.float64))
 
     def summary(
         self,
@@ -294,15 +296,16 @@ class Effects:
         check_is_fitted(self)
         return self._rows if X is None else self._opened(X)
 
+    @abstractmethod
     def _opened(self, X: Any) -> Rows:
-        raise NotImplementedError
+        """Return rows of the user's, with the columns of ``fit``."""
 
     def _functionals(self, terms: list[Term], by: Term | None = None) -> Functionals:
         return Functionals(self._points, self._design, terms, by)
 
-    def _blocked(self, rows: Rows) -> Rows:
-        """Return scaled rows in blocks whose kernel values stay small."""
-        size = max(64, _BLOCK_ENTRIES // self._points.width)
+    def _blocked(self, rows: Rows, n_values: int = 1) -> Rows:
+        """Return scaled rows in blocks whose kernel values, some for each pair, stay small."""
+        size = max(1, _BLOCK_ENTRIES // (n_values * self._points.width))
         return rows.copy_with(block_rows=min(rows.block_rows, size)).mapped(self._design)
 
     def _pointwise(self, rows: Rows, functionals: Functionals) -> Array:

@@ -10,6 +10,9 @@ from skimp._core._tridiagonal import Tridiagonal
 from skimp._core._types import Array
 from skimp.solvers._smoother import LinearFit, Smoother
 
+_LEAST = 1e-15
+"""A penalty that rounding does not undo, relative to the size of the kernel."""
+
 
 @final
 class ExactSmoother(Smoother):
@@ -93,7 +96,13 @@ class ExactSmoother(Smoother):
 
     def at(self, alpha: float) -> "ExactFit":
         """Return the model of one penalty; see `Smoother.at`."""
-        return ExactFit(self, alpha)
+        try:
+            return ExactFit(self, alpha)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"alpha must be larger for a kernel matrix that is singular to rounding, "
+                f"{_LEAST * self.scale:.1g} at least, got {alpha:.3g}."
+            ) from None
 
 
 @final

@@ -61,8 +61,10 @@ class ReducedSmoother(Smoother):
         self.weight_mean = S.weight / S.n_rows
         W, _ = inverse_root(penalty, rank=None, eps=_CUT)
         values, V = eigenpairs(W.T @ S.within @ W)
-        self.values = values.clip(0)
-        self.U = W @ V
+        # directions without any variance have no coefficients
+        varies = values > len(values) * _EPS * values[-1]
+        self.values = values[varies]
+        self.U = W @ V[:, varies]
         self.across = self.U.T @ S.across
         self.scale = float(self.values.sum()) or 1.0
 
