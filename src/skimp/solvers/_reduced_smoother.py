@@ -61,10 +61,9 @@ class ReducedSmoother(Smoother):
         self.weight_mean = S.weight / S.n_rows
         W, _ = inverse_root(penalty, rank=None, eps=_CUT)
         values, V = eigenpairs(W.T @ S.within @ W)
-        # directions without any variance have no coefficients
-        varies = values > len(values) * _EPS * values[-1]
-        self.values = values[varies]
-        self.U = W @ V[:, varies]
+        # what is below rounding is not less than rounding: penalties may be
+        self.values = np.maximum(values, len(values) * _EPS * max(values[-1], 0.0))
+        self.U = W @ V
         self.across = self.U.T @ S.across
         self.scale = float(self.values.sum()) or 1.0
 
