@@ -47,7 +47,7 @@ def test_criteria_differ():
         folds = planned(alpha="kfold", reduction=reduction).seconds
         assert given <= loo < folds
     grid = planned(sigmas=[1.0, 2.0, 4.0]).seconds
-    assert np.isclose(grid, 3 * planned().seconds, rtol=0.01)
+    assert np.isclose(grid, 4 * planned().seconds, rtol=0.01)
 
 
 def test_data_of_any_kind_tell_their_size():

@@ -6,6 +6,7 @@ from scipy import stats
 
 from skimp import KRLS
 from skimp.diagnostics import EffectsSummary
+from skimp.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 from tests.problems import regression
 from tests.reference import krls, naive
 
@@ -35,7 +36,7 @@ def test_derivatives_and_covariances_are_their_naive_twins():
     expected = np.einsum("ijk,j->ik", D, C @ y)
     found, errors = model.effects(return_std=True)
     assert np.abs(found - expected).max() < 1e-8
-    noise = np.sum((y - H @ y) ** 2) / (60 - H.trace())
+    noise = np.sum((y - H @ y) ** 2) / np.trace((np.eye(60) - H) @ (np.eye(60) - H))
     for k in range(3):
         variances = noise * np.square(D[:, :, k] @ C).sum(axis=1)
         assert np.allclose(errors[:, k] ** 2, variances, rtol=1e-8)
@@ -106,7 +107,7 @@ def test_summary_is_a_regression_table():
     assert isinstance(summary, EffectsSummary)
     assert list(table.columns) == COLUMNS
     assert table.index.tolist() == model.terms_
-    freedom = 150 - model.dimension_
+    freedom = model.freedom_
     assert np.allclose(table.t, table.effect / table.std_error)
     assert np.allclose(table.p, 2 * stats.t.sf(np.abs(table.t), freedom))
     reach = stats.t.ppf(0.975, freedom) * table.std_error
@@ -117,6 +118,9 @@ def test_summary_is_a_regression_table():
     assert "region=south (from north)" in text
     assert "member (from 0 to 1)" in text
     assert text == repr(summary)
+    single = summary.to_frame(pointwise=True)
+    assert np.array_equal(single, model.effects())
+    assert list(single.columns) == model.terms_
     assert all(name in summary._repr_html_() for name in COLUMNS)
 
 
@@ -134,8 +138,12 @@ def test_intervals_are_corrected_for_shrinkage():
     assert np.allclose(middle, h @ y, rtol=1e-8)
     errors = model.sigma_ * np.sqrt(np.square(h).sum(axis=1))
     assert np.allclose(corrected.std_error, errors, rtol=1e-8)
-    assert np.allclose(corrected.t, corrected.effect / errors, rtol=1e-8)
-    reach = stats.t.ppf(0.975, 80 - model.dimension_) * errors
+    assert np.allclose(corrected.centre, middle)
+    assert np.allclose(corrected.t, middle / errors, rtol=1e-8)
+    reach = stats.t.ppf(0.975, model.freedom_) * errors
+    # what p and intervals say of no effect is the same
+    outside = (corrected.ci_low > 0) | (corrected.ci_high < 0)
+    assert np.array_equal(outside, corrected.p < 0.05)
     assert np.allclose(corrected.ci_high - middle, reach, rtol=1e-8)
     assert "corrected" in str(corrected)
     assert "corrected" not in str(plain)
@@ -151,15 +159,26 @@ def test_level_widens_intervals():
 
 @pytest.mark.parametrize("reduction", [None, 30, "gaussian", "sample"])
 def test_groups_of_single_rows_are_robust_errors_without_leverage(reduction):
-    X, y, _ = regression(100)
+    X, y, _ = regression(120)
     model = KRLS(alpha=1e-2, reduction=reduction, random_state=0).fit(X, y)
-    clustered = model.summary(errors="clustered", groups=np.arange(100)).std_error
-    robust = model.summary(errors="robust").std_error
-    assert np.allclose(clustered, robust, rtol=0.6)
-    pairs = model.summary(errors="clustered", groups=np.arange(100) // 2)
-    assert not np.allclose(pairs.std_error, clustered, rtol=1e-3)
-    names = np.array(["a", "b", "c", "d"])[np.arange(100) % 4]
-    assert (model.summary(errors="clustered", groups=names).std_error > 0).all()
+    fit, n = model._fit, model._fit.n_rows
+    q = fit.corrected(
+        fit.coordinates(
+            model._gathered(model._averages(model._rows, model._functionals(model._design.terms)))
+        )
+    )
+    scores = fit.influence(q) * fit.residuals[0]
+    factor = n / (n - 1) * (n - 1) / (n - fit.dimension)
+    clustered = model.summary(errors="clustered", groups=np.arange(120))
+    assert np.allclose(clustered.std_error**2, factor * np.square(scores).sum(axis=0))
+    names = np.array(["a", "b", "c", "d"], dtype=object)[np.arange(120) % 4]
+    four = model.summary(errors="clustered", groups=names)
+    rows = np.arange(120) if model._fitted_rows is None else model._fitted_rows
+    sums = np.array([scores[rows % 4 == g].sum(axis=0) for g in range(4)])
+    factor = 4 / 3 * (n - 1) / (n - fit.dimension)
+    assert np.allclose(four.std_error**2, factor * np.square(sums).sum(axis=0))
+    # few groups tell little of how much they vary
+    assert np.allclose(four.ci_high - four.centre, stats.t.ppf(0.975, 3) * four.std_error)
 
 
 def test_groups_of_rows_with_weights_of_zero():
@@ -217,6 +236,43 @@ def test_interactions():
         model.interaction("height", "age")
 
 
+def test_interactions_in_any_units():
+    X, y, _ = regression(80)
+    plain = KRLS(Gaussian(0.1), alpha=1e-3, standardize=False)
+    found = plain.fit(X, y).interaction(0, 1).effect[0]
+    small = KRLS(Gaussian(0.1 * 1e10), alpha=1e-3, standardize=False).fit(1e-5 * X, y)
+    assert np.isclose(small.interaction(0, 1).effect[0] * 1e-10, found, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", [Laplacian(0.2), Matern(0.5, gamma=0.2)], ids=str)
+def test_kinks_have_no_second_derivatives(kernel):
+    X, y, _ = regression(60)
+    model = KRLS(kernel).fit(np.column_stack([X, X[:, 0] > 0]), y)
+    with pytest.raises(ValueError, match="kernel must be twice differentiable"):
+        model.interaction(0, 0)
+    assert np.isfinite(model.interaction(0, "x3").effect).all()
+    for smooth in (Matern(1.5), Polynomial(2), Linear()):
+        assert np.isfinite(KRLS(smooth).fit(X, y).interaction(0, 0).effect).all()
+
+
+def test_frames_with_numbers_for_names():
+    X, y = survey()
+    frame = X.rename(columns={"age": 0, "member": 1, "region": 2})
+    model = KRLS().fit(frame, y)
+    assert model.terms_ == ["0", "1", "2=south", "2=west"]
+    assert np.allclose(model.predict(frame), KRLS().fit(X, y).predict(X))
+
+
+def test_levels_of_absent_rows_are_absent():
+    X, y = survey()
+    weight = np.where(X.region == "north", 0.0, 1.0)
+    model = KRLS(alpha=1e-3).fit(X, y, weight)
+    assert model.terms_ == ["age", "member", "region=west"]
+    present = X[weight > 0]
+    same = KRLS(alpha=1e-3).fit(present, y[weight > 0])
+    assert np.allclose(model.predict(present), same.predict(present))
+
+
 def test_expectations_are_predictions_of_typical_rows():
     X, y = survey()
     model = KRLS().fit(X, y)
@@ -228,14 +284,15 @@ def test_expectations_are_predictions_of_typical_rows():
     assert np.allclose(found.std_error, errors)
     assert np.allclose([found.values[0], found.values[-1]], [X.age.min(), X.age.max()])
     assert (found.ci_low < found.mean).all()
-    assert list(found.to_frame().columns) == ["age", "mean", "std_error", "ci_low", "ci_high"]
+    assert list(found.to_frame().columns) == ["mean", "std_error", "ci_low", "ci_high"]
+    assert found.to_frame().index.name == "age"
     assert model.expectation("region").values.tolist() == ["north", "south", "west"]
     assert model.expectation("member").values.tolist() == [0, 1]
     for reduction in (30, "sign"):
         other = KRLS(reduction=reduction, random_state=0).fit(X, y)
         assert np.allclose(other.expectation("age", n_points=7).mean, other.predict(typical))
     both = KRLS().fit(X, np.column_stack([y, -y])).expectation("region")
-    assert both.to_frame().shape == (6, 6)
+    assert both.to_frame().shape == (6, 5)
     assert np.allclose(both.mean[:, 0], -both.mean[:, 1])
 
 
@@ -255,7 +312,11 @@ def test_values_of_columns():
         ({"errors": "clustered"}, "groups must be given"),
         ({"groups": np.zeros(150)}, "groups must be given"),
         ({"errors": "clustered", "groups": np.zeros(150)}, "two or more different"),
-        ({"errors": "clustered", "groups": np.arange(7)}, "inconsistent"),
+        ({"errors": "clustered", "groups": np.arange(7)}, "one for each of the 150 rows"),
+        ({"errors": "clustered", "groups": np.zeros((150, 1))}, "one for each of the 150 rows"),
+        ({"errors": "clustered", "groups": [None] + [1] * 149}, "known for every row"),
+        ({"errors": "clustered", "groups": pd.array([pd.NA] + [1] * 149)}, "known for every row"),
+        ({"corrected": "no"}, "corrected must be"),
         ({"level": 1.0}, "level must be"),
     ],
 )
@@ -269,7 +330,7 @@ def test_bad_options_are_named(options, message):
 def test_covariance_of_coefficients():
     X, y, _ = regression(60)
     for reduction in (None, 15, "gaussian"):
-        model = KRLS(alpha=1e-2, reduction=reduction, budget=15, random_state=0).fit(X, y)
+        model = KRLS(alpha=1e-2, reduction=reduction, random_state=0).fit(X, y)
         for kind in ("classical", "robust"):
             V = model.vcov(errors=kind)
             assert V.shape == (len(model.coef_),) * 2

@@ -1,6 +1,8 @@
 import pickle
+import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -33,7 +35,9 @@ def test_exact_model_is_its_naive_twin():
     assert np.abs(model.predict(X) - K @ c - b).max() < 1e-8
     assert np.abs(model.loo_residuals_ - krls.left_out(K, y, 60 * 1e-3)).max() < 1e-8
     C, H = krls.smoother(K, 60 * 1e-3)
-    noise = np.sum((y - H @ y) ** 2) / (60 - H.trace())
+    M = np.linalg.matrix_power(np.eye(60) - H, 2)
+    noise = np.sum((y - H @ y) ** 2) / M.trace()
+    assert np.isclose(model.freedom_, M.trace() ** 2 / np.trace(M @ M), rtol=1e-8)
     assert np.isclose(model.sigma_**2, noise, rtol=1e-8)
     assert np.abs(model.vcov() - noise * C @ C.T).max() < 1e-8 * noise * np.abs(C @ C.T).max()
     _, errors = model.predict(X[:5], return_std=True)
@@ -67,7 +71,8 @@ def test_agrees_with_the_vignette_of_r():
     assert np.isclose(model.dimension_, printed["dimension"], atol=1e-5)
     for name in ("effect", "q25", "q50", "q75"):
         assert np.allclose(table[name], printed[name], atol=2e-7), name
-    errors = table.std_error * np.sqrt((n - model.dimension_) / n)
+    residuals = y - y.mean() - model.predict(X)
+    errors = table.std_error / model.sigma_ * np.sqrt(np.mean(residuals**2))
     assert np.allclose(errors, printed["std_error"], atol=2e-8)
 
 
@@ -114,7 +119,8 @@ def test_full_budgets_are_the_exact_model(reduction):
     X, y, _ = regression(40)
     # random sums of all columns span them, too, if there are as many
     exact = KRLS(alpha=1e-3).fit(X, y)
-    model = KRLS(alpha=1e-3, reduction=reduction, budget=40, random_state=0).fit(X, y)
+    budget = None if reduction == 40 else 40
+    model = KRLS(alpha=1e-3, reduction=reduction, budget=budget, random_state=0).fit(X, y)
     assert np.abs(model.predict(X) - exact.predict(X)).max() < 1e-4
     assert np.allclose(model.summary().effect, exact.summary().effect, atol=1e-4)
     assert np.allclose(model.summary().std_error, exact.summary().std_error, rtol=1e-3)
@@ -161,7 +167,13 @@ def test_sample_alone_is_the_exact_model_of_these_rows():
 
 @pytest.mark.parametrize(
     ("reduction", "budget", "size"),
-    [(25, None, 25), ("kmeans", 7, 7), ("kmeans", 0.2, 40), (Uniform(), None, 100), (500, 3, 200)],
+    [
+        (25, None, 25),
+        ("kmeans", 7, 7),
+        ("kmeans", 0.2, 40),
+        (Uniform(), None, 100),
+        (500, None, 200),
+    ],
     ids=str,
 )
 def test_size_of_a_reduction(reduction, budget, size):
@@ -197,8 +209,7 @@ def test_outputs_are_fitted_one_by_one(reduction):
         single, part = one.summary(errors="robust"), slice(3 * output, 3 * output + 3)
         for name in ("effect", "std_error", "ci_low", "q25"):
             assert np.allclose(getattr(whole, name)[part], getattr(single, name), rtol=1e-6)
-    with np.testing.assert_no_warnings():
-        assert np.isnan(whole.t[6:]).all()
+    assert np.isnan(whole.t[6:]).all()
 
 
 def test_binary_outcomes_are_probabilities():
@@ -254,6 +265,45 @@ def test_scikit_learn_tools_take_it():
     assert str(again.summary()) == str(model.summary())
 
 
+def test_models_of_rows_with_weights_of_zero_can_be_pickled():
+    X, y, weight = regression(60)
+    for reduction in (None, 10):
+        model = KRLS(reduction=reduction, random_state=0).fit(X, y, weight)
+        again = pickle.loads(pickle.dumps(model))
+        assert str(again.summary(errors="robust")) == str(model.summary(errors="robust"))
+
+
+def test_many_columns_for_few_rows_do_not_look_certain():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 30))
+    y = 3 * X[:, 0] + rng.normal(size=100)
+    for options in ({}, {"reduction": "kmeans"}, {"reduction": "gaussian"}):
+        summary = KRLS(random_state=0, **options).fit(X, y).summary()
+        assert np.isfinite(summary.std_error).all()
+        # 29 columns without an effect, of which 1.5 are expected below 0.05: six have p < 0.003
+        assert np.count_nonzero(summary.p[1:] < 0.05) <= 6
+        assert summary.p[0] < 1e-6
+    exact = KRLS(random_state=0).fit(X, y)
+    assert exact.dimension_ < 90 or "nearly every row" in str(exact.summary())
+
+
+def test_samples_keep_the_names_of_columns():
+    X, y, _ = regression(60)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = KRLS(Gaussian().on(["a", "b"]), reduction="sample", budget=30, random_state=0)
+    assert np.abs(model.fit(frame, y).effects()[:, 2]).max() == 0
+
+
+def test_one_model_is_held_at_a_time():
+    X, y, _ = regression(700)
+    tracemalloc.start()
+    KRLS(sigmas=[1.0, 2.0, 4.0]).fit(X, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # one matrix, and what LAPACK works with
+    assert peak < 2 * 8 * 700**2
+
+
 def test_kept_features_are_not_part_of_the_model():
     X, y, _ = regression(2000)
     model = KRLS(reduction=100, random_state=0).fit(X, y)
@@ -278,10 +328,13 @@ def test_any_differentiable_kernel_will_do():
         ({"kernel": "gauss"}, "kernel must be"),
         ({"reduction": "kmean"}, "reduction must be None or an integer"),
         ({"reduction": 0}, "reduction must be"),
-        ({"budget": 1.5}, "budget must be"),
+        ({"reduction": "kmeans", "budget": 1.5}, "budget must be"),
         ({"alpha": 0.0}, "alpha must be"),
         ({"alpha": "auto"}, "alpha must be"),
         ({"lams": [0.0, 1.0]}, "lams must be"),
+        ({"sigmas": [1e-200]}, "a sequence, each a number > 1e-100"),
+        ({"budget": 5}, "budget must be None unless"),
+        ({"reduction": 5, "budget": 5}, "budget must be None unless"),
         ({"sigmas": []}, "sigmas must be"),
         ({"reduction": 40, "memory_limit": "1kB"}, "reduction to 40 functions needs"),
         ({"sigmas": [1.0], "kernel": Linear()}, "sigmas must be None"),
@@ -299,8 +352,18 @@ def test_bad_parameters_are_named(params, message):
 
 def test_bad_data_are_named():
     X, y, _ = regression(50)
-    with pytest.raises(ValueError, match="five rows"):
+    with pytest.raises(ValueError, match="needs 5 rows of positive weight, found n_samples = 4"):
         KRLS(alpha="kfold").fit(X[:4], y[:4])
+    with pytest.raises(ValueError, match="needs 2 rows of positive weight, found n_samples = 1"):
+        KRLS().fit(X, y, np.eye(50)[0])
+    for scale in (1e-200, 1e155):
+        with pytest.raises(ValueError, match="found column 'x0' between"):
+            KRLS().fit(scale * X, y)
+    for reduction in (None, 20):
+        with pytest.raises(ValueError, match="X and y must be of a scale"):
+            KRLS(reduction=reduction).fit(X, 1e170 * y)
+    with pytest.raises(ValueError, match="alpha must be larger"):
+        KRLS(lams=[1e-30, 1.0]).fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
     with pytest.raises(ValueError, match="requires y"):
         KRLS().fit(open_rows(X))
     with pytest.raises(ValueError, match="NaN"):

@@ -49,6 +49,8 @@ def test_missing_and_strange_values_are_named():
     with pytest.raises(ValueError, match="found some in column 'city'"):
         find_levels(pd.DataFrame({"city": pd.Categorical(["a", None])}))
     with pytest.raises(ValueError, match="found some in column 'city'"):
+        find_levels(pd.DataFrame({"city": pd.array(["a", pd.NA], dtype="string")}))
+    with pytest.raises(ValueError, match="found some in column 'city'"):
         find_levels(pl.DataFrame({"city": ["a", None]}))
     frame = pd.DataFrame({"city": ["a", "d"]})
     with pytest.raises(ValueError, match=r"levels of fit, \['a', 'b'\], found 'd'"):
@@ -60,3 +62,12 @@ def test_other_columns_and_arrays_are_not_encoded():
     assert encode_levels(frame, {0: ["a", "b"]}, ["n", "city"]) is frame
     with pytest.raises(ValueError, match="X must be a frame"):
         encode_levels(frame.to_numpy(), {0: ["a", "b"]})
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame({"city": CITY}), pl.DataFrame({"city": CITY})])
+def test_absent_rows_have_no_levels(frame):
+    present = np.array([True, False, False, True])
+    levels = find_levels(frame, present)
+    assert levels == {0: ["a", "b"]}
+    codes = np.asarray(encode_levels(frame, levels, present=present)["city"])
+    assert codes.tolist() == [1, 0, 0, 0]

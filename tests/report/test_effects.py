@@ -73,7 +73,9 @@ def test_heterogeneity_is_effects_against_values(display, frame):
     assert [label.get_text() for label in ax.get_xticklabels()] == ["north", "south"]
     (ax,) = display.plot_heterogeneity(0, "member").axes_
     assert len(ax.lines[0].get_xdata()) == 2
-    for wrong in ("height", 9):
+    (ax,) = display.plot_heterogeneity(np.int64(1), "age").axes_
+    assert ax.get_ylabel() == "effect of member"
+    for wrong in ("height", 9, True):
         with pytest.raises(ValueError, match="effect must be one of"):
             display.plot_heterogeneity(wrong, "age")
     with pytest.raises(ValueError, match="column must be one of"):
@@ -90,6 +92,24 @@ def test_expectations_have_bands(display):
     assert [label.get_text() for label in ax.get_xticklabels()] == ["north", "south"]
     (ax,) = display.plot_expectation("member").axes_
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "1"]
+
+
+def test_levels_keep_their_order(frame):
+    sizes = pd.Categorical(np.array(["small", "medium", "large"])[np.arange(120) % 3])
+    sizes = sizes.reorder_categories(["small", "medium", "large"])
+    model = KRLS().fit(frame.assign(size=sizes), frame.age)
+    (ax,) = EffectsDisplay.from_estimator(model).plot_heterogeneity("age", "size").axes_
+    shown = [label.get_text() for label in ax.get_xticklabels()]
+    assert shown == ["small", "medium", "large"]
+    pyplot.close("all")
+
+
+def test_what_is_not_there_is_refused(display):
+    with pytest.raises(ValueError, match="output must be an integer from 0 to 0"):
+        display.plot_expectation("age", output=3)
+    one = pd.DataFrame({"a": ["x"] * 9})
+    with pytest.raises(ValueError, match="summary must have effects"):
+        EffectsDisplay.from_estimator(KRLS().fit(one, np.arange(9.0)))
 
 
 def test_other_rows_and_axes(model, frame):

@@ -46,7 +46,9 @@ def test_exact_models_are_their_naive_twins(weighted):
     assert np.isclose(model.dimension, H.trace(), rtol=1e-10)
     w = np.ones(len(X)) if weight is None else weight / weight.mean()
     squares = w @ (centred - H @ centred) ** 2
-    assert np.allclose(model.noise, squares / (len(X) - H.trace()), rtol=1e-10)
+    M = np.linalg.matrix_power(np.eye(len(X)) - H, 2)
+    assert np.isclose(model.freedom, M.trace() ** 2 / np.trace(M @ M), rtol=1e-10)
+    assert np.allclose(model.noise, squares / M.trace(), rtol=1e-10)
     L = np.random.default_rng(0).normal(size=(len(X), 3))
     h = C.T @ L
     found = model.covariances(model.coordinates(L), Errors())
@@ -138,6 +140,9 @@ def test_few_points_are_equation_3_1():
     assert np.abs(found - expected).max() < 1e-6 * np.abs(expected).max()
     H = K @ C
     assert np.isclose(model.dimension, H.trace(), rtol=1e-8)
+    M = np.linalg.matrix_power(np.eye(len(X)) - H, 2)
+    assert np.isclose(model.freedom, M.trace() ** 2 / np.trace(M @ M), rtol=1e-8)
+    assert np.isclose(model.noise[0], np.sum((y - H @ y) ** 2) / M.trace(), rtol=1e-8)
     e = y[:, 0] - H @ y[:, 0]
     assert np.allclose(model.left_out[:, 0], e / (1 - H.diagonal()), atol=1e-9)
 
@@ -173,3 +178,45 @@ def test_best_alpha_is_the_vertex_of_a_parabola():
     assert best_alpha(alphas, alphas) == alphas[0]
     assert best_alpha(alphas, -alphas) == alphas[-1]
     assert best_alpha(alphas, np.zeros(9)) == alphas[-1]
+
+
+def test_best_alpha_next_to_ones_that_tell_nothing_is_one_of_the_grid():
+    alphas = np.logspace(-4, 0, 9)
+    scores = np.array([np.inf] * 3 + [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    assert best_alpha(alphas, scores) == alphas[3]
+    assert best_alpha(alphas, np.full(9, np.inf)) == alphas[-1]
+
+
+@pytest.mark.parametrize("make", [exact, reduced])
+def test_noise_of_a_rough_model_is_that_of_the_errors(make):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 10))
+    Y = rng.normal(size=(200, 1))
+    # the surface goes through nearly every row: residuals are next to nothing, their ratio is not
+    model = make(X, Y, None).at(1e-4)
+    assert model.dimension > 0.95 * 200
+    assert 0.7 < model.noise[0] < 1.4
+
+
+def test_penalties_below_rounding_are_refused():
+    X, Y, _ = problem()
+    X, Y = np.tile(X, (2, 1)), np.tile(Y, (2, 1))
+    for make in (exact, reduced):
+        with pytest.raises(ValueError, match="alpha must be larger"):
+            make(X, Y, None).at(1e-30)
+        with pytest.raises(ValueError, match="alpha must be larger"):
+            make(X, Y, None).models(np.array([1e-30, 1.0]))
+
+
+def test_close_fits_have_the_noise_of_their_residuals():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    Y = np.sin(X).sum(axis=1, keepdims=True) + 1e-3 * rng.normal(size=(300, 1))
+    smoother = reduced(X, Y, None, points=X[:200])
+    alphas = smoother.grid()
+    model = smoother.at(best_alpha(alphas, smoother.scores(alphas, "gcv")))
+    errors, _ = model.residuals
+    taken = 1 - smoother.values / (smoother.values + model.alpha)
+    trace = 300 - 1 - len(taken) + np.sum(taken**2)
+    assert np.isclose(model.noise[0], np.sum(errors**2) / trace, rtol=1e-3)
+    assert 0.5e-3 < np.sqrt(model.noise[0]) < 2e-3

@@ -1,6 +1,7 @@
 """A symmetric matrix with any multiple of the identity added to it, from one factorization."""
 
 from contextlib import nullcontext
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -52,6 +53,11 @@ class Tridiagonal:
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self._diagonal)
+
+    @cached_property
+    def values(self) -> Array:
+        """The eigenvalues, in O(n^2) operations."""
+        return np.asarray(linalg.eigvalsh_tridiagonal(self._diagonal, self._beside))
 
     @property
     def trace(self) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -34,7 +35,12 @@ def split_rows(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
 
 def masked_rows(rows: Rows, mask: Array) -> Rows:
     """Return the rows for which a mask, of one entry a row, is true."""
-    return _Part(rows, lambda start, stop: mask[start:stop])
+    return _Part(rows, partial(_cut, mask))
+
+
+def _cut(mask: Array, start: int, stop: int) -> Array:
+    """Return a part of a mask; a function with a name, so that rows can be pickled."""
+    return mask[start:stop]
 
 
 def _ranges(n: int) -> Iterator[tuple[int, int]]:

@@ -12,7 +12,7 @@ from skimp._core._types import Array
 _COLUMNS = ("effect", "std_error", "t", "p", "ci_low", "ci_high", "q25", "q50", "q75")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EffectsSummary:
     r"""Average effects, their standard errors, and how effects vary from row to row.
 
@@ -29,14 +29,15 @@ class EffectsSummary:
         Their standard errors; where ``corrected``, those of averages that are corrected for the
         shrinkage of the penalty, which are larger.
     t, p : arrays of shape (n_effects,)
-        Effects over standard errors, and two-sided p values of no effect; NaN for constant columns.
+        Centres over standard errors, and two-sided p values of no effect; NaN for constant columns.
     ci_low, ci_high : arrays of shape (n_effects,)
-        Confidence intervals, about the corrected averages where ``corrected``, and not about the
-        effects.
+        Confidence intervals about the centres.
     q25, q50, q75 : arrays of shape (n_effects,)
         Quartiles of the effects of single rows.
+    centre : array of shape (n_effects,)
+        The corrected averages where ``corrected``, the effects where not.
     covariance : array of shape (n_outputs, n_terms, n_terms)
-        Covariances of the averages, corrected ones where ``corrected``.
+        Covariances of the centres.
     pointwise : array of shape (n_rows, n_effects)
         The effects of single rows.
     level : float
@@ -60,6 +61,7 @@ class EffectsSummary:
     q25: Array
     q50: Array
     q75: Array
+    centre: Array
     covariance: Array
     pointwise: Array
     level: float
@@ -120,7 +122,7 @@ class EffectsSummary:
         return head + table(("", *_COLUMNS), self._cells(), " ".join(self.notes))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Expectation:
     """What is expected of y along one column, with the others at typical values.
 
@@ -145,16 +147,15 @@ class Expectation:
     level: float
 
     def to_frame(self) -> Any:
-        """Return the points as a pandas frame; several outputs have a row each."""
+        """Return a pandas frame by the values of the column; several outputs have a row each."""
         import pandas
 
         n, names = len(self.values), ("mean", "std_error", "ci_low", "ci_high")
         parts = {name: np.reshape(getattr(self, name), (n, -1)) for name in names}
         k = parts["mean"].shape[1]
-        frame = {self.column: np.repeat(self.values, k)}
-        if k > 1:
-            frame["output"] = np.tile(np.arange(k), n)
-        return pandas.DataFrame(frame | {name: part.ravel() for name, part in parts.items()})
+        frame = {"output": np.tile(np.arange(k), n)} if k > 1 else {}
+        frame |= {name: part.ravel() for name, part in parts.items()}
+        return pandas.DataFrame(frame, pandas.Index(np.repeat(self.values, k), name=self.column))
 
 
 def summarize(
@@ -195,7 +196,7 @@ def summarize(
     errors = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)).ravel()
     middle = effect if centre is None else centre.T.ravel()
     t = np.full(len(effect), np.nan)
-    np.divide(effect, errors, out=t, where=errors > 0)
+    np.divide(middle, errors, out=t, where=errors > 0)
     reach = stats.t.ppf((1 + level) / 2, freedom) * errors
     quartiles = _weighted_quartiles(flat, weight)
     outputs = [""] if k == 1 else [f"y{i}: " for i in range(k)]
@@ -211,6 +212,7 @@ def summarize(
         q25=quartiles[0],
         q50=quartiles[1],
         q75=quartiles[2],
+        centre=middle,
         covariance=covariance,
         pointwise=flat,
         level=level,
@@ -221,7 +223,10 @@ def summarize(
 
 
 def _weighted_quartiles(values: Array, weight: Array) -> Array:
-    """Return the quartiles of each column, of shape (3, n_columns); linear between rows."""
+    """Return the quartiles of each column, of shape (3, n_columns).
+
+    Between rows of equal weight where none is at the quartile, those of a row where weights differ.
+    """
     shares = np.array([0.25, 0.5, 0.75])
     if np.ptp(weight) == 0:
         return np.asarray(np.quantile(values, shares, axis=0))

@@ -27,13 +27,14 @@ def krls_phases(estimator: Any, reduction: Reduction, kernel: Any, cost: Cost) -
     """
     n = cost.shape.n_rows
     m = reduction.size(n)
-    widths = 1 if estimator.sigmas is None else len(estimator.sigmas)
+    # the model of the best width is made twice
+    widths = 1 if estimator.sigmas is None else len(estimator.sigmas) + (len(estimator.sigmas) > 1)
     criterion = estimator.alpha if isinstance(estimator.alpha, str) else None
     if reduction.exact:
         n = m if reduction.alone else n
         refits = _FOLDS * (1 - 1 / _FOLDS) ** 3 if criterion == "kfold" else 0.0
         seconds = cost.kernel(kernel, n, n, DOUBLE) + _tridiagonal(n, cost)
-        held = int(9 * n**2 + 32 * n * cost.shape.n_features)
+        held = int((9 + 6 * (refits > 0)) * n**2 + 32 * n * cost.shape.n_features)
         yield Phase("factor", widths * (1 + refits) * seconds, held)
         return
     points = m * cost.shape.n_features * 8

@@ -1,6 +1,6 @@
 """Which penalty, and which of several kernels: models of all of them, and the best one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,8 +54,20 @@ class Choices:
     memory_limit: int | str | None
 
     def best(self, rows: Rows, kernels: list[Kernel], seed: int) -> Choice:
-        """Return the best of the kernels, and the first of equal ones."""
-        return min((self._of(rows, kernel, seed) for kernel in kernels), key=lambda c: c.score)
+        """Return the best of the kernels, and the first of equal ones.
+
+        Of several, one model is held at a time: that of the best is made again.
+        """
+        if len(kernels) == 1:
+            return self._of(rows, kernels[0], seed)
+        found = []
+        for kernel in kernels:
+            choice = self._of(rows, kernel, seed)
+            found.append((choice.score, choice.alpha, choice.alphas, choice.scores, kernel))
+            del choice
+        _, alpha, alphas, scores, kernel = min(found, key=lambda made: made[0])
+        known = replace(self, alpha=alpha)._of(rows, kernel, seed)
+        return replace(known, alphas=alphas, scores=scores)
 
     def _of(self, rows: Rows, kernel: Kernel, seed: int) -> Choice:
         given = None
@@ -89,8 +101,9 @@ class Choices:
 
     def _exact_models(self, rows: Rows, kernel: Kernel) -> tuple[Landmarks, Smoother]:
         n = rows.n_rows
+        # a fold is factored beside all rows
         require_memory(
-            10 * n**2,
+            (16 if self.alpha == "kfold" else 10) * n**2,
             self.memory_limit,
             f"the exact model of {n} rows (reduction=None)",
             "take a reduction such as 1000",

@@ -72,6 +72,7 @@ class Design:
         for j, counts in found.counts.items():
             self.typical[j] = np.argmax(counts)
         varies = found.high > found.low
+        self._check_scale(varies, found)
         numeric = np.array([j not in levels for j in range(len(names))])
         self._mean = np.where(numeric & standardize, found.mean, 0.0)
         self._scale = np.where(numeric & varies & standardize, found.deviation, 1.0)
@@ -79,8 +80,20 @@ class Design:
             spread = 1 - np.square(counts / counts.sum()).sum()
             self._scale[j] = np.sqrt(spread) if standardize and spread > 0 else 1.0
         widths = [len(levels.get(j, (0,))) for j in range(len(names))]
+        self._deviation = np.where(varies, found.deviation, 1.0) / self._scale
         self._starts = np.concatenate([[0], np.cumsum(widths)])
         self.terms = [term for j in range(len(names)) for term in self._terms(j, found)]
+
+    def _check_scale(self, varies: Array, found: "_Statistics") -> None:
+        """Raise for columns whose squares overflow or vanish."""
+        deviation = found.deviation
+        lost = np.flatnonzero(varies & ~((deviation > 0) & np.isfinite(deviation)))
+        if len(lost):
+            j = int(lost[0])
+            raise ValueError(
+                f"X must be of a scale whose squares float64 can hold, found column "
+                f"{self.names[j]!r} between {found.low[j]:.3g} and {found.high[j]:.3g}: rescale it."
+            )
 
     def _terms(self, j: int, found: "_Statistics") -> list[Term]:
         name = self.names[j]
@@ -92,7 +105,7 @@ class Design:
             ]
         if found.binary[j]:
             low, high = float(found.low[j]), float(found.high[j])
-            return [Term(name, j, low=low, high=high, kind=f"from {low:g} to {high:g}")]
+            return [Term(name, j, low=low, high=high, kind=f"from {low:.12g} to {high:.12g}")]
         kind = "derivative" if found.high[j] > found.low[j] else "constant"
         return [Term(name, j, scale=1 / float(self._scale[j]), kind=kind)]
 
@@ -109,6 +122,10 @@ class Design:
             for j, name in enumerate(self.names)
             for level in self.levels.get(j, ("",))
         ]
+
+    def deviation(self, column: int) -> float:
+        """Return the standard deviation of a column of numbers in the result."""
+        return float(self._deviation[column])
 
     def place(self, column: int) -> slice:
         """Return where the numbers of a column are in the result."""

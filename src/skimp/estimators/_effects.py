@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._blocks import Scratch
 from skimp._core._linalg import dense
 from skimp._core._memory import require_memory
-from skimp._core._rules import FRACTION, Rule, broken, check_values, integer, one_of
+from skimp._core._rules import BOOLEAN, FRACTION, Rule, broken, check_values, integer, one_of
 from skimp._core._types import Array
 from skimp.data import ArrayRows, Block, Rows
 from skimp.diagnostics._effects import EffectsSummary, Expectation, summarize
@@ -19,13 +19,18 @@ from skimp.estimators._functionals import Functionals
 from skimp.features import Landmarks
 from skimp.features._reduction import Reduction
 from skimp.features._sketch import Sketch
+from skimp.kernels import Kernel
 from skimp.solvers._smoother import Errors, LinearFit
 
 _DOUBLE = np.dtype(np.float64)
+_MISSING = {"None", "nan", "NaT", "<NA>"}
+_CLOSE = 0.9
+"""Share of the rows whose number of effective parameters leaves little to tell errors from."""
 _BLOCK_ENTRIES = 2**22
 """Entries of a block of kernel values."""
 
 _RULES: dict[str, Rule] = {
+    "corrected": BOOLEAN,
     "errors": one_of("classical", "robust", "clustered"),
     "level": FRACTION,
     "n_points": integer(at_least=2),
@@ -36,6 +41,7 @@ class Effects(ABC):
     """Effects of a fitted model that is linear in its targets."""
 
     alpha_: float
+    kernel_: Kernel
     memory_limit: int | str | None
     terms_: list[str]
     _rows: Rows
@@ -60,7 +66,7 @@ class Effects(ABC):
         Parameters
         ----------
         X : array, CSR matrix, frame or Rows of shape (n, d), optional
-            Where to take them; the rows of ``fit`` by default.
+            Where to take them; the rows of ``fit``, those of weight zero left out, by default.
         return_std : bool, default=False
             Whether to return their classical standard errors as well, which take a solution for
             each of them.
@@ -109,9 +115,9 @@ class Effects(ABC):
         level : float, default=0.95
             Probability with which intervals are to cover.
         corrected : bool, default=True
-            Whether standard errors and intervals are corrected for the shrinkage of the penalty,
-            which moves averages by up to a standard error. False gives those of the averages
-            themselves.
+            Whether standard errors, t, p and intervals are those of averages that are corrected for
+            the shrinkage of the penalty, which moves averages by up to a standard error. False
+            gives those of the averages themselves.
 
         Returns
         -------
@@ -157,6 +163,8 @@ class Effects(ABC):
         name, kind = f"{one.name} x {other.name}", "change of the effect"
         if one.high is None and other.high is None:
             kind = "second derivative"
+            if self._functionals([one]).kinked(one.column):
+                raise broken("interaction", "kernel", "twice differentiable", self.kernel_)
         return self._summarized(X, [one], other, [name], [kind], errors, groups, level, corrected)
 
     def expectation(
@@ -197,7 +205,7 @@ class Effects(ABC):
         k = self._dual.shape[1]
 
         def found(block: Block, _: Scratch) -> Array:
-            L = self._gathered(_kernel_block(self._points, block.X).T)
+            L = self._gathered(self._points.block(block.X).T)
             q = self._fit.coordinates(L, constant=1.0)
             mean = L.T @ self._fit.coef + self._constant
             return np.stack([mean, np.sqrt(self._fit.variances(q))], axis=1)
@@ -255,7 +263,7 @@ class Effects(ABC):
             "take a reduction",
         )
         q = self._fit.coordinates(np.eye(size))
-        found = self._fit.covariances(q, self._errors(errors, groups))
+        found = self._fit.covariances(q, self._errors("vcov", errors, groups))
         return found[0] if self._single_output else found
 
     def _summarized(
@@ -271,8 +279,9 @@ class Effects(ABC):
         corrected: bool,
     ) -> EffectsSummary:
         rows = self._where(X)
-        check_values("summary", _RULES, level=level)
-        known = self._errors(errors, groups)
+        owner = "summary" if by is None else "interaction"
+        check_values(owner, _RULES, level=level, corrected=corrected)
+        known = self._errors(owner, errors, groups)
         functionals = self._functionals(terms, by)
         pointwise = self._pointwise(rows, functionals)
         weight = rows.weights()
@@ -286,7 +295,7 @@ class Effects(ABC):
             self._fit.estimates(q) if corrected else None,
             names=names,
             kinds=kinds,
-            freedom=self._freedom,
+            freedom=self._freedom if known.groups is None else float(known.groups.max()),
             level=level,
             facts=self._facts(len(pointwise), errors),
             notes=self._notes(level, corrected),
@@ -338,29 +347,33 @@ class Effects(ABC):
 
     @property
     def _freedom(self) -> float:
-        return max(self._fit.n_rows - self._fit.dimension, 1.0)
+        return max(self._fit.freedom, 1.0)
 
     def _term(self, given: str | int, role: str) -> Term:
         return self._design.terms[_number(given, self.terms_, "interaction", role)]
 
-    def _errors(self, kind: str, groups: Any) -> Errors:
-        check_values("summary", _RULES, errors=kind)
+    def _errors(self, owner: str, kind: str, groups: Any) -> Errors:
+        check_values(owner, _RULES, errors=kind)
         if (kind == "clustered") != (groups is not None):
             wording = "given for errors='clustered', and for these alone"
-            raise broken("summary", "groups", wording, groups)
+            raise broken(owner, "groups", wording, groups)
         if groups is None:
             return Errors(kind)
-        groups = column_or_1d(groups)
-        present = self._present
+        groups = np.asarray(groups)
+        n, present = self._rows.n_rows, self._present
+        if groups.ndim != 1 or len(groups) not in (n, n if present is None else len(present)):
+            raise broken(owner, "groups", f"one for each of the {n} rows of fit", groups.shape)
+        if any(str(group) in _MISSING for group in groups.tolist()):
+            raise broken(owner, "groups", "known for every row", "a missing one")
         if present is not None and len(groups) == len(present):
             groups = groups[present]
-        if len(groups) != self._rows.n_rows:
-            check_consistent_length(groups, np.empty(self._rows.n_rows))
         if self._fitted_rows is not None:
             groups = groups[self._fitted_rows]
-        found, codes = np.unique(groups, return_inverse=True)
+        found, codes = np.unique(
+            groups.astype(str) if groups.dtype == object else groups, return_inverse=True
+        )
         if len(found) < 2:
-            raise broken("summary", "groups", "two or more different ones", found.tolist())
+            raise broken(owner, "groups", "two or more different ones", found.tolist())
         return Errors(kind, codes)
 
     def _facts(self, n_rows: int, errors: str) -> dict[str, str]:
@@ -377,7 +390,9 @@ class Effects(ABC):
     def _notes(self, level: float, corrected: bool) -> list[str]:
         notes = [f"Intervals cover with probability {level:g}."]
         if corrected:
-            notes.append("They and standard errors are of averages corrected for shrinkage.")
+            notes.append("They, standard errors, t and p are of averages corrected for shrinkage.")
+        if self._fit.dimension > _CLOSE * self._fit.n_rows:
+            notes.append("The surface follows nearly every row: do not trust it, or them.")
         reduction = self._reduction
         size = len(self._fit.coef)
         if reduction.sketched:
@@ -390,12 +405,6 @@ class Effects(ABC):
 
 
 _ONE = np.ones(1)
-
-
-def _kernel_block(landmarks: Landmarks, Z: Array) -> Array:
-    K = np.empty((len(Z), landmarks.width))
-    landmarks.map_block(Z, K)
-    return K
 
 
 def _number(given: str | int, names: list[str], owner: str, role: str) -> int:

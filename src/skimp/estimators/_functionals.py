@@ -5,12 +5,14 @@ from typing import final
 
 import numpy as np
 
-from skimp._core._types import Array, Matrix
+from skimp._core._types import Array
 from skimp.estimators._design import Design, Term
 from skimp.features import Landmarks
 
 _STEP = 1e-4
 """Half of the distance, in standard deviations, over which a second derivative is taken."""
+_KINK = 0.1
+"""Share of a change of slope that is left a thousand times nearer to a kink."""
 
 
 @final
@@ -33,11 +35,27 @@ class Functionals:
     def __init__(
         self, landmarks: Landmarks, design: Design, terms: list[Term], by: Term | None = None
     ):
+        self._landmarks = landmarks
         self._columns = landmarks.kernel.bind(landmarks.points, landmarks.dtype)
         self._size = landmarks.width
         self._design = design
         self._terms = terms
         self._by = by
+
+    def kinked(self, column: int) -> bool:
+        """Tell whether kernel columns have a kink, and no second derivative, at their points."""
+        j = self._design.place(column).start
+        A = np.zeros((1, self._size))
+        A[:, 0] = 1.0
+
+        def slope(step: float) -> float:
+            point, G = self._landmarks.points[:1].copy(), np.zeros((1, self._design.width))
+            point[:, j] += step * _STEP * self._design.deviation(column)
+            self._columns.add_gradient(point, A, G)
+            return float(G[0, j])
+
+        far, near = (abs(slope(step) - slope(-step)) for step in (1.0, 1e-3))
+        return near > _KINK * far
 
     @property
     def n_terms(self) -> int:
@@ -54,8 +72,8 @@ class Functionals:
                     self._columns.add_gradient(rows, np.broadcast_to(c, (len(Z), len(c))), G)
                     for i, column, scale in self._derivatives:
                         effects[:, i, output] += factor * scale * G[:, column]
-            for i, high, low in self._differences(rows):
-                effects[:, i] += factor * ((self._values(high) - self._values(low)) @ coef)
+            for i, change in self._differences(rows):
+                effects[:, i] += factor * (change @ coef)
         return effects
 
     def sums(self, Z: Array, weights: Array) -> Array:
@@ -68,8 +86,8 @@ class Functionals:
                 self._columns.add_gradient_sums(rows, A, G)
                 for i, column, scale in self._derivatives:
                     L[:, i] += factor * scale * G[:, column]
-            for i, high, low in self._differences(rows):
-                L[:, i] += factor * (weights @ (self._values(high) - self._values(low)))
+            for i, change in self._differences(rows):
+                L[:, i] += factor * (weights @ change)
         return L
 
     @property
@@ -81,11 +99,13 @@ class Functionals:
             if term.high is None
         ]
 
-    def _differences(self, Z: Array) -> Iterator[tuple[int, Array, Array]]:
-        """Yield the number of each other term, and rows with its two values."""
+    def _differences(self, Z: Array) -> Iterator[tuple[int, Array]]:
+        """Yield the number of each other term, and what it changes of the kernel block."""
         for i, term in enumerate(self._terms):
             if term.high is not None:
-                yield i, self._set(Z, term.column, term.high), self._set(Z, term.column, term.low)
+                ends = (self._set(Z, term.column, end) for end in (term.high, term.low))
+                high, low = (self._landmarks.block(rows) for rows in ends)
+                yield i, high - low
 
     def _variants(self, Z: Array) -> Iterator[tuple[float, Array]]:
         """Yield factors and rows whose effects, times the factors, add up to what is asked for."""
@@ -96,7 +116,8 @@ class Functionals:
             yield 1.0, self._set(Z, by.column, by.high)
             yield -1.0, self._set(Z, by.column, by.low)
         else:
-            for step in (_STEP, -_STEP):
+            reach = _STEP * self._design.deviation(by.column)
+            for step in (reach, -reach):
                 moved = Z.copy()
                 moved[:, self._design.place(by.column)] += step
                 yield by.scale / (2 * step), moved
@@ -105,8 +126,3 @@ class Functionals:
         changed = Z.copy()
         changed[:, self._design.place(column)] = self._design.encoded(column, value)
         return changed
-
-    def _values(self, Z: Matrix) -> Array:
-        K = np.empty((len(Z), self._size))
-        self._columns.fill(Z, K)
-        return K

@@ -25,7 +25,9 @@ from skimp._core._rules import (
     one_of,
 )
 from skimp._core._types import Array, RandomState
+from skimp.budgets import Selector
 from skimp.data import ArrayRows, Block, Rows, as_rows
+from skimp.data._frame import is_frame
 from skimp.data._split import masked_rows
 from skimp.estimators._choice import Choices
 from skimp.estimators._design import Design
@@ -44,14 +46,25 @@ _DOUBLE = np.dtype(np.float64)
 
 
 def _are_positive(value: Any) -> bool:
-    """Tell whether these are one or more numbers above zero."""
+    """Tell whether these are one or more numbers above zero, whose squares are such, too."""
     sequence = isinstance(value, list | tuple) or (
         isinstance(value, np.ndarray) and value.ndim == 1
     )
-    return sequence and len(value) > 0 and all(map(number(above=0).test, value))
+    return sequence and len(value) > 0 and all(map(_SQUARABLE.test, value))
 
 
-_POSITIVE = Rule("a sequence of numbers > 0", _are_positive)
+_SQUARABLE = number(above=1e-100, at_most=1e100)
+_POSITIVE = Rule(f"a sequence, each {_SQUARABLE.wording}", _are_positive)
+
+
+def _present(X: Any, sample_weight: Any) -> Array | None:
+    """Return which rows count, None where all do or the weights are none, which is told later."""
+    if sample_weight is None or not is_frame(X):
+        return None
+    weight = np.asarray(sample_weight)
+    if weight.shape != (len(X),) or weight.dtype.kind not in "biuf" or weight.all():
+        return None
+    return np.asarray(weight != 0)
 
 
 @final
@@ -123,6 +136,8 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         The constant b.
     dimension_ : float
         Effective number of parameters: the trace of the matrix that turns y into fitted values.
+    freedom_ : float
+        Degrees of freedom of the standard errors, nearly n less ``dimension_``.
     sigma_ : float or array of shape (k,)
         Standard deviation of the errors.
     alphas_, scores_ : arrays, or None
@@ -202,7 +217,8 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         Parameters
         ----------
         X : array, CSR matrix, frame or Rows of shape (n, d)
-            Training rows. Columns of a frame that hold categories or text are encoded.
+            Training rows. Columns of a frame that hold categories or text are encoded. They are
+            not copied, and read again where effects are asked for: do not change them.
         y : array of shape (n,) or (n, k)
             Targets.
         sample_weight : array of shape (n,), optional
@@ -215,10 +231,11 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         """
         with whole_or_nothing(self):
             self._check()
-            self._levels = find_levels(X)
+            present = _present(X, sample_weight)
+            self._levels = find_levels(X, present)
             rows = as_rows(
                 self,
-                encode_levels(X, self._levels),
+                encode_levels(X, self._levels, present=present),
                 y,
                 sample_weight,
                 multi_output=True,
@@ -242,6 +259,9 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         require(kernel, "differentiable", owner=owner, advice="effects are derivatives")
         if self.sigmas is not None and "gamma" not in kernel.get_params(deep=False):
             raise broken(owner, "sigmas", f"None for {kernel!r}, which has no gamma", self.sigmas)
+        if self.budget is not None and not isinstance(self.reduction, str | Selector):
+            wording = "None unless reduction is the name of a rule, or a selector"
+            raise broken(owner, "budget", wording, self.budget)
         searched = self.lams is not None or self.sigmas is not None
         if searched and not isinstance(self.alpha, str):
             raise broken(owner, "alpha", "a criterion where lams or sigmas are given", self.alpha)
@@ -253,24 +273,29 @@ class KRLS(RegressorMixin, Effects, Parametrized):
 
     def _fit_rows(self, rows: Rows) -> None:
         rng = as_generator(self.random_state)
-        names = [f"x{j}" for j in range(rows.n_features)]
-        names = [str(name) for name in getattr(self, "feature_names_in_", names)]
+        names = rows.feature_names or [f"x{j}" for j in range(rows.n_features)]
         self._single_output, middle = target_mean(rows)
         self._middle = middle if self.fit_intercept else np.zeros_like(middle)
         self._rows = rows
         self._design = Design(rows, names, self._levels, standardize=self.standardize)
         self.terms_ = [term.name for term in self._design.terms]
         scaled = self._scaled(rows).with_targets(self._centred)
-        scaled.feature_names = self._design.column_names
+        scaled.feature_names, scaled.labelled = self._design.column_names, False
         self._reduction = Reduction(self.reduction, self.budget)
         self._fitted_rows = None
         if self._reduction.alone:
             sample = scaled.sample(self._reduction.size(scaled.n_rows), draw_seed(rng))
             weight = None if rows.weights() is None else sample.weight
             self._fitted_rows = sample.indices
-            scaled = ArrayRows(sample.X, sample.y, weight).copy_with(n_jobs=rows.n_jobs)
-        if scaled.n_rows < 5 and self.alpha == "kfold":
-            raise ValueError(f"alpha='kfold' needs five rows, found {scaled.n_rows}.")
+            scaled = ArrayRows(sample.X, sample.y, weight).copy_with(
+                n_jobs=rows.n_jobs, feature_names=scaled.feature_names, report=rows.report
+            )
+        needed = 5 if self.alpha == "kfold" else 2
+        if isinstance(self.alpha, str) and scaled.n_rows < needed:
+            raise ValueError(
+                f"alpha={self.alpha!r} needs {needed} rows of positive weight, found n_samples = "
+                f"{scaled.n_rows}: give alpha a number."
+            )
         self._choose(scaled, rng)
 
     def _scaled(self, rows: Rows) -> Any:
@@ -309,14 +334,10 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         self._constant = fit.intercept + self._middle
         self.alpha_ = alpha
         self.points_ = basis.points
-        self.dimension_ = fit.dimension
-        self.coef_, self.dual_coef_ = self._shaped(coef), self._shaped(self._dual)
-        self.intercept_ = self._shaped(self._constant[None])[0]
-        self.sigma_ = self._shaped(np.sqrt(fit.noise)[None])[0]
-
-    def _shaped(self, values: Array) -> Array:
-        """Return one column as a vector where y was one."""
-        return values[..., 0] if self._single_output else values
+        self.dimension_, self.freedom_ = fit.dimension, fit.freedom
+        self.coef_, self.dual_coef_ = self._outputs(coef), self._outputs(self._dual)
+        self.intercept_ = self._outputs(self._constant[None])[0]
+        self.sigma_ = self._outputs(np.sqrt(fit.noise)[None])[0]
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the fitted function at each row, and how sure it is.
@@ -343,7 +364,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         def values(block: Block, _: Scratch) -> Array:
             return np.asarray(block.X @ self._dual + self._constant)
 
-        F = self._shaped(scaled.mapped(self._points).computed(values, (k,), dtype))
+        F = self._outputs(scaled.mapped(self._points).computed(values, (k,), dtype))
         if not return_std:
             return F
 
@@ -351,7 +372,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
             q = self._fit.coordinates(block.X.T, constant=1.0)
             return np.sqrt(self._fit.variances(q))
 
-        return F, self._shaped(scaled.mapped(self._basis).computed(errors, (k,), dtype))
+        return F, self._outputs(scaled.mapped(self._basis).computed(errors, (k,), dtype))
 
     def _opened(self, X: Any) -> Rows:
         """Return rows of the user's, with the columns of ``fit``."""
@@ -359,9 +380,12 @@ class KRLS(RegressorMixin, Effects, Parametrized):
 
     @property
     def loo_residuals_(self) -> Array:
-        """Residuals of the rows that were fitted, each in the model of all others."""
+        """Residuals of the rows that were fitted, each in the model of all others.
+
+        Rows of weight zero have none, and neither have those that were not sampled.
+        """
         check_is_fitted(self)
-        return self._shaped(self._fit.left_out)
+        return self._outputs(self._fit.left_out)
 
     def __sklearn_tags__(self) -> Any:
         """Say what scikit-learn may pass in."""

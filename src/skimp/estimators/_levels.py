@@ -4,28 +4,35 @@ from typing import Any
 
 import numpy as np
 
+from skimp._core._types import Array
 from skimp.data._frame import is_frame
 
 
-def find_levels(X: Any) -> dict[int, list[Any]]:
+def find_levels(X: Any, present: Array | None = None) -> dict[int, list[Any]]:
     """Return the levels of each column that holds categories or text, by its number.
 
-    In the order of the categories where the column has one, else sorted; levels without rows are
-    left out. Anything but a frame has none.
+    In the order of the categories where the column has one, else sorted; levels without rows, or
+    without any that is ``present``, are left out. Anything but a frame has none.
     """
     if not is_frame(X):
         return {}
     return {
-        j: _levels(_column(X, j), str(name))
+        j: _levels(_column(X, j), str(name), present)
         for j, name in enumerate(X.columns)
         if _is_categorical(_column(X, j))
     }
 
 
-def encode_levels(X: Any, levels: dict[int, list[Any]], expected: list[str] | None = None) -> Any:
+def encode_levels(
+    X: Any,
+    levels: dict[int, list[Any]],
+    expected: list[str] | None = None,
+    present: Array | None = None,
+) -> Any:
     """Return the frame with the numbers of levels in their place; other columns are not copied.
 
-    A frame without the ``expected`` columns is returned as it is, for others to say so.
+    A frame without the ``expected`` columns is returned as it is, for others to say so. Rows that
+    are not ``present`` have the first level.
     """
     if not levels:
         return X
@@ -36,7 +43,9 @@ def encode_levels(X: Any, levels: dict[int, list[Any]], expected: list[str] | No
     names = list(X.columns)
     if expected is not None and [str(name) for name in names] != expected:
         return X
-    codes = {names[j]: _codes(_column(X, j), found, names[j]) for j, found in levels.items()}
+    codes = {
+        names[j]: _codes(_column(X, j), found, names[j], present) for j, found in levels.items()
+    }
     if hasattr(X, "with_columns"):
         import polars
 
@@ -55,25 +64,31 @@ def _is_categorical(column: Any) -> bool:
     kind = str(column.dtype).lower()
     if kind == "object":
         # text, and not numbers that are held as objects
-        return any(isinstance(value, str) for value in column.head(1000))
+        return any(isinstance(value, str) for value in column)
     return kind.startswith(("category", "categorical", "enum", "str"))
 
 
-def _levels(column: Any, name: str) -> list[Any]:
-    present = set(column.unique())
-    if any(value is None or value != value for value in present):
+def _levels(column: Any, name: str, present: Array | None) -> list[Any]:
+    rows = column
+    if present is not None:
+        rows = column.filter(present) if hasattr(column, "is_null") else column[present]
+    missing = rows.isna() if hasattr(rows, "isna") else rows.is_null()
+    if missing.any():
         raise ValueError(f"X must not miss values, found some in column {name!r}: fill them first.")
+    found = set(rows.unique())
     if str(column.dtype).startswith(("category", "Enum")):
-        return [level for level in column.dtype.categories if level in present]
-    return sorted(present, key=str)
+        return [level for level in column.dtype.categories if level in found]
+    return sorted(found, key=str)
 
 
-def _codes(column: Any, levels: list[Any], name: str) -> Any:
+def _codes(column: Any, levels: list[Any], name: Any, present: Array | None) -> Any:
     numbers = {level: number for number, level in enumerate(levels)}
-    try:
-        return np.array([numbers[value] for value in column], np.float64)
-    except (KeyError, TypeError):
-        strange = next(value for value in column if value not in numbers)
+    codes = np.array([numbers.get(value, -1) for value in column], np.float64)
+    if present is not None:
+        codes[~present] = 0
+    if (codes < 0).any():
+        strange = list(column)[int(np.argmin(codes))]
         raise ValueError(
             f"column {name!r} must hold the levels of fit, {levels}, found {strange!r}."
-        ) from None
+        )
+    return codes

@@ -97,6 +97,12 @@ class Landmarks:
         check_shape(out, (X.shape[0], self.width))
         self._columns.fill(X, out)
 
+    def block(self, X: Matrix) -> Array:
+        """Return the kernel block of the rows X."""
+        K = np.empty((X.shape[0], self.width), self.dtype)
+        self.map_block(X, K)
+        return K
+
     def basis(self) -> "Landmarks":
         """Return the functions themselves, as feature maps do."""
         return self

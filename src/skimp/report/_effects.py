@@ -43,6 +43,8 @@ class EffectsDisplay:
     """
 
     def __init__(self, model: "KRLS", summary: "EffectsSummary", X: Any = None):
+        if not summary.names:
+            raise ValueError("EffectsDisplay: summary must have effects, found none.")
         self.model = model
         self.summary = summary
         self.X = X
@@ -74,8 +76,9 @@ class EffectsDisplay:
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         standardized : bool, default=False
-            Whether derivatives are those of a standard deviation of the column each, so that
-            columns of different units can be compared. Differences stay as they are.
+            Whether derivatives are those of a standard deviation of the column, at the rows of
+            ``fit``, so that columns of different units can be compared. Differences stay as they
+            are.
 
         Returns
         -------
@@ -144,19 +147,22 @@ class EffectsDisplay:
         """
         import numpy as np
 
-        from skimp._core._rules import broken
+        from skimp._core._rules import broken, integer
 
         names = list(self.summary.names)
-        if effect not in names and not (isinstance(effect, int) and 0 <= effect < len(names)):
+        known = integer(at_least=0, at_most=len(names) - 1).test(effect)
+        if not known and effect not in names:
             raise broken("plot_heterogeneity", "effect", f"one of {names}, or its number", effect)
-        number = names.index(effect) if isinstance(effect, str) else effect
+        number = names.index(effect) if isinstance(effect, str) else int(effect)
         column, values = self.model.column_values(against, self.X)
         single = self.summary.pointwise[:, number]
         ax = self._one(ax)
         look = {"s": 9, "alpha": min(0.6, 40 / len(single) ** 0.5), "linewidths": 0}
         labels = None
         if values.dtype.kind in "OUS":
-            labels, codes = np.unique(values.astype(str), return_inverse=True)
+            # in the order of the levels
+            labels = [str(level) for level in self.model.expectation(against).values]
+            codes = np.array([labels.index(str(value)) for value in values])
             values = codes + np.random.default_rng(0).uniform(-0.2, 0.2, len(codes))
             ax.set_xticks(range(len(labels)), labels)
         ax.scatter(values, single, color="C0", rasterized=len(single) > 5000, **look)
@@ -190,7 +196,12 @@ class EffectsDisplay:
         """
         import numpy as np
 
+        from skimp._core._rules import broken, integer
+
         found = self.model.expectation(column, n_points=n_points, level=self.summary.level)
+        last = np.reshape(found.mean, (len(found.values), -1)).shape[1] - 1
+        if not integer(at_least=0, at_most=last).test(output):
+            raise broken("plot_expectation", "output", f"an integer from 0 to {last}", output)
         parts = (found.mean, found.ci_low, found.ci_high)
         n = len(found.values)
         mean, low, high = (np.reshape(part, (n, -1))[:, output] for part in parts)

@@ -10,9 +10,6 @@ from skimp._core._tridiagonal import Tridiagonal
 from skimp._core._types import Array
 from skimp.solvers._smoother import LinearFit, Smoother
 
-_LEAST = 1e-15
-"""A penalty that rounding does not undo, relative to the size of the kernel."""
-
 
 @final
 class ExactSmoother(Smoother):
@@ -68,7 +65,9 @@ class ExactSmoother(Smoother):
         shifts = self.n_rows * np.asarray(alphas)
         diagonals = self.factor.inverse_diagonals(shifts)
         middle = np.outer(self.root, self.root @ self.Y / self.n_rows) * self.fit_intercept
-        total = np.square(self.Y - middle).sum(axis=0)
+        with np.errstate(over="ignore"):
+            total = np.square(self.Y - middle).sum(axis=0)
+        check_representable(total)
         total = np.where(total > 0, total, 1.0)
         scores = []
         for shift, diagonal in zip(shifts, diagonals, strict=True):
@@ -86,7 +85,10 @@ class ExactSmoother(Smoother):
 
     def solved(self, shift: float) -> tuple[Array, Array, Array]:
         r"""Return :math:`G R y`, b, and :math:`A u / \sqrt{u^T A u}`, for one n alpha."""
-        solved = self.factor.rotated_back(self.factor.solved(shift, self._right))
+        try:
+            solved = self.factor.rotated_back(self.factor.solved(shift, self._right))
+        except np.linalg.LinAlgError:
+            raise self.too_small(shift / self.n_rows) from None
         if not self.fit_intercept:
             return solved, np.zeros(solved.shape[1]), np.zeros(self.n_rows)
         coef, ones = solved[:, :-1], solved[:, -1]
@@ -96,13 +98,7 @@ class ExactSmoother(Smoother):
 
     def at(self, alpha: float) -> "ExactFit":
         """Return the model of one penalty; see `Smoother.at`."""
-        try:
-            return ExactFit(self, alpha)
-        except np.linalg.LinAlgError:
-            raise ValueError(
-                f"alpha must be larger for a kernel matrix that is singular to rounding, "
-                f"{_LEAST * self.scale:.1g} at least, got {alpha:.3g}."
-            ) from None
+        return ExactFit(self, alpha)
 
 
 @final
@@ -119,8 +115,21 @@ class ExactFit(LinearFit):
         diagonal = smoother.factor.inverse_diagonals(np.array([self._shift]))[0]
         self._left = self._shift * (diagonal - np.square(self._border))
         self.dimension = n - float(self._left.sum())
-        squares = np.square(self._shift * self._coef).sum(axis=0)
-        self.noise = squares / max(n - self.dimension, 1.0)
+        second, fourth = self._traces()
+        self.freedom = second**2 / fourth
+        self.noise = np.square(self._coef).sum(axis=0) / second
+
+    def _traces(self) -> tuple[float, float]:
+        """Return the traces of G^2 and G^4, from eigenvalues of A and powers of A at the border."""
+        factor, tiny = self._smoother.factor, float(np.finfo(np.float64).tiny)
+        inverse = 1 / (factor.values + self._shift)
+        z = [factor.rotated(self._border)]
+        for _ in range(2):
+            z.append(factor.solved(self._shift, z[-1]))
+        p0, p1, p2, p3 = z[0] @ z[0], z[0] @ z[1], z[1] @ z[1], z[1] @ z[2]
+        second = np.sum(inverse**2) - 2 * p1 + p0**2
+        fourth = np.sum(inverse**4) - 4 * p3 + 4 * p0 * p2 + 2 * p1**2 - 4 * p0**2 * p1 + p0**4
+        return max(float(second), tiny), max(float(fourth), tiny)
 
     def coordinates(self, L: Array, constant: float = 0.0) -> Array:
         """Return the influence itself."""

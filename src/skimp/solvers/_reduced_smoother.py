@@ -13,7 +13,7 @@ from skimp.losses import Squared
 from skimp.solvers._base import Problem
 from skimp.solvers._features import targets
 from skimp.solvers._moments import covariance
-from skimp.solvers._smoother import LinearFit, Smoother
+from skimp.solvers._smoother import LEAST, LinearFit, Smoother
 
 _DOUBLE = np.dtype(np.float64)
 _EPS = float(np.finfo(np.float64).eps)
@@ -35,7 +35,7 @@ class ReducedSmoother(Smoother):
     .. math:: H_{ii} = \frac{w_i}{n} \Bigl(1 + \sum_j \frac{z_{ij}^2}{\mu_j + \alpha}\Bigr)
 
     The covariance takes one pass over the rows and n D^2 operations, all left-out errors another
-    one and 2 n D^2.
+    one and 2 n D^2, residuals one and next to none.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class ReducedSmoother(Smoother):
     def __init__(self, rows: Rows, penalty: Array, *, fit_intercept: bool):
         problem = Problem(rows, Squared(), 1.0, fit_intercept=fit_intercept)
         S = covariance(problem, _DOUBLE)
-        check_representable(S.within, S.across, penalty)
+        check_representable(S.within, S.across, S.targets, penalty)
         self.rows = rows
         self.n_rows = S.n_rows
         self.variance = S.targets.clip(0)
@@ -68,14 +68,14 @@ class ReducedSmoother(Smoother):
         self.scale = float(self.values.sum()) or 1.0
 
     def scores(self, alphas: Array, criterion: str) -> Array:
-        """Return scores, "gcv" without a pass; see `Smoother.scores`."""
+        """Return scores, "gcv" by residuals, "loo" by leverages; see `Smoother.scores`."""
         shrinkage = 1 / np.add.outer(np.asarray(alphas), self.values)
         total = np.where(self.variance > 0, self.variance, 1.0)
         left = 1 - (shrinkage @ self.values + self.fit_intercept) / self.n_rows
         told = left > _LEFT
         told[-1] |= not told.any()
         if criterion == "gcv":
-            errors = np.array([self.missed(t) for t in shrinkage]) / total
+            errors = self.squared_residuals(alphas) / (self.n_rows * total)
             scores = errors.mean(axis=1) / np.where(told, left, 1.0) ** 2
             return np.asarray(np.where(told, scores, np.inf))
 
@@ -92,10 +92,22 @@ class ReducedSmoother(Smoother):
         sums = self.rows.map_reduce(left_out, lambda a, b: a + b, initial)
         return np.asarray(np.where(told, (sums / total).mean(axis=1) / self.n_rows, np.inf))
 
-    def missed(self, t: Array) -> Array:
-        """Return the mean squared residuals of the targets, for shrinkage 1 / (mu + alpha)."""
-        explained = (2 * t - self.values * t**2) @ np.square(self.across)
-        return np.asarray(np.maximum(self.variance - explained, _EPS * self.variance))
+    def squared_residuals(self, alphas: Array) -> Array:
+        """Return summed squared residuals of each penalty and output, in a pass over the rows.
+
+        From the rows: what covariances leave of the variance of y is rounding for a close fit.
+        """
+        coefs, intercepts = self.models(alphas)
+        columns = np.moveaxis(coefs, 1, 0).reshape(coefs.shape[1], -1)
+
+        def of_block(block: Block, _: Scratch) -> Array:
+            Y, weight = targets(block, _DOUBLE)
+            F = (dense(block.X, _DOUBLE) @ columns).reshape(len(Y), *intercepts.shape)
+            squares = np.square(Y[:, None] - F - intercepts)
+            return np.asarray(np.einsum("i,ijk->jk", weight[:, 0] / self.weight_mean, squares))
+
+        sums = self.rows.map_reduce(of_block, lambda a, b: a + b, np.zeros(intercepts.shape))
+        return np.asarray(sums)
 
     def block(self, block: Block) -> tuple[Array, Array, Array]:
         """Return z times the root of the weight, that root as a column, and targets times it."""
@@ -107,6 +119,8 @@ class ReducedSmoother(Smoother):
 
     def models(self, alphas: Array) -> tuple[Array, Array]:
         """Return the models; see `Smoother.models`."""
+        if np.min(alphas) < LEAST * self.scale:
+            raise self.too_small(np.min(alphas))
         coefs = [self.U @ (self.across / (self.values + a)[:, None]) for a in alphas]
         return np.array(coefs), np.array([self.target_mean - self.mean @ c for c in coefs])
 
@@ -126,7 +140,10 @@ class ReducedFit(LinearFit):
         self._t = 1 / (smoother.values + alpha)
         (self.coef,), (self.intercept,) = smoother.models(np.array([alpha]))
         self.dimension = float(self._t @ smoother.values) + smoother.fit_intercept
-        self.noise = n * smoother.missed(self._t) / max(n - self.dimension, 1.0)
+        left, rest = alpha * self._t, n - smoother.fit_intercept - len(self._t)
+        second = max(rest + float(np.sum(left**2)), _LEFT**2 * n)
+        self.freedom = second**2 / max(rest + float(np.sum(left**4)), second**2 / n)
+        self.noise = smoother.squared_residuals(np.array([alpha]))[0] / second
 
     def coordinates(self, L: Array, constant: float = 0.0) -> Array:
         """Return coefficients of the z, and then of the constant."""

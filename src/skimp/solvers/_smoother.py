@@ -11,6 +11,9 @@ from skimp._core._types import Array
 _CORRECTIONS = 2
 """Times that `LinearFit.corrected` fits the residuals of a functional again."""
 
+LEAST = 1e-15
+"""A penalty that rounding does not undo, relative to the size of the kernel."""
+
 CRITERIA = ("loo", "gcv", "kfold")
 """What a penalty can be chosen by."""
 
@@ -47,6 +50,13 @@ class Smoother(ABC):
     @abstractmethod
     def at(self, alpha: float) -> "LinearFit":
         """Return the model of one penalty, and what its standard errors need."""
+
+    def too_small(self, alpha: float) -> ValueError:
+        """Return the error for a penalty that rounding undoes."""
+        return ValueError(
+            f"alpha must be larger for functions that are sums of others to rounding, "
+            f"{LEAST * self.scale:.1g} or so, got {alpha:.3g}."
+        )
 
     def grid(self) -> Array:
         """Return penalties from where rounding begins to where nothing is left of f."""
@@ -86,8 +96,12 @@ class LinearFit(ABC):
         The constants b.
     dimension : float
         The trace of H.
+    freedom : float
+        Degrees of freedom of the noise, by Satterthwaite's rule :math:`(\mathrm{tr} M)^2 /
+        \mathrm{tr} M^2` for :math:`M = (I - H)^2`; nearly n less the dimension for a smooth model.
     noise : array of shape (k,)
-        Variance of the errors: squared residuals over n less the dimension.
+        Variance of the errors: squared residuals over the trace of M, which is right for a surface
+        that follows nearly every row, too.
     """
 
     n_rows: int
@@ -95,6 +109,7 @@ class LinearFit(ABC):
     coef: Array
     intercept: Array
     dimension: float
+    freedom: float
     noise: Array
 
     @abstractmethod
@@ -181,7 +196,7 @@ def best_alpha(alphas: Array, scores: Array) -> float:
     Of equal ones, the largest.
     """
     best = len(scores) - 1 - int(np.argmin(scores[::-1]))
-    if not 0 < best < len(scores) - 1:
+    if not (0 < best < len(scores) - 1 and np.isfinite(scores[best - 1 : best + 2]).all()):
         return float(alphas[best])
     logs, (left, least, right) = np.log(alphas[best - 1 : best + 2]), scores[best - 1 : best + 2]
     bend = left - 2 * least + right
