@@ -364,7 +364,7 @@ def test_bad_data_are_named():
             KRLS(reduction=reduction).fit(X, 1e170 * y)
     with pytest.raises(ValueError, match="alpha must be larger"):
         KRLS(lams=[1e-30, 1.0]).fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
-    with pytest.raises(ValueError, match="requires y"):
+    with pytest.raises(ValueError, match="KRLS requires y"):
         KRLS().fit(open_rows(X))
     with pytest.raises(ValueError, match="NaN"):
         KRLS().fit(np.where(X > 2, np.nan, X), y)

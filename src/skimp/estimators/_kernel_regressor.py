@@ -180,7 +180,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         if loss.labels:
             raise broken(type(self).__name__, "loss", "one for regression", self.loss)
         centre = target_mean if isinstance(loss, Squared) else _target_median
-        self._single_output, middle = centre(rows)
+        self._single_output, middle = centre(rows, type(self).__name__)
         self._n_outputs = len(middle)
         if not self.fit_intercept:
             middle = np.zeros_like(middle)
@@ -215,19 +215,19 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         return tags
 
 
-def _targets(block: Any) -> tuple[Array, Array]:
+def _targets(block: Any, owner: str) -> tuple[Array, Array]:
     """Return targets in float64, of any dimension, and weights of a block."""
     if block.y is None:
-        raise ValueError("A regressor requires y to be passed, but the rows have none.")
+        raise ValueError(f"{owner} requires y to be passed, but the rows have none.")
     weight = np.ones(block.size) if block.weight is None else block.weight
     return np.asarray(block.y, np.float64), weight
 
 
-def target_mean(rows: Rows) -> tuple[bool, Array]:
+def target_mean(rows: Rows, owner: str) -> tuple[bool, Array]:
     """Return whether y is one-dimensional, and its weighted mean: float32 then keeps its digits."""
 
     def sums(block: Any, _: object) -> tuple[bool, float, Array]:
-        Y, weight = _targets(block)
+        Y, weight = _targets(block, owner)
         return Y.ndim == 1, float(weight.sum()), weight @ Y.reshape(len(Y), -1)
 
     def add(a: tuple[bool, float, Array] | None, b: tuple[bool, float, Array]) -> Any:
@@ -241,7 +241,7 @@ def target_mean(rows: Rows) -> tuple[bool, Array]:
     return single, total / weight
 
 
-def _target_median(rows: Rows) -> tuple[bool, Array]:
+def _target_median(rows: Rows, owner: str) -> tuple[bool, Array]:
     """Return whether y is one-dimensional, and its weighted median, which outliers do not move."""
 
     def append(parts: list[Any], part: Any) -> list[Any]:
@@ -249,7 +249,7 @@ def _target_median(rows: Rows) -> tuple[bool, Array]:
         return parts
 
     initial: list[Any] = []
-    parts = rows.map_reduce(lambda block, _: _targets(block), append, initial)
+    parts = rows.map_reduce(lambda block, _: _targets(block, owner), append, initial)
     if not any(weight.any() for _, weight in parts):
         raise no_rows()
     Y = np.concatenate([part for part, _ in parts])

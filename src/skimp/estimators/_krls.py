@@ -274,7 +274,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
     def _fit_rows(self, rows: Rows) -> None:
         rng = as_generator(self.random_state)
         names = rows.feature_names or [f"x{j}" for j in range(rows.n_features)]
-        self._single_output, middle = target_mean(rows)
+        self._single_output, middle = target_mean(rows, type(self).__name__)
         self._middle = middle if self.fit_intercept else np.zeros_like(middle)
         self._rows = rows
         self._design = Design(rows, names, self._levels, standardize=self.standardize)
