@@ -1,6 +1,7 @@
 """Average effects with their uncertainty: the table of a regression."""
 
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,8 @@ class EffectsSummary:
 
     def _repr_html_(self) -> str:
         head = table(("average effects", ""), list(self.facts.items()))
-        return head + table(("", *_COLUMNS), self._cells(), " ".join(self.notes))
+        notes = "".join(f"<div>{escape(note)}</div>" for note in self.notes)
+        return head + table(("", *_COLUMNS), self._cells()) + notes
 
 
 @dataclass(frozen=True, eq=False)
