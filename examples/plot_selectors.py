@@ -87,7 +87,7 @@ X_train, X_test, y_train, y_test = train_test_split(X / 16, y, random_state=0)
 kernel = Gaussian(gamma=0.3)
 digits = {name: rule for name, rule in rules.items() if name != "ColumnSubset()"}
 display = SelectorDisplay.from_data(
-    digits, kernel, X_train, y_train, sizes=[10, 20, 40, 80, 160, 320], repeats=2
+    digits, kernel, X_train, y_train, sizes=[10, 20, 40, 80, 160], repeats=2
 ).plot()
 display.figure_.suptitle("Digits: what budgets miss, before training", x=0.01, ha="left")
 plt.show()

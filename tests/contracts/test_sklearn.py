@@ -32,7 +32,9 @@ def kinds(rows):
     for part in parts(rows):
         kind = (type(part), type(getattr(part, "approximation", None)))
         positive = part.__sklearn_tags__().input_tags.positive_only
-        options = (getattr(part, name, None) for name in told_apart)
+        options = [getattr(part, name, None) for name in told_apart]
+        # both are piecewise linear, and solved in the same way
+        options = ["epsilon_insensitive" if o == "quantile" else o for o in options]
         found[(*kind, positive, *options)] = part
     return list(found.values())
 
