@@ -92,7 +92,7 @@ truth = jumps(plane)
 def best(approximation):
     """Return the smallest error over penalties, and the values of that model on the plane."""
     found = []
-    for alpha in (3e-5, 1e-4, 3e-4, 1e-3):
+    for alpha in (1e-4, 3e-4):
         model = KernelRegressor(kernel, approximation=approximation, alpha=alpha, random_state=0)
         values = model.fit(X, y).predict(plane)
         found.append((np.sqrt(np.mean((values - truth) ** 2)), values))
