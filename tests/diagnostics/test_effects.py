@@ -47,6 +47,13 @@ def test_intervals_and_tests_are_about_centres():
     assert np.allclose(found.t[3:], [1 / 0.3, 3 / 0.4, 5 / 0.5])
 
 
+def test_effects_outside_their_intervals_are_counted():
+    centre = POINTWISE.mean(axis=0).copy()
+    assert "outside" not in str(summary(centre))
+    centre[1] += 1.0
+    assert "2 effects are outside their intervals" in str(summary(centre))
+
+
 def test_weights_count_rows():
     weight = np.arange(50) % 4
     repeated = np.repeat(POINTWISE, weight, axis=0)

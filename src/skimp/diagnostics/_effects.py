@@ -201,6 +201,9 @@ def summarize(
     np.divide(middle, errors, out=t, where=errors > 0)
     reach = stats.t.ppf((1 + level) / 2, freedom) * errors
     quartiles = _weighted_quartiles(flat, weight)
+    far = np.count_nonzero((errors > 0) & (np.abs(middle - effect) > reach))
+    if far:
+        notes = [*notes, f"{far} effects are outside their intervals: see when not to trust them."]
     outputs = [""] if k == 1 else [f"y{i}: " for i in range(k)]
     return EffectsSummary(
         names=tuple(output + name for output in outputs for name in names),

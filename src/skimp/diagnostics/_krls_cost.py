@@ -7,8 +7,7 @@ from skimp._core._memory import parse_bytes
 from skimp.diagnostics._counts import DOUBLE, Cost, Phase
 from skimp.diagnostics._map_cost import selected
 from skimp.features._reduction import Reduction
-
-_FOLDS = 5
+from skimp.solvers._folds import FOLDS
 
 
 def krls_phases(estimator: Any, reduction: Reduction, kernel: Any, cost: Cost) -> Iterator[Phase]:
@@ -32,27 +31,29 @@ def krls_phases(estimator: Any, reduction: Reduction, kernel: Any, cost: Cost) -
     criterion = estimator.alpha if isinstance(estimator.alpha, str) else None
     if reduction.exact:
         n = m if reduction.alone else n
-        refits = _FOLDS * (1 - 1 / _FOLDS) ** 3 if criterion == "kfold" else 0.0
+        refits = FOLDS * (1 - 1 / FOLDS) ** 3 if criterion == "kfold" else 0.0
         seconds = cost.kernel(kernel, n, n, DOUBLE) + _tridiagonal(n, cost)
         held = int((9 + 6 * (refits > 0)) * n**2 + 32 * n * cost.shape.n_features)
         yield Phase("factor", widths * (1 + refits) * seconds, held)
         return
     points = m * cost.shape.n_features * 8
-    mapping, made = cost.kernel(kernel, n, m, DOUBLE), 0.0
+    mapping = cost.kernel(kernel, n, m, DOUBLE)
     if reduction.sketched:
         mapping = cost.kernel(kernel, n, n, DOUBLE) + cost.gemm(2 * n**2 * m, DOUBLE)
-        made = mapping
         yield Phase("draw", widths * mapping, int(8 * n * (m + cost.shape.n_features)))
     else:
         chosen, held_then = selected(reduction.selector, kernel, m, cost)
         yield Phase("select", widths * chosen, int(held_then + points))
     kept = 8 * n * m if 8 * n * m < parse_bytes(cost.memory_limit) // 4 else 0
-    passes = 1 + (criterion == "loo" and not kept) + _FOLDS * (criterion == "kfold")
+    # covariances; residuals, and those of all penalties, unless values are kept; folds
+    again = 0 if kept else 1 + (criterion in ("loo", "gcv"))
+    passes = 1 + again + FOLDS * (criterion == "kfold")
     seconds = passes * mapping + cost.factor(16 * m**3)
-    products = 1.0 + 2 * (criterion == "loo") + (_FOLDS - 1) * (criterion == "kfold")
+    products = 1.0 + 2 * (criterion == "loo") + (FOLDS - 1) * (criterion == "kfold")
     seconds += cost.gemm(products * n * m**2, DOUBLE)
     blocks = 3 * cost.threads * min(n, 2048) * m * 8
-    held = (48 + 16 * cost.threads) * m**2 + blocks + kept + points + int(made > 0) * 8 * n * m
+    held = (48 + 16 * cost.threads) * m**2 + blocks + kept + points
+    held += 8 * n * m if reduction.sketched else 0
     yield Phase("solve", widths * seconds, int(held))
 
 

@@ -9,13 +9,13 @@ from skimp._core._memory import parse_bytes, require_memory
 from skimp._core._types import Array
 from skimp.data import Rows
 from skimp.data._kept import keep_rows, kept_bytes
-from skimp.estimators._folds import fold_scores
 from skimp.features import Landmarks
 from skimp.features._reduction import Reduction
 from skimp.features._sketch import Sketch
 from skimp.kernels import Kernel
 from skimp.kernels._checks import check_gram
 from skimp.solvers._exact_smoother import ExactSmoother
+from skimp.solvers._folds import fold_scores
 from skimp.solvers._reduced_smoother import ReducedSmoother
 from skimp.solvers._smoother import Smoother, best_alpha
 

@@ -131,6 +131,20 @@ class Design:
         """Return where the numbers of a column are in the result."""
         return slice(*self._starts[column : column + 2])
 
+    def values_along(self, column: int, n_points: int) -> Array:
+        """Return all levels of a column, both of two values, or points from least to largest."""
+        if column in self.levels:
+            return np.arange(len(self.levels[column]), dtype=float)
+        low, high = self.limits[:, column]
+        two = any(term.column == column and term.high is not None for term in self.terms)
+        return np.array([low, high]) if two else np.linspace(low, high, n_points)
+
+    def decoded(self, column: int, values: Array) -> Array:
+        """Return numbers of levels as levels, other numbers as they are."""
+        if column not in self.levels:
+            return values
+        return np.asarray(np.array(self.levels[column], dtype=object)[values.astype(int)])
+
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the scaled numbers of the rows X into ``out``."""
         X = dense(X, _DOUBLE)

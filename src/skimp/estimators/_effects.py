@@ -10,11 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 from skimp._core._blocks import Scratch
 from skimp._core._linalg import dense
 from skimp._core._memory import require_memory
-from skimp._core._rules import BOOLEAN, FRACTION, Rule, broken, check_values, integer, one_of
+from skimp._core._rules import BOOLEAN, FRACTION, Rule, broken, check_values, integer
 from skimp._core._types import Array
 from skimp.data import ArrayRows, Block, Rows
 from skimp.diagnostics._effects import EffectsSummary, Expectation, summarize
 from skimp.estimators._design import Design, Term
+from skimp.estimators._error_groups import known_errors
 from skimp.estimators._functionals import Functionals
 from skimp.features import Landmarks
 from skimp.features._reduction import Reduction
@@ -23,7 +24,6 @@ from skimp.kernels import Kernel
 from skimp.solvers._smoother import Errors, LinearFit
 
 _DOUBLE = np.dtype(np.float64)
-_MISSING = {"None", "nan", "NaT", "<NA>"}
 _CLOSE = 0.9
 """Share of the rows whose number of effective parameters leaves little to tell errors from."""
 _BLOCK_ENTRIES = 2**22
@@ -31,7 +31,6 @@ _BLOCK_ENTRIES = 2**22
 
 _RULES: dict[str, Rule] = {
     "corrected": BOOLEAN,
-    "errors": one_of("classical", "robust", "clustered"),
     "level": FRACTION,
     "n_points": integer(at_least=2),
 }
@@ -191,14 +190,7 @@ class Effects(ABC):
         check_values("expectation", _RULES, n_points=n_points, level=level)
         design = self._design
         j = _number(column, design.names, "expectation", "column")
-        low, high = design.limits[:, j]
-        labels: Any = design.levels.get(j)
-        if labels is not None:
-            values = np.arange(len(labels), dtype=float)
-        elif any(term.column == j and term.high is not None for term in design.terms):
-            values = np.array([low, high])
-        else:
-            values = np.linspace(low, high, n_points)
+        values = design.values_along(j, n_points)
         rows = np.tile(design.typical, (len(values), 1))
         rows[:, j] = values
         scaled = ArrayRows(rows).mapped(design)
@@ -212,10 +204,9 @@ class Effects(ABC):
 
         mean, error = np.moveaxis(scaled.computed(found, (2, k), np.float64), 1, 0)
         reach = stats.t.ppf((1 + level) / 2, self._freedom) * error
-        shown = values if labels is None else np.array(labels, dtype=object)
         return Expectation(
             column=design.names[j],
-            values=shown,
+            values=design.decoded(j, values),
             mean=self._outputs(mean),
             std_error=self._outputs(error),
             ci_low=self._outputs(mean - reach),
@@ -237,9 +228,7 @@ class Effects(ABC):
         design = self._design
         j = _number(column, design.names, "column_values", "column")
         values = rows.computed(lambda block, _: dense(block.X, _DOUBLE)[:, j], (), np.float64)
-        if j in design.levels:
-            values = np.array(design.levels[j], dtype=object)[values.astype(int)]
-        return design.names[j], values
+        return design.names[j], design.decoded(j, values)
 
     def vcov(self, *, errors: str = "classical", groups: Any = None) -> Array:
         """Return the covariance of the coefficients ``coef_``.
@@ -295,6 +284,7 @@ class Effects(ABC):
             self._fit.estimates(q) if corrected else None,
             names=names,
             kinds=kinds,
+            # groups are numbered from zero on: one less than there are
             freedom=self._freedom if known.groups is None else float(known.groups.max()),
             level=level,
             facts=self._facts(len(pointwise), errors),
@@ -353,28 +343,8 @@ class Effects(ABC):
         return self._design.terms[_number(given, self.terms_, "interaction", role)]
 
     def _errors(self, owner: str, kind: str, groups: Any) -> Errors:
-        check_values(owner, _RULES, errors=kind)
-        if (kind == "clustered") != (groups is not None):
-            wording = "given for errors='clustered', and for these alone"
-            raise broken(owner, "groups", wording, groups)
-        if groups is None:
-            return Errors(kind)
-        groups = np.asarray(groups)
-        n, present = self._rows.n_rows, self._present
-        if groups.ndim != 1 or len(groups) not in (n, n if present is None else len(present)):
-            raise broken(owner, "groups", f"one for each of the {n} rows of fit", groups.shape)
-        if any(str(group) in _MISSING for group in groups.tolist()):
-            raise broken(owner, "groups", "known for every row", "a missing one")
-        if present is not None and len(groups) == len(present):
-            groups = groups[present]
-        if self._fitted_rows is not None:
-            groups = groups[self._fitted_rows]
-        found, codes = np.unique(
-            groups.astype(str) if groups.dtype == object else groups, return_inverse=True
-        )
-        if len(found) < 2:
-            raise broken(owner, "groups", "two or more different ones", found.tolist())
-        return Errors(kind, codes)
+        n = self._rows.n_rows
+        return known_errors(kind, groups, n, self._present, self._fitted_rows, owner=owner)
 
     def _facts(self, n_rows: int, errors: str) -> dict[str, str]:
         fit = self._fit

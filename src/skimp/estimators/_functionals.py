@@ -36,7 +36,6 @@ class Functionals:
         self, landmarks: Landmarks, design: Design, terms: list[Term], by: Term | None = None
     ):
         self._landmarks = landmarks
-        self._columns = landmarks.kernel.bind(landmarks.points, landmarks.dtype)
         self._size = landmarks.width
         self._design = design
         self._terms = terms
@@ -51,7 +50,7 @@ class Functionals:
         def slope(step: float) -> float:
             point, G = self._landmarks.points[:1].copy(), np.zeros((1, self._design.width))
             point[:, j] += step * _STEP * self._design.deviation(column)
-            self._columns.add_gradient(point, A, G)
+            self._landmarks.columns.add_gradient(point, A, G)
             return float(G[0, j])
 
         far, near = (abs(slope(step) - slope(-step)) for step in (1.0, 1e-3))
@@ -69,7 +68,9 @@ class Functionals:
             if self._derivatives:
                 for output, c in enumerate(coef.T):
                     G = np.zeros(rows.shape)
-                    self._columns.add_gradient(rows, np.broadcast_to(c, (len(Z), len(c))), G)
+                    self._landmarks.columns.add_gradient(
+                        rows, np.broadcast_to(c, (len(Z), len(c))), G
+                    )
                     for i, column, scale in self._derivatives:
                         effects[:, i, output] += factor * scale * G[:, column]
             for i, change in self._differences(rows):
@@ -83,7 +84,7 @@ class Functionals:
             if self._derivatives:
                 G = np.zeros((self._size, rows.shape[1]))
                 A = np.broadcast_to(weights[:, None], (len(Z), self._size))
-                self._columns.add_gradient_sums(rows, A, G)
+                self._landmarks.columns.add_gradient_sums(rows, A, G)
                 for i, column, scale in self._derivatives:
                     L[:, i] += factor * scale * G[:, column]
             for i, change in self._differences(rows):

@@ -39,6 +39,7 @@ from skimp.features._reduction import BUDGET, REDUCTION, Reduction
 from skimp.features._sketch import Sketch
 from skimp.kernels import Gaussian, Kernel, as_kernel
 from skimp.kernels._checks import require
+from skimp.solvers._folds import FOLDS
 from skimp.solvers._reduced_smoother import ReducedSmoother
 from skimp.solvers._smoother import CRITERIA, LinearFit, Smoother
 
@@ -78,7 +79,8 @@ class KRLS(RegressorMixin, Effects, Parametrized):
 
     on columns of mean zero and variance one. Exact in :math:`8 n^3 / 3` operations and the memory
     of one n x n matrix, with all penalties; for a reduction to m functions in :math:`3 n m^2`
-    operations and the memory of a few m x m matrices.
+    operations and the memory of a few m x m matrices. Their n m values are held during the fit
+    where they take less than a quarter of ``memory_limit``, and computed again for each pass else.
 
     For a binary outcome, 0 and 1, it is a linear probability model: effects are changes of the
     probability. Take ``errors="robust"`` there.
@@ -290,7 +292,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
             scaled = ArrayRows(sample.X, sample.y, weight).copy_with(
                 n_jobs=rows.n_jobs, feature_names=scaled.feature_names, report=rows.report
             )
-        needed = 5 if self.alpha == "kfold" else 2
+        needed = FOLDS if self.alpha == "kfold" else 2
         if isinstance(self.alpha, str) and scaled.n_rows < needed:
             raise ValueError(
                 f"alpha={self.alpha!r} needs {needed} rows of positive weight, found n_samples = "

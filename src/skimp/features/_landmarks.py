@@ -89,13 +89,14 @@ class Landmarks:
         return W
 
     @cached_property
-    def _columns(self) -> Columns:
+    def columns(self) -> Columns:
+        """The functions, bound to their points."""
         return self.kernel.bind(self.points, self.dtype)
 
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the kernel block of the rows X into ``out``."""
         check_shape(out, (X.shape[0], self.width))
-        self._columns.fill(X, out)
+        self.columns.fill(X, out)
 
     def block(self, X: Matrix) -> Array:
         """Return the kernel block of the rows X."""

@@ -80,13 +80,8 @@ class ReducedSmoother(Smoother):
             return np.asarray(np.where(told, scores, np.inf))
 
         def left_out(block: Block, _: Scratch) -> Array:
-            Z, root, Y = self.block(block)
-            kept = 1 - (np.square(Z) @ shrinkage.T + self.fit_intercept * root**2) / self.n_rows
-            sums = []
-            for t, left in zip(shrinkage, kept.T, strict=True):
-                missed = (Y - Z @ (t[:, None] * self.across)) / np.maximum(left, _EPS)[:, None]
-                sums.append(np.square(missed).sum(axis=0))
-            return np.array(sums)
+            errors, kept = self.residuals(block, shrinkage)
+            return np.asarray(np.square(errors / kept[:, :, None]).sum(axis=0))
 
         initial = np.zeros((len(alphas), len(total)))
         sums = self.rows.map_reduce(left_out, lambda a, b: a + b, initial)
@@ -108,6 +103,17 @@ class ReducedSmoother(Smoother):
 
         sums = self.rows.map_reduce(of_block, lambda a, b: a + b, np.zeros(intercepts.shape))
         return np.asarray(sums)
+
+    def residuals(self, block: Block, shrinkage: Array) -> tuple[Array, Array]:
+        """Return residuals times the root of the weight, and what H leaves of each row.
+
+        For each of several penalties: of shapes (n, n_alphas, k) and (n, n_alphas).
+        """
+        Z, root, Y = self.block(block)
+        coefs = (shrinkage.T[:, :, None] * self.across[:, None]).reshape(Z.shape[1], -1)
+        errors = Y[:, None] - (Z @ coefs).reshape(len(Y), -1, Y.shape[1])
+        taken = np.square(Z) @ shrinkage.T + self.fit_intercept * root**2
+        return errors, np.maximum(1 - taken / self.n_rows, _EPS)
 
     def block(self, block: Block) -> tuple[Array, Array, Array]:
         """Return z times the root of the weight, that root as a column, and targets times it."""
@@ -183,17 +189,14 @@ class ReducedFit(LinearFit):
     @cached_property
     def residuals(self) -> tuple[Array, Array]:
         """The residuals and what H leaves of each row, in a pass over the rows."""
-        smoother, k = self._smoother, self.coef.shape[1]
+        k = self.coef.shape[1]
 
         def of_block(block: Block, _: Scratch) -> Array:
-            Z, root, Y = smoother.block(block)
-            taken = np.square(Z) @ self._t[:, None] + smoother.fit_intercept * root**2
-            return np.hstack(
-                [Y - Z @ (self._t[:, None] * smoother.across), 1 - taken / self.n_rows]
-            )
+            errors, left = self._smoother.residuals(block, self._t[None])
+            return np.hstack([errors[:, 0], left])
 
-        found = smoother.rows.computed(of_block, (k + 1,), np.float64)
-        return found[:, :k], np.maximum(found[:, k], _EPS)
+        found = self._smoother.rows.computed(of_block, (k + 1,), np.float64)
+        return found[:, :k], found[:, k]
 
     @property
     def root(self) -> Array:

@@ -3,9 +3,9 @@ import numpy as np
 from skimp._core._random import row_keys
 from skimp.data import open_rows
 from skimp.estimators._choice import Choices
-from skimp.estimators._folds import fold_scores
 from skimp.features._reduction import Reduction
 from skimp.kernels import Gaussian
+from skimp.solvers._folds import fold_scores
 from tests.problems import regression
 from tests.reference import krls, naive
 

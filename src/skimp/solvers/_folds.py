@@ -13,7 +13,9 @@ from skimp.data._split import masked_rows
 from skimp.solvers._features import targets
 from skimp.solvers._smoother import Smoother
 
-_FOLDS = 5
+FOLDS = 5
+"""Parts that the rows are split into."""
+
 _DOUBLE = np.dtype(np.float64)
 
 
@@ -38,10 +40,10 @@ def fold_scores(
     # equally many rows in each fold, in random order
     order = np.argsort(row_keys(seed, 0, rows.n_rows), kind="stable")
     fold = np.empty(rows.n_rows, np.int64)
-    fold[order] = np.arange(rows.n_rows) % _FOLDS
+    fold[order] = np.arange(rows.n_rows) % FOLDS
     parts = [
         _fold_errors(fitted(masked_rows(rows, fold != i)), masked_rows(rows, fold == i), alphas)
-        for i in range(_FOLDS)
+        for i in range(FOLDS)
     ]
     *missed, total = np.sum(parts, axis=0)
     return np.asarray((missed / np.where(total > 0, total, 1.0)).mean(axis=1))

@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skimp import KRLS
+from skimp.data import open_rows
+from skimp.kernels import Linear, Precomputed, Separable, Tanh
+from tests.problems import regression
+from tests.reference import naive
+
+
+@pytest.mark.parametrize("layout", ["float32", "csr", "rows", "ints"])
+def test_any_rows_will_do(layout):
+    X, y, _ = regression(80)
+    X = np.round(3 * X)
+    model = KRLS(alpha=1e-3).fit(X, y)
+    given = {
+        "float32": X.astype(np.float32),
+        "csr": sparse.csr_matrix(X),
+        "ints": X.astype(np.int8),
+    }.get(layout, X)
+    if layout == "rows":
+        other = KRLS(alpha=1e-3).fit(open_rows(X, target=y, block_rows=9))
+        given = open_rows(X, block_rows=9)
+    else:
+        other = KRLS(alpha=1e-3).fit(given, y)
+    assert other.predict(given).dtype == (np.float32 if layout == "float32" else np.float64)
+    assert np.abs(other.predict(given) - model.predict(X)).max() < 1e-5
+    assert np.abs(other.effects(given) - model.effects(X)).max() < 1e-8
+    assert np.allclose(other.summary().std_error, model.summary().std_error, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"kernel": Tanh()}, "kernel must be positive definite"),
+        ({"kernel": Separable(naive.slow_decay)}, "kernel must be differentiable"),
+        ({"kernel": Precomputed(np.eye(3))}, "kernel must be differentiable"),
+        ({"kernel": "gauss"}, "kernel must be"),
+        ({"reduction": "kmean"}, "reduction must be None or an integer"),
+        ({"reduction": 0}, "reduction must be"),
+        ({"reduction": "kmeans", "budget": 1.5}, "budget must be"),
+        ({"alpha": 0.0}, "alpha must be"),
+        ({"alpha": "auto"}, "alpha must be"),
+        ({"lams": [0.0, 1.0]}, "lams must be"),
+        ({"sigmas": [1e-200]}, "a sequence, each a number > 1e-100"),
+        ({"budget": 5}, "budget must be None unless"),
+        ({"reduction": 5, "budget": 5}, "budget must be None unless"),
+        ({"sigmas": []}, "sigmas must be"),
+        ({"reduction": 40, "memory_limit": "1kB"}, "reduction to 40 functions needs"),
+        ({"sigmas": [1.0], "kernel": Linear()}, "sigmas must be None"),
+        ({"alpha": 1.0, "lams": np.ones(2)}, "alpha must be a criterion"),
+        ({"memory_limit": "1kB"}, "memory limit"),
+        ({"memory_limit": "lots"}, "memory_limit must be"),
+    ],
+    ids=str,
+)
+def test_bad_parameters_are_named(params, message):
+    X, y, _ = regression(50)
+    with pytest.raises((ValueError, MemoryError), match=message):
+        KRLS(**params).fit(X, y)
+
+
+def test_bad_data_are_named():
+    X, y, _ = regression(50)
+    with pytest.raises(ValueError, match="needs 5 rows of positive weight, found n_samples = 4"):
+        KRLS(alpha="kfold").fit(X[:4], y[:4])
+    with pytest.raises(ValueError, match="needs 2 rows of positive weight, found n_samples = 1"):
+        KRLS().fit(X, y, np.eye(50)[0])
+    for scale in (1e-200, 1e155):
+        with pytest.raises(ValueError, match="found column 'x0' between"):
+            KRLS().fit(scale * X, y)
+    for reduction in (None, 20):
+        with pytest.raises(ValueError, match="X and y must be of a scale"):
+            KRLS(reduction=reduction).fit(X, 1e170 * y)
+    with pytest.raises(ValueError, match="alpha must be larger"):
+        KRLS(lams=[1e-30, 1.0]).fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
+    with pytest.raises(ValueError, match="KRLS requires y"):
+        KRLS().fit(open_rows(X))
+    with pytest.raises(ValueError, match="NaN"):
+        KRLS().fit(np.where(X > 2, np.nan, X), y)
+    model = KRLS().fit(X, y)
+    with pytest.raises(ValueError, match="features"):
+        model.effects(X[:, :2])
+
+
+def test_constant_columns_have_no_effect():
+    X, y, _ = regression(50)
+    X[:, 1] = 7.0
+    model = KRLS().fit(X, y)
+    table = model.summary().to_frame()
+    assert table.effect["x1"] == table.std_error["x1"] == 0
+    assert np.isnan(table.t["x1"])
+    assert "x1 (constant)" in str(model.summary())
+
+
+def test_a_constant_target_and_one_row():
+    X, y, _ = regression(30)
+    model = KRLS().fit(X, np.full(30, 5.0))
+    assert np.allclose(model.predict(X), 5.0)
+    assert np.allclose(model.effects(), 0)
+    assert np.isfinite(KRLS(alpha=1.0).fit(X[:1], y[:1]).predict(X)).all()
+
+
+def test_failed_fits_leave_nothing_behind():
+    X, y, _ = regression(50)
+    model = KRLS().fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(X, np.full(50, np.nan))
+    assert np.array_equal(model.predict(X), before)
+
+
+def test_progress_is_reported(capsys, monkeypatch):
+    monkeypatch.setattr("time.monotonic", iter(range(10**6)).__next__)
+    X, y, _ = regression(50)
+    KRLS(verbose=1, reduction=10).fit(X, y)
+    assert "KRLS: 50 rows" in capsys.readouterr().err
