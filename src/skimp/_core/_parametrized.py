@@ -5,12 +5,23 @@ from contextlib import contextmanager
 from inspect import signature
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from skimp._core._rules import Rule, broken
 
+_SHORT = 6
+"""Numbers of an array that are written out."""
 _LINE = 88
 """Characters of a line, beyond which a text has a line for each parameter."""
+
+
+def _text(value: Any) -> str:
+    """Return how a value is written; long arrays are shortened."""
+    if not isinstance(value, np.ndarray) or value.size <= _SHORT:
+        return repr(value)
+    shown = np.array2string(value, precision=4, threshold=_SHORT, edgeitems=2, separator=", ")
+    return f"array({shown})"
 
 
 @contextmanager
@@ -60,7 +71,7 @@ class Parametrized(BaseEstimator):
         """
         defaults = {name: p.default for name, p in signature(type(self)).parameters.items()}
         changed = [
-            f"{name}={value!r}"
+            f"{name}={_text(value)}"
             for name, value in self.get_params(deep=False).items()
             if repr(value) != repr(defaults[name])
         ]

@@ -30,6 +30,9 @@ class Certificate:
         The map, as it would be written.
     kernel : str or None
         Its kernel, with numbers for parameters.
+    columns : str
+        How columns are scaled: "as given", or what the search found to be better. A column that
+        holds nearly all of the variance of X is named.
     size : int
         Number of basis functions: landmarks or features. Landmarks that others determine are left
         out, and a budget larger than the number of rows is that number.
@@ -52,8 +55,8 @@ class Certificate:
     phases : tuple of Phase
         Seconds that "search", "map" and "solve" took, and the bytes that they were to hold.
     trials : tuple of dict
-        What was tried before: ``map``, ``kernel``, ``size``, ``rows``, ``alpha``, the squared
-        ``error`` of rows that were held out (or by cross-validation), and ``seconds``.
+        What was tried before: ``map``, ``kernel``, ``columns``, ``size``, ``rows``, ``alpha``, the
+        squared ``error`` of rows that were held out or left out one by one, and ``seconds``.
     reason : str
         Why the search stopped where it did; empty where there was none.
     solver : str
@@ -62,6 +65,7 @@ class Certificate:
 
     approximation: str
     kernel: str | None
+    columns: str
     size: int
     alpha: float
     residual_trace: float | None
@@ -94,6 +98,7 @@ class Certificate:
         lines = [
             ("approximation", " ".join(self.approximation.split())),
             ("kernel", str(self.kernel)),
+            ("columns", self.columns),
             ("size", f"{self.size:,}"),
             ("alpha", f"{self.alpha:.3g}"),
         ]
@@ -116,7 +121,7 @@ class Certificate:
         page = table(("certificate", ""), self._lines())
         if not self.trials:
             return page
-        header = ("map", "kernel", "size", "rows", "alpha", "error", "seconds")
+        header = ("map", "kernel", "columns", "size", "rows", "alpha", "error", "seconds")
         return page + table(header, [_cells(trial) for trial in self.trials], "trials")
 
 

@@ -331,7 +331,9 @@ def _automatic(estimator: Any, shape: Shape, parts: _Parts, rates: Rates) -> tup
     while 2 * size <= min(LARGEST_SIZE, shape.n_rows) and allowed(2 * size):
         tried = min(32 * size, LARGEST_TRIAL, shape.n_rows)
         trying = 1 + TRIED * tried / shape.n_rows
-        if price(_HOPED, trying * seconds(2 * size)) >= price(1.0, seconds(size)):
+        if price(_HOPED, trying * seconds(2 * size), shape.n_rows) >= price(
+            1.0, seconds(size), shape.n_rows
+        ):
             break
         size *= 2
         made = list(trial(size, tried))

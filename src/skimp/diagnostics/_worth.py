@@ -13,6 +13,7 @@ TRIED = 0.5
 """Seconds of a trial over those of a fit to its rows."""
 
 
-def price(error: float, seconds: float) -> float:
-    """Return what an error costs that is reached in some seconds."""
-    return error * float((seconds + PATIENCE) ** WORTH)
+def price(error: float, seconds: float, n_rows: int) -> float:
+    """Return what an error costs that is reached in some seconds; few rows have less patience."""
+    patience = PATIENCE * min(1.0, (n_rows + 1000) / FIRST_ROWS)
+    return error * float((seconds + patience) ** WORTH)

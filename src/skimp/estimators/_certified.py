@@ -19,6 +19,7 @@ def certified(model: Any) -> Certificate:
     return Certificate(
         approximation="exact" if exact else repr(choice.approximation),
         kernel=None if kernel is None else repr(kernel),
+        columns=model._columns,
         size=model._basis.width,
         alpha=model.alpha_,
         residual_trace=quality.residual_trace,

@@ -1,6 +1,7 @@
-"""Penalties of a model on trial, and its error: by equations, or by sweeps for codes."""
+"""Penalties of a model on trial, and its error on rows that it was not fitted to."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,24 +13,142 @@ from skimp._core._threads import single_threaded_blas, thread_count
 from skimp._core._types import Array, Matrix
 from skimp.data import ArrayRows, Block, Rows
 from skimp.data._kept import keep_rows
-from skimp.losses import squared
 from skimp.solvers import DualCD, Problem
-from skimp.solvers._features import dense_features
+from skimp.solvers._features import dense_features, features, targets
+from skimp.solvers._left_out import Measure, leave_one_out, squared_errors
 from skimp.solvers._moments import covariance
-from skimp.solvers._objective import mean_losses
 from skimp.solvers._path import ridge_path
 
-ALPHAS = np.logspace(-10, 0, 21)
-"""Penalties, over the mean of k(x, x), that are tried: in the first trials each second one."""
+ALPHAS = np.logspace(-10, 2, 25)
+"""Penalties, over the mean of k(x, x), that are compared; on held-out rows each second one."""
 _RIDGES = np.array([0.03, 0.3, 3.0])
 """Penalties n alpha for codes."""
 _EQUAL, _FLAT = 1.003, 1.03
 """Errors, over the least, of penalties of which the largest is taken, which is solved fastest: of
 equations, and of codes, whose sweeps stop early."""
+_BEYOND = 0.5
+"""How far predictions of rows that were held out may lie outside the range of the targets, as a
+share of that range: a model that goes farther is not trusted with other rows."""
+_FEW_DISTINCT, _MOST_REPEATED = 128, 5
+"""Up to so many distinct rows, given so many times on average, equal rows are left out together."""
+_FACTORS = (1.0, 3.0, 10.0, 30.0)
+"""What scores are multiplied by to be log-odds."""
 _DOUBLE = np.dtype(np.float64)
 
 
-def narrowed(problem: Problem, judging: Rows | None) -> tuple[Problem, Rows | None]:
+@dataclass(frozen=True)
+class Span:
+    """The range of each output, which predictions should not leave by much."""
+
+    least: Array
+    most: Array
+
+    @classmethod
+    def of(cls, Y: Array) -> "Span":
+        """Return the range of each column."""
+        return cls(Y.min(axis=0), Y.max(axis=0))
+
+    def holds(self, low: Array, high: Array) -> Array:
+        """Return which models, of shape (n_models, k), stay within half a range of this one."""
+        room = _BEYOND * (self.most - self.least)
+        inside: Array = (low >= self.least - room).all(axis=1)
+        return inside & (high <= self.most + room).all(axis=1)
+
+
+def class_errors(Y: Array, F: Array) -> Array:
+    """Return squared hinge losses, then negative log-likelihoods for several factors of scores.
+
+    Targets are 1 for the class of a row and -1 for others. The first chooses a penalty, since the
+    model's own loss is like it. The best of the others compares models: scores that rank the
+    classes well but are far from 1 and -1, as those of a linear model, do well with some factor.
+    """
+    found = [np.square(np.maximum(1 - Y[:, None, :] * F, 0)).sum(axis=2)]
+    for factor in _FACTORS:
+        if Y.shape[1] == 1:
+            found.append(np.logaddexp(0.0, -factor * (Y * F[:, :, 0])))
+            continue
+        scores = factor * (F - F.max(axis=2, keepdims=True))
+        true = np.take_along_axis(scores, Y.argmax(axis=1)[:, None, None], axis=2)[:, :, 0]
+        found.append(np.log(np.exp(scores).sum(axis=2)) - true)
+    return np.stack(found, axis=2)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The best penalty of a model, its error, and the error with half of the columns, if known."""
+
+    alpha: float
+    error: float
+    half_error: float | None = None
+
+
+def by_leaving_out(
+    problem: Problem, alphas: Array, counts: Array, span: Span | None, halved: bool
+) -> Judgement:
+    """Judge by all rows, each left out once; some stand for several."""
+    if problem.penalty is None and problem.rows.n_features > problem.rows.n_rows:
+        problem, _ = _narrowed(problem, None)
+    width = problem.rows.n_features
+    sizes = (max(1, width // 2), width) if halved else (width,)
+    kept = replace(problem, rows=keep_rows(problem.rows))
+    found = leave_one_out(kept, alphas, sizes, counts, _measure(span))
+    half = _best(alphas, found.costs[0], found.lowest[0], found.highest[0], span, _EQUAL)
+    whole = _best(alphas, found.costs[-1], found.lowest[-1], found.highest[-1], span, _EQUAL)
+    return replace(whole, half_error=half.error) if halved else whole
+
+
+def by_factors(
+    problem: Problem, alphas: Array, judging: Rows, span: Span | None, halved: bool
+) -> Judgement:
+    """Judge by other rows, models of all and of half of the columns."""
+    if problem.penalty is None and problem.rows.n_features > problem.rows.n_rows:
+        problem, judging = _narrowed(problem, judging)
+    S = covariance(problem, _DOUBLE)
+    check_representable(S.within, S.across, np.array(S.target))
+    width = len(S.within)
+    path = ridge_path(
+        S,
+        alphas,
+        (max(1, width // 2), width) if halved else (width,),
+        intercept=problem.fit_intercept,
+        factor=problem.factor,
+        n_jobs=problem.rows.n_jobs,
+    )
+    models = [
+        (coef, S.target_mean - S.mean[: len(coef)] @ coef) for coefs in path.coefs for coef in coefs
+    ]
+    costs, low, high = _judged(judging, models, _measure(span))
+    # a penalty that rounding undoes has no residuals
+    costs[~np.isfinite(path.residuals).ravel()] = np.inf
+    n = len(alphas)
+    half = _best(alphas, costs[:n], low[:n], high[:n], span, _EQUAL)
+    whole = _best(alphas, costs[-n:], low[-n:], high[-n:], span, _EQUAL)
+    return replace(whole, half_error=half.error) if halved else whole
+
+
+def by_sweeps(
+    problem: Problem, alphas: Array | None, scale: float, judging: Rows, span: Span | None
+) -> Judgement:
+    """Judge by other rows, models of codes, which have no equations."""
+    if alphas is None:
+        alphas = _RIDGES / problem.rows.n_rows * scale
+    n_jobs = problem.rows.n_jobs
+    codes = keep_rows(problem.rows).copy_with(n_jobs=n_jobs if len(alphas) == 1 else 1)
+
+    def solved(alpha: float, _: Scratch) -> tuple[Array, Array]:
+        each = replace(problem, rows=codes, alpha=float(alpha))
+        solution = DualCD(tol=2e-2, max_iter=6).solve(each)
+        return solution.coef, solution.intercept
+
+    def append(models: list[Any], model: tuple[Array, Array]) -> list[Any]:
+        return [*models, model]
+
+    initial: list[Any] = []
+    models = fold(alphas, solved, append, initial, thread_count(n_jobs))
+    return _best(alphas, *_judged(judging, models, _measure(span)), span, _FLAT)
+
+
+def _narrowed(problem: Problem, judging: Rows | None) -> tuple[Problem, Any]:
     """Turn features that are more than rows until all rows have zeros but in the first few.
 
     The penalty does not change, and equations are as many as rows.
@@ -48,83 +167,82 @@ def narrowed(problem: Problem, judging: Rows | None) -> tuple[Problem, Rows | No
     return narrow, rows(dense_features(judged.X, _DOUBLE) @ turned, judged)
 
 
-def by_factors(
-    problem: Problem, alphas: Array | None, scale: float, judging: Rows | None, size: float
-) -> tuple[float, float, float | None]:
-    """Return the best penalty, and the error with all and half of the columns.
+def _measure(span: Span | None) -> Measure:
+    """Return what predictions cost; classes have no range."""
+    return class_errors if span is None else squared_errors
 
-    Judging rows tell, or cross-validation where there are none.
+
+def _judged(
+    rows: Rows, models: Sequence[tuple[Array, Array]], measure: Measure
+) -> tuple[Array, Array, Array]:
+    """Return the mean costs, the least and the largest prediction of each model.
+
+    The intercept counts as a prediction. A model with fewer coefficients than there are features
+    has those of the first ones.
     """
-    S = covariance(problem, _DOUBLE)
-    check_representable(S.within, S.across, np.array(S.target))
-    if judging is None:
-        S = replace(S, size=size)
-    width = len(S.within)
-    path = ridge_path(
-        S,
-        ALPHAS[:: 1 if judging is None else 2] * scale if alphas is None else alphas,
-        (max(1, width // 2), width),
-        intercept=problem.fit_intercept,
-        factor=problem.factor,
-        n_jobs=problem.rows.n_jobs,
-    )
-    if judging is None:
-        best = path.best()
-        return (
-            float(path.alphas[best]),
-            float(path.cautious[-1, best]),
-            float(path.cautious[0].min()),
-        )
-    models = [
-        (coef, S.target_mean - S.mean[: len(coef)] @ coef) for coefs in path.coefs for coef in coefs
-    ]
-    halves, wholes = np.split(mean_losses(judging, squared, models), 2)
-    best = _largest(path.alphas, wholes, _EQUAL)
-    return float(path.alphas[best]), float(wholes[best]), float(halves.min())
+    constants = np.array([intercept for _, intercept in models])
+
+    def of_block(block: Block, _: Scratch) -> tuple[Array, Array, Array, float]:
+        dtype = models[0][0].dtype
+        Y, weight = targets(block, dtype)
+        Z = features(block.X, dtype)
+        costs, low, high = [], constants.copy(), constants.copy()
+        for i, (coef, intercept) in enumerate(models):
+            F = (Z if len(coef) == Z.shape[1] else Z[:, : len(coef)]) @ coef + intercept
+            costs.append(weight[:, 0] @ measure(Y, F[:, None, :])[:, 0, :])
+            low[i], high[i] = np.minimum(low[i], F.min(axis=0)), np.maximum(high[i], F.max(axis=0))
+        return np.array(costs), low, high, float(weight.sum())
+
+    def add(a: Any, b: Any) -> Any:
+        if a is None:
+            return b
+        return a[0] + b[0], np.minimum(a[1], b[1]), np.maximum(a[2], b[2]), a[3] + b[3]
+
+    initial: Any = None
+    costs, low, high, weight = rows.map_reduce(of_block, add, initial)
+    return costs / weight, low, high
 
 
-def by_sweeps(
-    problem: Problem, alphas: Array | None, scale: float, judging: Rows | None, size: float
-) -> tuple[float, float, float | None]:
-    """Return the penalty that judging rows prefer for codes, and their error."""
-    assert judging is not None, "codes are not among the maps of few rows"
-    if alphas is None:
-        alphas = _RIDGES / problem.rows.n_rows * scale
-    n_jobs = problem.rows.n_jobs
-    codes = keep_rows(problem.rows).copy_with(n_jobs=n_jobs if len(alphas) == 1 else 1)
+def _best(
+    alphas: Array, costs: Array, low: Array, high: Array, span: Span | None, flat: float
+) -> Judgement:
+    """Return the largest penalty of those that cost least, up to a factor, and its error.
 
-    def solved(alpha: float, _: Scratch) -> tuple[Array, Array]:
-        each = replace(problem, rows=codes, alpha=float(alpha))
-        solution = DualCD(tol=2e-2, max_iter=6).solve(each)
-        return solution.coef, solution.intercept
-
-    def append(models: list[Any], model: tuple[Array, Array]) -> list[Any]:
-        return [*models, model]
-
-    initial: list[Any] = []
-    models = fold(alphas, solved, append, initial, thread_count(n_jobs))
-    errors = mean_losses(judging, squared, models)
-    best = _largest(alphas, errors, _FLAT)
-    return float(alphas[best]), float(errors[best]), None
-
-
-def _largest(alphas: Array, errors: Array, flat: float) -> int:
-    """Return which penalty is the largest of those whose error is the least, up to a factor."""
-    return int(max(np.flatnonzero(errors <= flat * errors.min()), key=alphas.__getitem__))
-
-
-def distinct_size(rows: Rows) -> float:
-    """Return how many rows of equal weight some rows are worth, where equal rows count as one.
-
-    So a weight of 2 is the same as a row given twice, and neither is more to choose by.
+    The first of the costs chooses, and the least of the others is the error. Penalties whose
+    predictions leave the range of the targets are not trusted. If none is trusted, the largest is
+    taken, with which a model is nearly constant.
     """
-    everything = rows.collect()
-    weight = np.ones(everything.size) if everything.weight is None else everything.weight
-    totals: dict[Any, float] = {}
-    for key, w in zip(_row_keys(canonical(everything.X)), weight, strict=True):
-        totals[key] = totals.get(key, 0.0) + float(w)
-    shares = np.array(list(totals.values())) / weight.sum()
-    return float(1 / np.sum(shares**2))
+    criterion = costs[:, 0]
+    trusted = np.isfinite(criterion)
+    if span is not None:
+        trusted &= span.holds(low, high)
+    best = int(np.argmax(alphas))
+    if trusted.any():
+        least = flat * criterion[trusted].min()
+        best = int(max(np.flatnonzero(trusted & (criterion <= least)), key=alphas.__getitem__))
+    return Judgement(float(alphas[best]), float(costs[best, min(1, costs.shape[1] - 1) :].min()))
+
+
+def merge_equal(rows: Block) -> tuple[Block, Array]:
+    """Return rows of which no two are equal, targets included, and as how many each counts.
+
+    Equal rows become one with the sum of their weights, which gives the same models. One of them
+    is left out at a time, as columns with few values have many that are equal. But of few rows,
+    all that are equal are left out together: a weight of 2 is then the same as a row given twice,
+    and neither is more to choose by.
+    """
+    assert rows.y is not None, "estimators have targets"
+    weight = np.ones(rows.size) if rows.weight is None else np.asarray(rows.weight, np.float64)
+    Y = np.ascontiguousarray(rows.y, np.float64)
+    numbers: dict[Any, int] = {}
+    keys = zip(_row_keys(canonical(rows.X)), (row.tobytes() for row in Y), strict=True)
+    group = np.array([numbers.setdefault(key, len(numbers)) for key in keys])
+    first, counts = np.unique(group, return_index=True, return_counts=True)[1:]
+    if len(first) <= _FEW_DISTINCT and rows.size <= _MOST_REPEATED * len(first):
+        counts = np.ones(len(first))
+    everything = len(first) == rows.size
+    merged = Block(rows.X if everything else rows.X[first], Y[first], np.bincount(group, weight), 0)
+    return merged, counts
 
 
 def _row_keys(X: Matrix) -> list[Any]:
@@ -133,4 +251,11 @@ def _row_keys(X: Matrix) -> list[Any]:
         ends = zip(X.indptr, X.indptr[1:], strict=False)
         return [(X.indices[i:j].tobytes(), X.data[i:j].tobytes()) for i, j in ends]
     X = np.asarray(X)
-    return [tuple(row) if X.dtype == object else row.tobytes() for row in X]
+    if X.dtype != object:
+        return [row.tobytes() for row in X]
+    keys = [tuple(row) for row in X]
+    try:
+        hash(tuple(keys))
+    except TypeError:
+        return list(range(len(keys)))
+    return keys

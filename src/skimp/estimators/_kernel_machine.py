@@ -35,15 +35,15 @@ from skimp._core._rules import (
 )
 from skimp._core._tally import counted
 from skimp._core._types import Array, Matrix, RandomState
-from skimp.data import ArrayRows, Rows, as_rows
+from skimp.data import ArrayRows, Block, Rows, as_rows
 from skimp.data._split import has_weight, split_rows
 from skimp.diagnostics._certificate import Certificate
-from skimp.estimators._candidates import FEW, candidates, free_bandwidths
+from skimp.estimators._candidates import SMALL, Columns, candidates, free_bandwidths
 from skimp.estimators._certified import certified
-from skimp.estimators._judging import ALPHAS
+from skimp.estimators._judging import ALPHAS, Span, merge_equal
 from skimp.estimators._limits import Limits
-from skimp.estimators._search import NEAR_ALPHAS, Choice, Search
-from skimp.features import FeatureMap, Landmarks, Nystroem
+from skimp.estimators._search import LARGEST_LEFT_OUT, NEAR_ALPHAS, Choice, Search
+from skimp.features import FeatureMap, Landmarks, Nystroem, RandomBinning
 from skimp.features._scale import mean_diagonal
 from skimp.features._transformer import TRANSFORMER, as_map
 from skimp.kernels import Gaussian, Kernel, as_kernel
@@ -61,7 +61,9 @@ from skimp.solvers import (
     solve_exact,
 )
 from skimp.solvers._deadline import Deadline
+from skimp.solvers._exact_smoother import ExactSmoother
 from skimp.solvers._features import features
+from skimp.solvers._smoother import best_alpha
 
 _STRIP = 512
 _SAMPLE = 1000
@@ -162,10 +164,16 @@ class KernelMachine(Parametrized, ABC):
             kernel = Gaussian() if is_auto(self.kernel) else as_kernel(self.kernel, owner=owner)
             require(kernel, "positive_definite", owner=owner, advice="the exact model needs it")
         limits = self._limits(rows, loss, solver, deadline)
+        search = self._search(rows.with_targets(targets), rng, limits)
+        exact = isinstance(loss, Squared) and isinstance(solver, Auto) and held_out is None
         if start is None:
             with clock.phase("search"):
-                self._choice = self._chosen(rows.with_targets(targets), rng, limits)
-        exact = isinstance(loss, Squared) and isinstance(solver, Auto) and held_out is None
+                self._choice, self._columns = self._chosen(
+                    rows.with_targets(targets), search, limits, draw_seed(rng)
+                )
+                if self._choice.n_rows is not None:
+                    share = self._choice.n_rows / rows.n_rows
+                    rows = split_rows(rows, share, draw_seed(rng))[1]
         if self.approximation is None and exact:
             self._fit_exact(rows.with_targets(targets), rng)
             return
@@ -182,7 +190,8 @@ class KernelMachine(Parametrized, ABC):
         watch = None if deadline is None else Deadline(deadline, monitor)
         sample = rows.sample(_SAMPLE, 0)
         self._sampled = sample.X, sample.weight
-        alpha, alphas = self._penalties(sample.X, rows.n_rows)
+        with clock.phase("search"):
+            alpha, alphas = self._penalties(sample.X, rows.n_rows, search)
         problem = Problem(
             rows=rows.with_targets(targets).mapped(basis),
             loss=loss,
@@ -239,38 +248,56 @@ class KernelMachine(Parametrized, ABC):
         check_params(approximation)
         return approximation
 
-    def _chosen(self, rows: Rows, rng: np.random.Generator, limits: Limits) -> Choice:
-        """Return the map and the penalty, looked for where they are "auto"."""
+    def _search(self, rows: Rows, rng: np.random.Generator, limits: Limits) -> Search:
+        """Return what tries models on these rows, whose targets are numbers."""
+        return Search(
+            rows,
+            alpha=None if is_auto(self.alpha) else float(self.alpha),
+            fit_intercept=self.fit_intercept,
+            limits=limits,
+            seed=draw_seed(rng),
+            small=rows.n_rows <= SMALL and not isinstance(self.approximation, RandomBinning),
+        )
+
+    def _chosen(self, rows: Rows, search: Search, limits: Limits, seed: int) -> tuple[Choice, str]:
+        """Return the map and the penalty, looked for where they are "auto", and what X is like."""
         owner = type(self).__name__
         given, alpha = self._given_map(rows), None if is_auto(self.alpha) else float(self.alpha)
         own = getattr(given, "kernel", None)
         kernel = self.kernel if own is None else own
         fixed = not (is_auto(kernel) or free_bandwidths(as_kernel(kernel, owner=owner)))
         fixed |= given is not None and "kernel" not in given.get_params(deep=False)
+        columns = Columns.of_sample(rows, kernel, limits.memory_limit)
+        if fixed:
+            columns.warn(kernel, owner)
+        if given is not None:
+            limits.warn_of_time(given, owner)
         if given is not None and fixed:
+            width = given.planned_width(rows)
             by_equations = isinstance(limits.loss, Squared) and self.approximation is not None
             by_equations &= isinstance(limits.solver, Auto | Direct)
-            by_equations &= rows.n_rows > FEW
-            by_equations &= limits.have_room_for(given.planned_width(rows))
-            if alpha is not None or by_equations:
-                return Choice(given, alpha, (), "")
-        seed = draw_seed(rng)
-        search = Search(
-            rows, alpha=alpha, fit_intercept=self.fit_intercept, limits=limits, seed=seed
-        )
-        found = candidates(self.kernel, given, rows, seed, owner=owner)
+            by_equations &= limits.have_room_for(width)
+            left_out = search.small and width <= LARGEST_LEFT_OUT
+            if alpha is not None or left_out or by_equations or self.approximation is None:
+                return Choice(given, alpha, (), ""), columns.describe("")
+        found = candidates(self.kernel, given, rows, columns, seed, small=search.small, owner=owner)
         if given is None or self.approximation is None:
-            return search.choose(found, grow=given is None)
-        with limits.explained(given):
-            return search.choose(found, grow=False)
+            choice = search.choose(found, grow=given is None)
+        else:
+            with limits.explained(given):
+                choice = search.choose(found, grow=False)
+        return choice, columns.describe(choice.scaling)
 
-    def _penalties(self, X: Matrix, n_rows: int) -> tuple[float, Array | None]:
+    def _penalties(self, X: Matrix, n_rows: int, search: Search) -> tuple[float, Array | None]:
         """Return the penalty, and those from which cross-validation may choose instead."""
         if not is_auto(self.alpha):
             return float(self.alpha), None
-        if self._choice.alpha is not None:
-            near = self._choice.alpha * NEAR_ALPHAS if n_rows > FEW else None
-            return self._choice.alpha, near
+        width = self.approximation_.basis().width
+        found = self._choice.alpha
+        if search.small and width <= LARGEST_LEFT_OUT and not (found and self._labelled):
+            return search.penalty(self.approximation_), None
+        if found is not None:
+            return found, None if search.small else found * NEAR_ALPHAS
         scale = 10.0 ** np.round(np.log10(mean_diagonal(self.approximation_, ArrayRows(X))))
         return 1e-6 * float(scale), scale * ALPHAS
 
@@ -308,8 +335,6 @@ class KernelMachine(Parametrized, ABC):
         found = getattr(self._choice.approximation, "kernel", None)
         kernel = as_kernel(self.kernel if found is None else found, owner=type(self).__name__)
         kernel = kernel.resolve(rows, draw_seed(rng))
-        assert self._choice.alpha is not None, "an exact model has no factorization to choose by"
-        self.alpha_ = self._choice.alpha
         n = rows.n_rows
         self._bytes = {"search": self._choice.bytes, "map": 8 * n**2, "solve": 24 * n**2}
         require_memory(
@@ -318,8 +343,9 @@ class KernelMachine(Parametrized, ABC):
             f"an exact model of {n} rows (approximation=None)",
             "give approximation a budget such as 1000",
         )
-        everything = rows.collect()
+        everything = merge_equal(rows.collect())[0]
         assert everything.y is not None, "targets were computed for every block"
+        assert everything.weight is not None, "merged rows have weights"
         double = np.dtype(np.float64)
         # float64, because small penalties make coefficients that amplify the rounding of float32
         basis = Landmarks(kernel, as_real(everything.X, double), double)
@@ -328,18 +354,26 @@ class KernelMachine(Parametrized, ABC):
         with self._clock.phase("map"):
             K = kernel(basis.points, n_jobs=rows.n_jobs)
             check_gram(K, kernel)
-        weight = everything.weight
-        weight = np.ones(len(everything.y)) if weight is None else weight
-        spread = np.unique(np.linspace(0, len(everything.y) - 1, _SAMPLE).astype(int))
-        self._sampled = basis.points[spread], weight[spread]
+        spread = np.unique(np.linspace(0, everything.size - 1, _SAMPLE).astype(int))
+        self._sampled = basis.points[spread], everything.weight[spread]
         with self._clock.phase("solve"):
-            solution = solve_exact(
-                K,
-                everything.y,
-                everything.weight,
-                alpha=self.alpha_,
-                fit_intercept=self.fit_intercept,
-            )
+            if is_auto(self.alpha):
+                solution = _best_exact(
+                    K,
+                    everything,
+                    fit_intercept=self.fit_intercept,
+                    bounded=not self._labelled,
+                    n_jobs=rows.n_jobs,
+                )
+            else:
+                solution = solve_exact(
+                    K,
+                    everything.y,
+                    everything.weight,
+                    alpha=float(self.alpha),
+                    fit_intercept=self.fit_intercept,
+                )
+        self.alpha_ = float(self.alpha) if solution.alpha is None else solution.alpha
         self._keep(basis, solution, rows)
 
     @property
@@ -394,3 +428,31 @@ class KernelMachine(Parametrized, ABC):
         tags.input_tags.positive_only = has_flag(kernel, "needs_nonnegative")
         tags.input_tags.string = has_flag(kernel, "takes_objects")
         return tags
+
+
+def _best_exact(
+    K: Array, rows: Block, *, fit_intercept: bool, bounded: bool, n_jobs: int | None
+) -> Solution:
+    """Return the exact model with the penalty that is best when each row is left out.
+
+    The intercept of a ``bounded`` model, which it predicts far from all rows, stays near the range
+    of the targets.
+    """
+    assert rows.y is not None, "estimators have targets"
+    smoother = ExactSmoother(K, rows.y, rows.weight, fit_intercept=fit_intercept, n_jobs=n_jobs)
+    alphas = smoother.grid()
+    scores = smoother.scores(alphas, "loo")
+    coefs, intercepts = smoother.models(alphas)
+    if bounded:
+        inside = Span.of(rows.y).holds(intercepts, intercepts)
+        scores[~inside] = np.inf
+    alpha = best_alpha(alphas, scores)
+    coefs, intercepts = smoother.models(np.array([alpha]))
+    return Solution(
+        coef=coefs[0],
+        intercept=intercepts[0],
+        n_iter=1,
+        converged=True,
+        message=f"exact: factorization of the {len(K)} x {len(K)} kernel matrix",
+        alpha=alpha,
+    )

@@ -1,7 +1,8 @@
-"""Trials on samples of the rows, which choose a map, its bandwidth, its size and a penalty."""
+"""Trials on some of the rows, which choose a map, its bandwidth, its size and a penalty."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from time import monotonic
 from typing import Any
 
@@ -10,7 +11,7 @@ from sklearn.base import clone
 
 from skimp._core._types import Array
 from skimp.budgets import Fixed
-from skimp.data import ArrayRows, Rows
+from skimp.data import ArrayRows, Block, Rows
 from skimp.diagnostics._cost import Traits
 from skimp.diagnostics._worth import (
     FIRST_GRIDS,
@@ -22,28 +23,41 @@ from skimp.diagnostics._worth import (
     TRIED,
     price,
 )
-from skimp.estimators._candidates import FEW, Candidate
-from skimp.estimators._judging import by_factors, by_sweeps, distinct_size, narrowed
-from skimp.estimators._limits import MEMORY, Limits
-from skimp.features import FeatureMap, Nystroem, RandomBinning
+from skimp.estimators._candidates import Candidate
+from skimp.estimators._judging import (
+    ALPHAS,
+    Judgement,
+    Span,
+    by_factors,
+    by_leaving_out,
+    by_sweeps,
+    merge_equal,
+)
+from skimp.estimators._limits import Limits
+from skimp.features import FeatureMap
 from skimp.features._scale import mean_diagonal
 from skimp.losses import squared
 from skimp.solvers import Problem
 
-_FEW_SIZE = 256
-"""Landmarks of trials where rows are few."""
+_SMALL_SIZE, LARGEST_LEFT_OUT = 256, 2048
+"""Landmarks of the first trials on small data, and the most whose rows are left out one by one."""
+_LEAST_SIZE = 8
+"""A family whose smallest model exceeds a limit is not tried."""
 _RANDOM = {"selector": "uniform"}
 _MOST = 2**16
 """Rows of the last trials of grids that do not grow yet."""
 NEAR_ALPHAS = np.array([0.1, 0.316, 1.0, 3.16, 10.0])
 _NEAR = NEAR_ALPHAS[1:-1]
 _CLEARLY, _HOPELESS = 0.99, 1.5
-"""Errors, over the best, of a bandwidth that is better and of a family that is tried no more."""
+"""Error ratios: a bandwidth or scaling is accepted below the first, a family dropped above the
+second."""
 _STEP = 4.0
 _DIMINISHING = 0.7
 """The next doubling brings this power of what the last one did."""
 _NEXT = 16
 """Seconds of the next two trials, of twice the size and the rows, over those of the last."""
+_EXACT = 1e-7
+"""Error, relative to the variance of y, of a model that no other need improve on."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +81,7 @@ class Trial:
         return {
             "map": type(self.approximation).__name__,
             "kernel": repr(getattr(self.approximation, "kernel", None)),
+            "columns": self.candidate.scaling or "as given",
             "size": self.approximation.size,
             "rows": self.n_rows,
             "alpha": self.alpha,
@@ -77,14 +92,48 @@ class Trial:
 
 @dataclass(frozen=True)
 class Choice:
-    """The map and the penalty that trials chose, and why they stopped there."""
+    """The map and the penalty that trials chose, and why they stopped there.
+
+    Attributes
+    ----------
+    approximation : FeatureMap
+        The map, not fitted.
+    alpha : float or None
+        The penalty, None if it is left to the equations of all rows.
+    trials : tuple of Trial
+        The trials.
+    reason : str
+        Why there were no more.
+    bytes : int
+        The most that a trial was predicted to hold.
+    n_rows : int or None
+        Rows to fit to if a limit leaves no time or room for all of them.
+    scaling : str
+        How columns are scaled.
+    """
 
     approximation: FeatureMap
     alpha: float | None
     trials: tuple[Trial, ...]
     reason: str
     bytes: int = 0
-    """What the largest trial was to hold."""
+    n_rows: int | None = None
+    scaling: str = ""
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Rows to fit to, rows to judge by, and what is known of their targets.
+
+    Without rows to judge by, each row is left out once; ``counts`` says of how many equal rows
+    each is made.
+    """
+
+    training: Rows
+    judging: Rows | None
+    span: Span | None
+    variance: float
+    counts: Array | None = None
 
 
 class Search:
@@ -102,77 +151,90 @@ class Search:
         What the fit may take.
     seed : int
         Seed of the samples and of the maps that are tried.
+    small : bool
+        Whether every row is left out once, instead of holding some out.
     """
 
     def __init__(
-        self, rows: Rows, *, alpha: float | None, fit_intercept: bool, limits: Limits, seed: int
+        self,
+        rows: Rows,
+        *,
+        alpha: float | None,
+        fit_intercept: bool,
+        limits: Limits,
+        seed: int,
+        small: bool,
     ):
         self._rows = rows
         self._alpha = alpha
         self._fit_intercept = fit_intercept
         self._limits = limits
         self._seed = seed
-        self._few = False
-        self._size = 0.0
-        self._judging = min(JUDGING_ROWS, max(1, rows.n_rows // 5))
+        self.small = small
+        self._judging = 0 if small else min(JUDGING_ROWS, max(1, rows.n_rows // 5))
         self._available = max(1, rows.n_rows - self._judging)
         self._trials: list[Trial] = []
-        self._drawn: tuple[int, tuple[Rows, Rows]] | None = None
+        self._drawn: tuple[int, _Parts] | None = None
 
     def choose(self, candidates: Sequence[Candidate], *, grow: bool) -> Choice:
         """Return the best candidate, at the size from which more is not worth its cost.
 
         At the size that it has, unless it may grow.
         """
-        n = min(FIRST_ROWS, self._available)
-        coded = any(isinstance(c.approximation, RandomBinning) for c in candidates)
-        self._few = self._rows.n_rows <= FEW and not coded
-        self._size = distinct_size(self._rows) if self._few else 0.0
-
-        def first_size(candidate: Candidate) -> int | None:
-            grids = isinstance(candidate.approximation, RandomBinning)
-            first = _FEW_SIZE if self._few else FIRST_GRIDS if grids else min(n, FIRST_SIZE)
-            given = candidate.approximation.size
-            if not grow:
-                if given is None or _is_fixed(candidate.approximation):
-                    return None
-                return min(given, first)
-            while first > 1 and self._limits.exceeded_by(candidate.sized(first), n, 0) == MEMORY:
-                first //= 2
-            return first
-
-        best = self._best_of(candidates, first_size, n)
+        n = self._available if self.small else min(FIRST_ROWS, self._available)
+        size = min(n, _SMALL_SIZE if self.small else FIRST_SIZE)
+        size, n = self._limits.first_trial(size, n, left_out=self.small)
+        best = self._best_of(candidates, size, n, grow)
         if not grow:
             return self._chosen(best, None, "its size was given")
-        if self._few:
-            if self._limits.exceeded_by(best.candidate.sized(FEW), n, 0) == MEMORY:
-                return self._chosen(best, best.approximation.size, "more would exceed memory_limit")
-            return self._chosen(best, FEW, "rows are so few that each is a landmark")
         return self._grown(best)
 
-    def _best_of(self, candidates: Sequence[Candidate], first_size: Any, n: int) -> Trial:
-        """Try all candidates, and more bandwidths of the promising ones."""
+    def penalty(self, fitted: Any) -> float:
+        """Return the best penalty of a map that is fitted already, by leaving out each row."""
+        n = self._limits.most_rows(fitted.basis().width, self._available)
+        return self._judged(fitted, self._parts(n), None, halved=False).alpha
+
+    def _best_of(self, candidates: Sequence[Candidate], size: int, n: int, grow: bool) -> Trial:
+        """Try a candidate of each family, and more bandwidths of the promising ones."""
         found: list[Trial] = []
-        for candidate in candidates:
-            if found and self._limits.are_near:
+        for _, members in groupby(candidates, key=lambda c: c.family):
+            family = list(members)
+            if found and (self._limits.are_near or self._is_exact(found[0])):
                 break
+            if found:
+                scaling = found[0].candidate.scaling
+                family = [c for c in family if c.scaling == scaling] or family[:1]
+                if grow and self._limits.exceeded_by(family[0].sized(_LEAST_SIZE)):
+                    continue
             # features keep the bandwidth that was best for landmarks; grids like narrower ones
-            grids = isinstance(candidate.approximation, RandomBinning)
-            same = [t for t in found if t.candidate.kernel == candidate.kernel and not grids]
-            known = [t.candidate.factor for t in same]
-            candidate = replace(candidate, factor=known[0]) if known else candidate
-            trial = self._try(candidate, first_size(candidate), n)
+            kernel = type(family[0].kernel)
+            same = [t for t in found if type(t.candidate.kernel) is kernel]
+            known = bool(same) and not family[0].is_coded
+            if known:
+                family = [replace(family[0], factor=same[0].candidate.factor)]
+            trial = self._first_of(family, size, n, grow)
             least = min(t.error for t in [trial, *found])
             promising = not known and trial.error <= _HOPELESS * least
             found.append(self._climb(trial) if promising else trial)
         return min(found, key=self._price)
+
+    def _first_of(self, family: list[Candidate], size: int, n: int, grow: bool) -> Trial:
+        """Try candidates that differ in the scaling of columns, and return the best."""
+        best: Trial | None = None
+        for candidate in family:
+            if best is not None and self._limits.are_near:
+                break
+            trial = self._try(candidate, _first_size(candidate, size, grow), n)
+            best = trial if best is None or trial.error < _CLEARLY * best.error else best
+        assert best is not None, "families have members"
+        return best
 
     def _climb(self, first: Trial) -> Trial:
         """Multiply the bandwidth, or else divide it, for as long as that helps."""
         best = first
         for step in (_STEP, 1 / _STEP):
             improving = bool(first.candidate.free) and best is first
-            while improving and not self._limits.are_near:
+            while improving and not (self._limits.are_near or self._is_exact(best)):
                 other = replace(best.candidate, factor=best.candidate.factor * step)
                 trial = self._try(other, best.approximation.size, best.n_rows)
                 improving = trial.error < _CLEARLY * best.error
@@ -181,27 +243,40 @@ class Search:
 
     def _grown(self, best: Trial) -> Choice:
         """Double the size until the next doubling is not worth its cost, and rows along with it."""
-        if isinstance(best.approximation, RandomBinning):
+        if best.candidate.is_coded:
             best = self._sharpened(best)
         while True:
             candidate, size = best.candidate, best.approximation.size
-            assert size is not None, "maps that grow have a size"
-            landmarks = isinstance(best.approximation, Nystroem)
-            doubled = min(2 * size, self._available if landmarks else LARGEST_SIZE, LARGEST_SIZE)
+            if size is None:
+                return self._chosen(best, None, "a linear model has one size")
+            most = LARGEST_SIZE
+            if candidate.is_landmarks:
+                most = min(best.n_rows if self.small else self._available, most)
+                most = min(most, LARGEST_LEFT_OUT) if self.small else most
+            doubled = min(2 * size, most)
             if doubled < 1.5 * size:
                 return self._chosen(best, size, "there are no more rows, or it is the largest size")
+            if self._is_exact(best):
+                return self._chosen(best, size, "nothing but rounding is left of the error")
             larger = candidate.sized(doubled)
-            n = min(2 * best.n_rows, LARGEST_TRIAL, self._available) + self._judging
-            why = self._limits.exceeded_by(larger, n, _NEXT * best.seconds)
+            n = self._available if self.small else min(2 * best.n_rows, LARGEST_TRIAL)
+            n = min(n, self._available) + self._judging
+            why = self._limits.exceeded_by(larger, trials=_NEXT * best.seconds)
+            why = why or self._limits.trial_exceeded_by(larger, n, left_out=self.small)
             if why:
                 return self._chosen(best, size, f"{doubled} would exceed {why}")
             half = self._half_error(best)
             if best.error >= half:
-                return self._chosen(best, size // 2, f"{size} were no better")
+                return self._chosen(best, max(1, size // 2), f"{size} were no better")
             promised = best.error * (best.error / half) ** _DIMINISHING
             hoped = replace(best, approximation=larger, error=promised)
             if self._price(hoped, TRIED * n / self._rows.n_rows) >= self._price(best):
-                return self._chosen(best, size, f"{doubled} promise too little for their cost")
+                why = f"doubling to {doubled} was not worth its predicted cost"
+                return self._chosen(best, size, why)
+            if self.small and doubled > 2 * _SMALL_SIZE:
+                # the trial would cost more than the fit: what was promised is taken for granted
+                best = replace(hoped, half_error=best.error)
+                continue
             best = self._doubled(best, doubled, LARGEST_TRIAL)
 
     def _half_error(self, best: Trial) -> float:
@@ -209,7 +284,7 @@ class Search:
         if best.half_error is not None:
             return best.half_error
         size = (best.approximation.size or 1) // 2
-        same = (t for t in self._trials if t.candidate == best.candidate)
+        same = (t for t in self._trials if t.candidate is best.candidate)
         known = [t.error for t in same if (t.approximation.size, t.n_rows) == (size, best.n_rows)]
         if known:
             return min(known)
@@ -222,97 +297,144 @@ class Search:
         return best
 
     def _doubled(self, best: Trial, size: int | None, most: int) -> Trial:
-        """Try a size on twice the rows; more rows can tell apart what is closer to each other."""
-        n = min(2 * best.n_rows, most, self._available)
-        near = best.alpha * best.n_rows / n * _NEAR
+        """Try a size on twice the rows; larger models can tell apart what is closer together."""
+        n = self._available if self.small else min(2 * best.n_rows, most, self._available)
+        near = None if self.small else best.alpha * best.n_rows / n * _NEAR
         trial = self._try(best.candidate, size, n, near)
-        if not best.candidate.free or n <= best.n_rows:
+        more = n > best.n_rows or (self.small and (size or 0) <= 2 * _SMALL_SIZE)
+        if not (best.candidate.free and more):
             return trial
         narrower = replace(best.candidate, factor=2 * best.candidate.factor)
         # another penalty costs little more for equations, and as much again for codes
-        coded = isinstance(best.approximation, RandomBinning)
-        other = self._try(narrower, size, n, np.array([trial.alpha]) if coded else near)
+        alphas = np.array([trial.alpha]) if best.candidate.is_coded else near
+        other = self._try(narrower, size, n, alphas)
         return other if other.error < _CLEARLY * trial.error else trial
+
+    def _is_exact(self, trial: Trial) -> bool:
+        """Tell whether an error is rounding, next to the variance of the targets."""
+        return trial.error <= _EXACT * self._parts(trial.n_rows).variance
 
     def _price(self, trial: Trial, trying: float = 0.0) -> float:
         """Return the price of a model, and of trying it first, which takes a share of a fit."""
         seconds = self._limits.nominal_seconds(
             trial.approximation, trial.alpha * trial.n_rows, trial.traits
         )
-        return price(trial.error, (1 + trying) * seconds)
+        return price(trial.error, (1 + trying) * seconds, self._rows.n_rows)
 
     def _chosen(self, best: Trial, size: int | None, reason: str) -> Choice:
+        given = reason == "its size was given"
+        approximation = best.candidate.sized(size)
+        n_rows, why = self._rows.n_rows, ""
+        if not given:
+            approximation, n_rows, why = self._limits.shrunk(approximation)
         # what stays about the same with more rows is the penalty n alpha
-        alpha = best.alpha * best.n_rows / self._rows.n_rows if self._alpha is None else self._alpha
-        held = max(self._limits.trial_bytes(t.approximation, t.n_rows) for t in self._trials)
-        return Choice(best.candidate.sized(size), alpha, tuple(self._trials), reason, held)
+        alpha = best.alpha * best.n_rows / n_rows if self._alpha is None else self._alpha
+        held = max(
+            self._limits.trial_bytes(t.approximation, t.n_rows, left_out=self.small)
+            for t in self._trials
+        )
+        return Choice(
+            approximation,
+            alpha,
+            tuple(self._trials),
+            why or reason,
+            held,
+            n_rows if n_rows < self._rows.n_rows else None,
+            best.candidate.scaling,
+        )
 
     def _try(
         self, candidate: Candidate, size: int | None, n: int, alphas: Array | None = None
     ) -> Trial:
         began = monotonic()
-        training, judging = self._parts(n)
+        parts = self._parts(n)
         sized = candidate.sized(size)
         # landmarks at random: other rules look at labels, and take longer than a trial
-        random = {} if _is_fixed(sized) or not isinstance(sized, Nystroem) else _RANDOM
+        random = _RANDOM if candidate.is_landmarks and not _is_fixed(sized) else {}
         fitted: FeatureMap = clone(sized).set_params(**random)
-        fitted.fit_rows(training, np.random.default_rng(self._seed))
+        fitted.fit_rows(parts.training, np.random.default_rng(self._seed))
+        if self._alpha is not None:
+            alphas = np.array([self._alpha])
+        found = self._judged(fitted, parts, alphas, halved=candidate.is_landmarks)
+        # kernel columns that depend on each other are whitened, which takes longer
+        conditioned = not candidate.is_landmarks or fitted.basis().penalty is not None
+        trial = Trial(
+            candidate,
+            sized,
+            parts.training.n_rows,
+            found.alpha,
+            found.error,
+            found.half_error,
+            monotonic() - began,
+            Traits(conditioned),
+        )
+        self._limits.observe(trial.approximation, trial.n_rows, trial.seconds)
+        self._trials.append(trial)
+        return trial
+
+    def _judged(
+        self, fitted: FeatureMap, parts: _Parts, alphas: Array | None, *, halved: bool
+    ) -> Judgement:
         basis = fitted.basis()
         problem = Problem(
-            training.mapped(basis),
+            parts.training.mapped(basis),
             squared,
             alpha=1.0,
             penalty=basis.penalty,
             factor=basis.factor,
             fit_intercept=self._fit_intercept,
         )
-        if self._alpha is not None:
-            alphas = np.array([self._alpha])
-        judge = by_factors if problem.rows.coded is None else by_sweeps
-        scale = mean_diagonal(fitted, training)
-        mapped: Rows | None = None if judging is None else judging.mapped(basis)
-        if basis.width > training.n_rows and problem.penalty is None and judge is by_factors:
-            problem, mapped = narrowed(problem, mapped)
-        alpha, error, half = judge(problem, alphas, scale, mapped, self._size)
-        half = half if isinstance(sized, Nystroem) else None
-        # kernel columns that depend on each other are whitened, which takes longer
-        conditioned = not isinstance(sized, Nystroem) or basis.penalty is not None
-        trial = Trial(
-            candidate,
-            sized,
-            training.n_rows,
-            alpha,
-            error,
-            half,
-            monotonic() - began,
-            Traits(conditioned),
-        )
-        self._trials.append(trial)
-        return trial
+        scale = mean_diagonal(fitted, parts.training)
+        if problem.rows.coded is not None:
+            assert parts.judging is not None, "codes are judged by rows that were held out"
+            return by_sweeps(problem, alphas, scale, parts.judging.mapped(basis), parts.span)
+        if parts.judging is None:
+            assert parts.counts is not None, "rows that are left out are counted"
+            alphas = ALPHAS * scale if alphas is None else alphas
+            return by_leaving_out(problem, alphas, parts.counts, parts.span, halved)
+        alphas = ALPHAS[::2] * scale if alphas is None else alphas
+        return by_factors(problem, alphas, parts.judging.mapped(basis), parts.span, halved)
 
-    def _parts(self, n: int) -> tuple[Rows, Rows | None]:
-        """Return rows to fit to, and rows to judge by: none where all are few."""
-        rows = self._rows
-        if self._few:
-            return rows, None
+    def _parts(self, n: int) -> _Parts:
+        """Return rows to fit to, and rows to judge by."""
         if self._drawn is not None and self._drawn[0] == n:
             return self._drawn[1]
         self._drawn = None
+        rows = self._rows
         drawn = rows.sample(n + self._judging, self._seed)
-        cut = min(self._judging, len(drawn.indices) - 1)
-        # rows of weight zero are not drawn
-        if len(drawn.indices) < n + self._judging:
-            self._available = max(1, len(drawn.indices) - cut)
+        assert drawn.y is not None, "estimators have targets"
+        span = None if self._limits.labelled else Span.of(drawn.y)
+        share = drawn.weight / drawn.weight.sum()
+        variance = float(share @ np.square(drawn.y - share @ drawn.y).sum(axis=1))
 
-        def part(chosen: slice) -> Rows:
-            assert drawn.y is not None, "estimators have targets"
-            few = ArrayRows(drawn.X[chosen], drawn.y[chosen], drawn.weight[chosen])
+        def part(block: Block) -> Rows:
+            few = ArrayRows(block.X, block.y, block.weight)
             return few.copy_with(n_jobs=rows.n_jobs, feature_names=rows.feature_names)
 
-        # a single row is judged by itself
-        parts = part(slice(cut, None)), part(slice(0, max(1, cut)))
+        everything = Block(drawn.X, drawn.y, drawn.weight, 0)
+        if self.small:
+            distinct, counts = merge_equal(everything)
+            parts = _Parts(part(distinct), None, span, variance, counts)
+        else:
+            cut = min(self._judging, everything.size - 1)
+            # rows of weight zero are not drawn
+            if everything.size < n + self._judging:
+                self._available = max(1, everything.size - cut)
+            # a single row is judged by itself
+            judging = part(everything[: max(1, cut)])
+            parts = _Parts(part(everything[cut:]), judging, span, variance)
         self._drawn = n, parts
         return parts
+
+
+def _first_size(candidate: Candidate, size: int, grow: bool) -> int | None:
+    """Return the size of a candidate's first trial, None for its own."""
+    given = candidate.approximation.size
+    first = size * FIRST_GRIDS // FIRST_SIZE if candidate.is_coded else size
+    first = max(1, first)
+    if given is None or (not grow and _is_fixed(candidate.approximation)):
+        return None
+    return first if grow else min(given, first)
 
 
 def _is_fixed(approximation: FeatureMap) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 from skimp._core._linalg import inverse_lower, inverse_root, pivoted_cholesky
 from skimp._core._random import draw_seed
 from skimp._core._rules import NONE, RANDOM_STATE, Rule, integer
+from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, Matrix, RandomState
 from skimp.budgets import Selector, as_selector
 from skimp.data import Rows
@@ -136,7 +137,8 @@ class Nystroem(FeatureMap):
         # a kernel that is zero everywhere has one feature, which is zero
         root: Array = np.zeros((1, 1))
         if R[0, 0]:
-            root = np.ascontiguousarray(inverse_lower(R.T).T)
+            with single_threaded_blas():
+                root = np.ascontiguousarray(inverse_lower(R.T).T)
         self._root = root
         left = R.diagonal() ** 2
         resolved = max(1, np.count_nonzero(left >= eps * landmarks.width * left[0]))

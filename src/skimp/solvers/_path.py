@@ -31,7 +31,8 @@ class Path:
     coefs : tuple of arrays of shape (n_alphas, size, k)
         Coefficients of the columns, for each size.
     residuals : array of shape (n_sizes, n_alphas)
-        Weighted mean of the squared residuals, summed over outputs.
+        Weighted mean of the squared residuals, summed over outputs. Infinite, with coefficients of
+        zero, for a penalty that is too small for the rounding of the equations.
     dimensions : array of shape (n_sizes, n_alphas)
         Effective dimensions: the trace of the matrix that turns y into fitted values, without the
         intercept.
@@ -157,6 +158,12 @@ def ridge_path(
     def solve(shift: float, _: Scratch) -> None:
         cells = shifts[shift]
         inverse = _inverse_factor(G[: sizes[cells[-1][0]], : sizes[cells[-1][0]]], shift)
+        if inverse is None:
+            for i, j in cells:
+                coefs[i][j], dimensions[i, j], residuals[i, j] = 0.0, sizes[i], np.inf
+                if left_out is not None:
+                    left_out[i, j] = S.target_mean
+            return
         u = inverse @ b[: len(inverse)]
         traces = np.cumsum(np.einsum("ij,ij->i", inverse, inverse))
         V = inverse @ rest[:, : len(inverse)].T if rest is not None else np.empty((0, 0))
@@ -180,8 +187,11 @@ def ridge_path(
     )
 
 
-def _inverse_factor(G: Array, shift: float) -> Array:
-    """Return the inverse of the lower Cholesky factor of G with a shifted diagonal."""
+def _inverse_factor(G: Array, shift: float) -> Array | None:
+    """Return the inverse of the lower Cholesky factor of G with a shifted diagonal.
+
+    None for a shift that is too small for the rounding of G.
+    """
     for jitter in (0.0, 1.0, 100.0):
         A = G.copy()
         A.flat[:: len(A) + 1] += shift + jitter * len(A) * _EPS * G.diagonal().max()
@@ -189,7 +199,7 @@ def _inverse_factor(G: Array, shift: float) -> Array:
             return inverse_lower(np.linalg.cholesky(A))
         except np.linalg.LinAlgError:
             continue
-    raise np.linalg.LinAlgError("covariances must be positive semidefinite numbers")
+    return None
 
 
 def _left_out(V: Array, u: Array, mean: Array, sample: Sampled, intercept: bool) -> Array:
