@@ -94,7 +94,7 @@ class EffectsDisplay:
         middle = {"color": "0.85", "linewidth": 9, "label": "middle half of the rows"}
         ax.hlines(places, s.q25 * unit, s.q75 * unit, **middle)
         ax.hlines(places, low, high, color="C0", linewidth=2, label=_percent(s.level))
-        ax.plot(s.effect * unit, places, "o", color="C0", markersize=6, label="average")
+        ax.plot(s.effect * unit, places, "o", color="C0", markersize=6, label="average effect")
         ax.axvline(0, color="0.4", linewidth=0.8, zorder=0)
         ax.set_yticks(places, s.names)
         ax.invert_yaxis()
@@ -119,9 +119,9 @@ class EffectsDisplay:
 
         s = self.summary
         axes = self._several(axes, len(s.names))
-        for ax, name, effect, single in zip(axes, s.names, s.effect, s.pointwise.T, strict=False):
+        for ax, name, mean, single in zip(axes, s.names, s.mean, s.pointwise.T, strict=False):
             ax.hist(single, bins=min(40, max(10, len(single) // 20)), color="C0", alpha=0.55)
-            ax.axvline(effect, color="C0", linewidth=2)
+            ax.axvline(mean, color="C0", linewidth=2)
             ax.axvline(0, color="0.4", linewidth=0.8)
             below = float(np.mean(single < 0))
             ax.set_title(f"{name}\n{100 * below:.0f} % below zero", fontsize="medium")
@@ -263,7 +263,7 @@ class EffectsDisplay:
 
 
 def _percent(level: float) -> str:
-    return f"{100 * level:g} % interval"
+    return f"nominal {100 * level:g} % interval"
 
 
 def _groups(values: Any) -> list[Any]:
