@@ -32,9 +32,9 @@ from skimp.data._split import masked_rows
 from skimp.estimators._choice import Choices, Models
 from skimp.estimators._design import Design
 from skimp.estimators._effects import Effects
-from skimp.estimators._kernel_regressor import target_mean
+from skimp.estimators._kernel_regressor import KernelRegressor, target_mean
 from skimp.estimators._levels import encode_levels, find_levels
-from skimp.features import Landmarks
+from skimp.features import Landmarks, Nystroem
 from skimp.features._reduction import BUDGET, REDUCTION, Reduction
 from skimp.features._sketch import Sketch
 from skimp.kernels import Gaussian, Kernel, as_kernel
@@ -244,25 +244,16 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         self
         """
         with whole_or_nothing(self):
-            self._check()
-            present = _present(X, sample_weight)
-            self._levels = find_levels(X, present)
-            rows = as_rows(
-                self,
-                encode_levels(X, self._levels, present=present),
-                y,
-                sample_weight,
-                multi_output=True,
-                y_numeric=True,
-            )
-            if self.verbose:
-                rows = rows.copy_with(report=LineReport(type(self).__name__))
-            weight = rows.weights()
-            self._present = None
-            if weight is not None and not weight.all():
-                self._present = weight > 0
-                rows = masked_rows(rows, self._present)
-            self._fit_rows(rows)
+            rng = as_generator(self.random_state)
+            rows = self._prepared(X, y, sample_weight)
+            n = self._reduction.size(rows.n_rows) if self._reduction.alone else rows.n_rows
+            needed, n = (FOLDS, rows.n_rows) if self.alpha == "kfold" else (2, n)
+            if isinstance(self.alpha, str) and n < needed:
+                raise ValueError(
+                    f"alpha={self.alpha!r} needs {needed} rows of positive weight, found "
+                    f"n_samples = {n}: give alpha a number."
+                )
+            self._choose(rows, draw_seed(rng))
         return self
 
     def _check(self) -> None:
@@ -285,8 +276,26 @@ class KRLS(RegressorMixin, Effects, Parametrized):
             return Gaussian(gamma=1 / (n_columns if self._like_r else 2 * n_columns))
         return as_kernel(self.kernel, owner=type(self).__name__)
 
-    def _fit_rows(self, rows: Rows) -> None:
-        rng = as_generator(self.random_state)
+    def _prepared(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """Return scaled rows with centred targets, and keep what is needed for other rows."""
+        self._check()
+        present = _present(X, sample_weight)
+        self._levels = find_levels(X, present)
+        rows = as_rows(
+            self,
+            encode_levels(X, self._levels, present=present),
+            y,
+            sample_weight,
+            multi_output=True,
+            y_numeric=True,
+        )
+        if self.verbose:
+            rows = rows.copy_with(report=LineReport(type(self).__name__))
+        weight = rows.weights()
+        self._present = None
+        if weight is not None and not weight.all():
+            self._present = weight > 0
+            rows = masked_rows(rows, self._present)
         names = rows.feature_names or [f"x{j}" for j in range(rows.n_features)]
         self._single_output, middle = target_mean(rows, type(self).__name__)
         self._middle = middle if self.fit_intercept else np.zeros_like(middle)
@@ -295,23 +304,39 @@ class KRLS(RegressorMixin, Effects, Parametrized):
             rows, names, self._levels, standardize=self.standardize, ddof=int(self._like_r)
         )
         self.terms_ = [term.name for term in self._design.terms]
-        scaled = self._scaled(rows).with_targets(self._centred)
+        scaled: Rows = self._scaled(rows).with_targets(self._centred)
         scaled.feature_names, scaled.labelled = self._design.column_names, False
         self._reduction = Reduction(self.reduction, self.budget)
-        needed, n = (FOLDS, rows.n_rows) if self.alpha == "kfold" else (2, self._n_fitted(rows))
-        if isinstance(self.alpha, str) and n < needed:
-            raise ValueError(
-                f"alpha={self.alpha!r} needs {needed} rows of positive weight, found n_samples = "
-                f"{n}: give alpha a number."
-            )
-        self._choose(scaled, rng)
+        return scaled
+
+    def _as_machine(self, X: Any, y: Any, sample_weight: Any) -> tuple[KernelRegressor, Rows]:
+        """Return a regressor with this kernel and these points, and its rows, for a curve."""
+        rng = as_generator(self.random_state)
+        rows = self._prepared(X, y, sample_weight)
+        reduction = self._reduction
+        if reduction.sketched or reduction.alone:
+            wording = "None, a number of points or a selector for budget_curve"
+            raise broken(type(self).__name__, "reduction", wording, self.reduction)
+        if self.sigmas is not None:
+            raise broken(type(self).__name__, "sigmas", "None for budget_curve", self.sigmas)
+        approximation: Any = "auto"
+        if not reduction.exact:
+            size = reduction.size(rows.n_rows)
+            approximation = Nystroem(budget=size, selector=reduction.selector)
+        machine = KernelRegressor(
+            self._resolved_kernel(rows, draw_seed(rng)),
+            approximation=approximation,
+            loss="squared",
+            fit_intercept=self.fit_intercept and not self._like_r,
+            memory_limit=self.memory_limit,
+            n_jobs=self.n_jobs,
+            random_state=draw_seed(rng),
+        )
+        return machine, rows
 
     @property
     def _like_r(self) -> bool:
         return self.convention == "R"
-
-    def _n_fitted(self, rows: Rows) -> int:
-        return self._reduction.size(rows.n_rows) if self._reduction.alone else rows.n_rows
 
     def _scaled(self, rows: Rows) -> Any:
         return rows.mapped(self._design)
@@ -320,11 +345,13 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         assert y is not None, "the mean of the targets was taken before"
         return np.asarray(y, _DOUBLE).reshape(len(y), -1) - self._middle, weight
 
-    def _choose(self, rows: Rows, rng: np.random.Generator) -> None:
-        """Choose the penalty, and the width where there are several, and keep that model."""
-        seed = draw_seed(rng)
+    def _resolved_kernel(self, rows: Rows, seed: int) -> Kernel:
         n_columns = self._design.width if self._like_r else len(self._design.names)
-        kernel = self._given_kernel(n_columns).resolve(rows, seed)
+        return self._given_kernel(n_columns).resolve(rows, seed)
+
+    def _choose(self, rows: Rows, seed: int) -> None:
+        """Choose the penalty, and the width if there are several, and keep that model."""
+        kernel = self._resolved_kernel(rows, seed)
         kernels = [kernel]
         if self.sigmas is not None:
             kernels = [clone(kernel).set_params(gamma=1 / (2 * s**2)) for s in self.sigmas]

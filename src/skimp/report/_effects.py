@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, Self, final
 
+from skimp.report._takes import require_kind
+
 if TYPE_CHECKING:
     from skimp.diagnostics import EffectsSummary
     from skimp.estimators import KRLS
@@ -43,6 +45,11 @@ class EffectsDisplay:
     """
 
     def __init__(self, model: "KRLS", summary: "EffectsSummary", X: Any = None):
+        from skimp.diagnostics import EffectsSummary
+
+        _require_krls(model)
+        wording = "an EffectsSummary, which model.summary() returns"
+        require_kind(type(self).__name__, "summary", summary, EffectsSummary, wording)
         if not summary.names:
             raise ValueError("EffectsDisplay: summary must have effects, found none.")
         self.model = model
@@ -62,6 +69,7 @@ class EffectsDisplay:
         **options
             As in `skimp.KRLS.summary`.
         """
+        _require_krls(model)
         return cls(model, model.summary(X, **options), X)
 
     def to_frame(self) -> Any:
@@ -156,6 +164,11 @@ class EffectsDisplay:
         number = names.index(effect) if isinstance(effect, str) else int(effect)
         column, values = self.model.column_values(against, self.X)
         single = self.summary.pointwise[:, number]
+        if len(single) != len(values):
+            raise ValueError(
+                f"EffectsDisplay: X must be the {len(single)} rows of the summary, found "
+                f"{len(values)}: pass the X of model.summary(X)."
+            )
         ax = self._one(ax)
         look = {"s": 9, "alpha": min(0.6, 40 / len(single) ** 0.5), "linewidths": 0}
         labels = None
@@ -223,12 +236,16 @@ class EffectsDisplay:
         """Return the standard deviation of the column of each derivative, one for differences."""
         import numpy as np
 
-        model = self.model
+        model, number = self.model, len(self.summary.names)
+        if number % len(model.terms_):
+            raise ValueError(
+                "EffectsDisplay: standardized must be False for the effects of interaction()."
+            )
         units = [
             model.column_values(name)[1].std() if kind == "derivative" else 1.0
             for name, kind in zip(model.terms_, self.summary.kinds, strict=False)
         ]
-        return np.tile(units, len(self.summary.names) // len(units))
+        return np.tile(units, number // len(units))
 
     def _one(self, ax: Any, height: float = 4.0) -> Any:
         import numpy as np
@@ -260,6 +277,12 @@ class EffectsDisplay:
             raise ValueError(f"EffectsDisplay: axes must be {number} Axes, found {len(axes)}.")
         self.axes_, self.figure_ = axes, axes[0].figure
         return axes
+
+
+def _require_krls(model: Any) -> None:
+    from skimp.estimators import KRLS
+
+    require_kind("EffectsDisplay", "model", model, KRLS, "a fitted KRLS, which has effects")
 
 
 def _percent(level: float) -> str:
