@@ -54,7 +54,7 @@ def test_means_outside_the_intervals_are_counted():
     corrected = POINTWISE.mean(axis=0).copy()
     assert "outside" not in str(summary(corrected))
     corrected[1] += 1.0
-    assert "2 of 6 means are outside the intervals" in str(summary(corrected))
+    assert "2 of 5 means are outside the intervals" in str(summary(corrected))
 
 
 def test_weights_count_rows():

@@ -202,13 +202,11 @@ def summarize(
     np.divide(effect, errors, out=t, where=errors > 0)
     reach = stats.t.ppf((1 + level) / 2, freedom) * errors
     quartiles = _weighted_quartiles(flat, weight)
-    far = np.count_nonzero((errors > 0) & (np.abs(effect - mean) > reach))
+    known = errors > 0
+    far = np.count_nonzero(known & (np.abs(effect - mean) > reach))
     if far:
-        notes = [
-            *notes,
-            f"The correction is large: {far} of {len(mean)} means are outside the intervals. "
-            "Collinear columns or too large a penalty do this.",
-        ]
+        outside = f"{far} of {np.count_nonzero(known)} means are outside the intervals"
+        notes = [*notes, f"The correction is large: {outside}. Are columns collinear?"]
     outputs = [""] if k == 1 else [f"y{i}: " for i in range(k)]
     return EffectsSummary(
         names=tuple(output + name for output in outputs for name in names),

@@ -55,7 +55,8 @@ def _are_positive(value: Any) -> bool:
     return sequence and len(value) > 0 and all(map(_SQUARABLE.test, value))
 
 
-_SQUARABLE = number(above=1e-100, at_most=1e100)
+_HEAVY = 1e100
+_SQUARABLE = number(above=1e-100, at_most=_HEAVY)
 _POSITIVE = Rule(f"a sequence, each {_SQUARABLE.wording}", _are_positive)
 
 
@@ -292,6 +293,11 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         if self.verbose:
             rows = rows.copy_with(report=LineReport(type(self).__name__))
         weight = rows.weights()
+        if weight is not None and weight.max() > _HEAVY:
+            raise ValueError(
+                f"sample_weight must be at most {_HEAVY:.0e}, whose squares float64 can hold, found "
+                f"{weight.max():.3g}: divide them by their mean, which changes nothing."
+            )
         self._present = None
         if weight is not None and not weight.all():
             self._present = weight > 0
