@@ -82,7 +82,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
     on columns of mean zero and variance one. Exact in :math:`8 n^3 / 3` operations and the memory
     of one n x n matrix, with all penalties; for a reduction to m functions in :math:`3 n m^2`
     operations and the memory of a few m x m matrices. Their n m values are held during the fit
-    where they take less than a quarter of ``memory_limit``, and computed again for each pass else.
+    if they take less than a quarter of ``memory_limit``, and otherwise recomputed on each pass.
 
     For a binary outcome, 0 and 1, it is a linear probability model: effects are changes of the
     probability. Take ``errors="robust"`` there.
@@ -295,8 +295,8 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         weight = rows.weights()
         if weight is not None and weight.max() > _HEAVY:
             raise ValueError(
-                f"sample_weight must be at most {_HEAVY:.0e}, whose squares float64 can hold, found "
-                f"{weight.max():.3g}: divide them by their mean, which changes nothing."
+                f"sample_weight must be at most {_HEAVY:.0e}, whose square float64 can hold, "
+                f"found {weight.max():.3g}: divide weights by their mean, which changes nothing."
             )
         self._present = None
         if weight is not None and not weight.all():
