@@ -1,13 +1,14 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import Ridge
 
-from skimp import KernelClassifier, KernelRegressor
+from skimp import KRLS, KernelClassifier, KernelRegressor, recipes
 from skimp.budgets import Fixed
 from skimp.data import open_rows
 from skimp.diagnostics import _budget_curve, budget_curve
@@ -285,7 +286,7 @@ def test_the_estimator_is_not_changed():
 @pytest.mark.parametrize(
     ("estimator", "options", "message"),
     [
-        (Ridge(), {}, "budget_curve: estimator must be a kernel machine such as KernelClassifier"),
+        (Ridge(), {}, "budget_curve: estimator must be a KernelClassifier, a KernelRegressor or"),
         (KernelRegressor(), {"sizes": [0]}, "sizes must be a sequence of integers >= 1, got [0]."),
         (KernelRegressor(), {"alphas": [0.0]}, "alphas must be a sequence of numbers > 0, got"),
         (KernelRegressor(), {"sample": 1}, "budget_curve: sample must be an integer >= 2, got 1."),
@@ -296,3 +297,37 @@ def test_the_estimator_is_not_changed():
 def test_nonsense_is_refused(estimator, options, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         budget_curve(estimator, np.eye(9), np.arange(9.0), **options)
+
+
+def test_curves_of_krls_are_errors_of_rows_left_out():
+    X, y, weight = regression(90)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    rule, alphas = Fixed(scaled[:30]), [1e-3, 1e-1]
+    model = KRLS(reduction=rule, budget=30)
+    curve = budget_curve(model, X, y, sizes=[10, 30], alphas=alphas)
+    assert curve.sizes.tolist() == [10, 30]
+    for i, alpha in enumerate(alphas):
+        left_out = KRLS(reduction=rule, budget=30, alpha=alpha).fit(X, y).loo_residuals_
+        assert np.isclose(curve.errors[1, i], np.mean(left_out**2), rtol=1e-6)
+    frame = pd.DataFrame(X, columns=list("abc")).assign(d=np.where(y > 0, "yes", "no"))
+    for other in (KRLS(random_state=0), recipes.krls(reduction=20, random_state=0)):
+        found = budget_curve(other, frame, y, sample_weight=weight)
+        assert found.sizes[-1] == (np.count_nonzero(weight) if other.reduction is None else 20)
+        assert found.best_errors[-1] < np.var(y)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (KRLS(reduction="sign"), "reduction must be None, a number of points or a selector"),
+        (KRLS(reduction="sample"), "reduction must be None, a number of points or a selector"),
+        (KRLS(sigmas=[1.0]), "sigmas must be None for budget_curve"),
+        (KRLS(alpha=-1.0), "alpha must be"),
+        (KRLS, "estimator must be a KernelClassifier, a KernelRegressor or a KRLS"),
+    ],
+    ids=str,
+)
+def test_what_has_no_curve_is_refused(model, message):
+    X, y, _ = regression(40)
+    with pytest.raises(ValueError, match=message):
+        budget_curve(model, X, y)

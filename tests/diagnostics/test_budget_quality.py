@@ -341,3 +341,9 @@ def test_numbers_are_classes_where_they_are_whole_and_few():
     assert budget_quality(X[:3], KERNEL, X, many).class_shares is None
     said = open_rows(X, target=many).copy_with(labelled=True)
     assert budget_quality(X[:3], KERNEL, said).class_shares is not None
+
+
+@pytest.mark.parametrize("wrong", [None, "kmeans", 3, KMeans(), {"a": 1}, Gaussian], ids=str)
+def test_what_is_no_budget_is_refused(wrong):
+    with pytest.raises(ValueError, match="budget must be a Budget, or points"):
+        budget_quality(wrong, Gaussian(0.3), np.eye(4))

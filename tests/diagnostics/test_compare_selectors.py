@@ -175,9 +175,18 @@ def test_sizes_may_be_numpy_integers():
         ({"repeats": 0}, "compare_selectors: repeats must be an integer >= 1, got 0."),
         ({"repeats": 1.0}, "compare_selectors: repeats must be an integer >= 1, got 1.0."),
         ({"selectors": ["all"]}, "compare_selectors: selector must be a selector object or one of"),
-        ({"selectors": []}, "compare_selectors: selectors must be at least one, in a mapping"),
-        ({"selectors": {}}, "compare_selectors: selectors must be at least one, in a mapping"),
-        ({"selectors": None}, "compare_selectors: selectors must be at least one, in a mapping"),
+        (
+            {"selectors": []},
+            "compare_selectors: selectors must be selectors or their names, at least one",
+        ),
+        (
+            {"selectors": {}},
+            "compare_selectors: selectors must be selectors or their names, at least one",
+        ),
+        (
+            {"selectors": None},
+            "compare_selectors: selectors must be selectors or their names, at least one",
+        ),
         ({"kernel": "wavelet"}, "compare_selectors: kernel must be a kernel object or one of"),
         ({"kernel": Gaussian(-1)}, "Gaussian: gamma must be a number > 0"),
         ({"kernel": Tanh(1.0)}, "kernel must be positive definite"),

@@ -13,6 +13,7 @@ from skimp.diagnostics._distortion import pair_errors
 from skimp.features import (
     Degree2Projection,
     ExplicitPolynomial,
+    Nystroem,
     PolynomialProjection,
     RandomFourier,
 )
@@ -252,3 +253,11 @@ def test_columns_of_a_kernel_may_be_named():
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     named = distance_distortion(frame, X, Gaussian(0.3).on(["c", "a"]))
     assert named == distance_distortion(X, X, Gaussian(0.3).on([2, 0]))
+
+
+def test_a_map_is_no_features():
+    X = np.eye(4)
+    feature_map = Nystroem(Gaussian(0.3), budget=2).fit(X)
+    for wrong in (feature_map, None, 3):
+        with pytest.raises(ValueError, match=r"Z must be the features of X, such as .*transform"):
+            distance_distortion(X, wrong, Gaussian(0.3))

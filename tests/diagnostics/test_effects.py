@@ -8,12 +8,12 @@ POINTWISE = np.random.default_rng(0).normal(2, 1, size=(50, 3, 2))
 COVARIANCE = np.stack([np.diag([0.01, 0.04, 0.0]), np.diag([0.09, 0.16, 0.25])])
 
 
-def summary(centre=None, weight=None, notes=()):
+def summary(corrected=None, weight=None, notes=()):
     return summarize(
         POINTWISE,
         np.ones(50) if weight is None else weight,
         COVARIANCE,
-        centre,
+        corrected,
         names=["a", "b", "c"],
         kinds=["derivative", "from 0 to 1", "constant"],
         freedom=20.0,
@@ -28,6 +28,7 @@ def test_every_output_has_its_effects():
     assert found.names == ("y0: a", "y0: b", "y0: c", "y1: a", "y1: b", "y1: c")
     means = POINTWISE.mean(axis=0)
     assert np.allclose(found.effect, means.T.ravel())
+    assert np.array_equal(found.mean, found.effect)
     assert np.allclose(found.std_error, [0.1, 0.2, 0.0, 0.3, 0.4, 0.5])
     assert np.allclose(found.t[:2], means[:2, 0] / [0.1, 0.2])
     assert np.isnan([found.t[2], found.p[2]]).all()
@@ -38,20 +39,22 @@ def test_every_output_has_its_effects():
     assert np.array_equal(found.pointwise[:, 4], POINTWISE[:, 1, 1])
 
 
-def test_intervals_and_tests_are_about_centres():
-    centre = np.arange(6.0).reshape(3, 2)
-    found = summary(centre)
-    assert np.allclose(found.effect, summary().effect)
-    assert np.array_equal(found.centre, [0, 2, 4, 1, 3, 5])
-    assert np.allclose((found.ci_low + found.ci_high) / 2, found.centre)
-    assert np.allclose(found.t[3:], [1 / 0.3, 3 / 0.4, 5 / 0.5])
+def test_a_row_refers_to_one_estimate():
+    found = summary(np.arange(6.0).reshape(3, 2))
+    assert found.corrected
+    assert np.array_equal(found.effect, [0, 2, 4, 1, 3, 5])
+    assert np.array_equal(found.mean, summary().mean)
+    assert np.allclose(found.effect - found.ci_low, found.ci_high - found.effect)
+    assert ((found.ci_low <= found.effect) & (found.effect <= found.ci_high)).all()
+    varied = found.std_error > 0
+    assert np.array_equal(found.t[varied], found.effect[varied] / found.std_error[varied])
 
 
-def test_effects_outside_their_intervals_are_counted():
-    centre = POINTWISE.mean(axis=0).copy()
-    assert "outside" not in str(summary(centre))
-    centre[1] += 1.0
-    assert "2 effects are outside their intervals" in str(summary(centre))
+def test_means_outside_the_intervals_are_counted():
+    corrected = POINTWISE.mean(axis=0).copy()
+    assert "outside" not in str(summary(corrected))
+    corrected[1] += 1.0
+    assert "2 of 5 means are outside the intervals" in str(summary(corrected))
 
 
 def test_weights_count_rows():

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.kernel_approximation import RBFSampler
 
+from skimp import KernelRegressor
 from skimp.data import open_rows
 from skimp.diagnostics import MapComparison, compare_maps, kernel_error
 from skimp.features import Nystroem, RandomBinning, RandomFourier, RandomLayer, Transformer
@@ -263,9 +264,9 @@ HAVING = "compare_maps: maps must be feature maps with a kernel and one of the p
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"maps": []}, "compare_maps: maps must be at least one, in a mapping or a sequence"),
-        ({"maps": {}}, "compare_maps: maps must be at least one, in a mapping or a sequence"),
-        ({"maps": None}, "compare_maps: maps must be at least one, in a mapping or a sequence"),
+        ({"maps": []}, "compare_maps: maps must be feature maps, at least one, in a mapping"),
+        ({"maps": {}}, "compare_maps: maps must be feature maps, at least one, in a mapping"),
+        ({"maps": None}, "compare_maps: maps must be feature maps, at least one, in a mapping"),
         ({"maps": RandomLayer(5)}, f"{HAVING} n_components, n_grids, budget, got RandomLayer("),
         ({"maps": [Transformer(RBFSampler())]}, f"{HAVING} n_components, n_grids, budget, got"),
         ({"maps": [RBFSampler()]}, HAVING),
@@ -283,3 +284,12 @@ def test_rules_of_comparisons(options, message):
     given = {"maps": [RandomFourier()], "X": regression(20)[0], "sizes": [4], "repeats": 1}
     with pytest.raises(ValueError, match=re.escape(message)):
         compare_maps(**{**given, **options})
+
+
+def test_models_are_no_feature_maps():
+    X, y, _ = regression(40)
+    model = KernelRegressor("rbf", approximation=5, alpha=1e-3, random_state=0).fit(X, y)
+    for wrong in (model, None, "rbf", Nystroem):
+        with pytest.raises(ValueError, match=r"feature_map must be a fitted feature map, such as"):
+            kernel_error(wrong, X)
+    assert kernel_error(model.approximation_, X)["max"] < 1

@@ -179,13 +179,17 @@ def test_kernel_and_penalty_that_are_chosen_in_fit_cost_what_typical_ones_cost()
 @pytest.mark.parametrize(
     ("model", "data", "message"),
     [
-        (3, SHAPE, "estimator must be a kernel machine"),
-        (KernelRegressor, SHAPE, "estimator must be a kernel machine"),
+        (3, SHAPE, "estimator must be a KernelClassifier, a KernelRegressor or a KRLS"),
+        (
+            KernelRegressor,
+            SHAPE,
+            "estimator must be a KernelClassifier, a KernelRegressor or a KRLS",
+        ),
         (KernelRegressor(), (3,), r"X must be data, or a tuple \(n, d\)"),
         (KernelRegressor(), (0, 2), r"X must be data, or a tuple \(n, d\)"),
         (KernelRegressor(), (2.5, 2), r"X must be data, or a tuple \(n, d\)"),
-        (KernelRegressor(), "file.csv", "source must be"),
-        (KernelRegressor(), None, "source must be"),
+        (KernelRegressor(), "file.csv", r"X must be data, or a tuple \(n, d\)"),
+        (KernelRegressor(), None, r"X must be data, or a tuple \(n, d\)"),
         (KernelRegressor(approximation=0), SHAPE, "approximation must be"),
         (KernelRegressor(approximation="many"), SHAPE, "approximation must be"),
         (KernelRegressor(approximation=Nystroem(budget=0)), SHAPE, "budget must be"),
@@ -206,3 +210,9 @@ def test_nonsense_is_named(model, data, message):
 def test_outputs_are_a_whole_number(n_outputs):
     with pytest.raises(ValueError, match="n_outputs must be an integer >= 1"):
         planned(KernelRegressor(approximation=50), n_outputs=n_outputs)
+
+
+@pytest.mark.parametrize("wrong", [3, None, {"a": 1}, KernelRegressor()], ids=str)
+def test_what_is_neither_data_nor_a_shape_is_refused(wrong):
+    with pytest.raises(ValueError, match=r"X must be data, or a tuple \(n, d\)"):
+        plan(KernelRegressor(approximation=5), wrong)

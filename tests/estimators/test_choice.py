@@ -25,7 +25,7 @@ def test_the_best_of_several_is_that_of_the_least_error(reduction, criterion):
     assert found.kernel == best.kernel
     assert found.alpha == best.alpha
     assert np.array_equal(found.scores, best.scores)
-    a, b = (choice.smoother.at(choice.alpha).coef for choice in (found, best))
+    a, b = (choice.models.smoother.at(choice.alpha).coef for choice in (found, best))
     assert np.array_equal(a, b)
 
 

@@ -6,11 +6,11 @@ from scipy import stats
 
 from skimp import KRLS
 from skimp.diagnostics import EffectsSummary
-from skimp.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
+from skimp.kernels import Chi2, Gaussian, Laplacian, Linear, Matern, Polynomial
 from tests.problems import regression
 from tests.reference import krls, naive
 
-COLUMNS = ["effect", "std_error", "t", "p", "ci_low", "ci_high", "q25", "q50", "q75"]
+COLUMNS = ["effect", "std_error", "t", "p", "ci_low", "ci_high", "mean", "q25", "q50", "q75"]
 
 
 def survey(n=150):
@@ -108,13 +108,15 @@ def test_summary_is_a_regression_table():
     assert list(table.columns) == COLUMNS
     assert table.index.tolist() == model.terms_
     freedom = model.freedom_
-    assert np.allclose(table.t, table.effect / table.std_error)
+    assert np.array_equal(table.t, table.effect / table.std_error)
     assert np.allclose(table.p, 2 * stats.t.sf(np.abs(table.t), freedom))
     reach = stats.t.ppf(0.975, freedom) * table.std_error
     assert np.allclose(table.ci_low, table.effect - reach)
     assert np.allclose(table.ci_high, table.effect + reach)
     assert np.allclose(table.effect, model.effects().mean(axis=0))
     text = str(summary)
+    assert f"R2: {model.score(X, y):.4f}" in text
+    assert "nominal 95 %" in text
     assert "region=south (from north)" in text
     assert "member (from 0 to 1)" in text
     assert text == repr(summary)
@@ -124,29 +126,38 @@ def test_summary_is_a_regression_table():
     assert all(name in summary._repr_html_() for name in COLUMNS)
 
 
-def test_intervals_are_corrected_for_shrinkage():
+@pytest.mark.parametrize("reduction", [None, 30, "sign", "sample"])
+@pytest.mark.parametrize("errors", ["classical", "robust"])
+def test_a_row_of_the_table_refers_to_one_estimate(reduction, errors):
+    X, y = survey()
+    model = KRLS(reduction=reduction, random_state=0).fit(X, y)
+    for corrected in (None, True, False):
+        table = model.summary(errors=errors, corrected=corrected).to_frame()
+        assert np.array_equal(table.t, table.effect / table.std_error)
+        assert ((table.ci_low < table.effect) & (table.effect < table.ci_high)).all()
+        excluded = (table.ci_low > 0) | (table.ci_high < 0)
+        assert np.array_equal(excluded, table.p < 0.05)
+        assert np.allclose(table["mean"], model.effects().mean(axis=0))
+        assert np.array_equal(table.effect, table["mean"]) == (corrected is False)
+
+
+def test_effects_are_corrected_for_shrinkage():
     X, y, _ = regression(80)
     model = KRLS(alpha=0.05).fit(X, y)
     plain, corrected = model.summary(corrected=False), model.summary()
-    assert np.array_equal(plain.effect, corrected.effect)
+    assert np.array_equal(plain.mean, corrected.mean)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     C, H = krls.smoother(naive.gaussian(Z, Z, gamma=1 / 6), 80 * 0.05)
     D = krls.gaussian_derivatives(Z, Z, 1 / 6) / X.std(axis=0)
     left = np.eye(80) - H
     h = (np.einsum("ijk,jm->km", D, C) / 80) @ (np.eye(80) + left + left @ left)
-    middle = (corrected.ci_low + corrected.ci_high) / 2
-    assert np.allclose(middle, h @ y, rtol=1e-8)
+    assert np.allclose(corrected.effect, h @ y, rtol=1e-8)
     errors = model.sigma_ * np.sqrt(np.square(h).sum(axis=1))
     assert np.allclose(corrected.std_error, errors, rtol=1e-8)
-    assert np.allclose(corrected.centre, middle)
-    assert np.allclose(corrected.t, middle / errors, rtol=1e-8)
     reach = stats.t.ppf(0.975, model.freedom_) * errors
-    # what p and intervals say of no effect is the same
-    outside = (corrected.ci_low > 0) | (corrected.ci_high < 0)
-    assert np.array_equal(outside, corrected.p < 0.05)
-    assert np.allclose(corrected.ci_high - middle, reach, rtol=1e-8)
-    assert "corrected" in str(corrected)
-    assert "corrected" not in str(plain)
+    assert np.allclose(corrected.ci_high - h @ y, reach, rtol=1e-8)
+    assert "refer to shrinkage-corrected averages" in str(corrected)
+    assert "not corrected for shrinkage" in str(plain)
 
 
 def test_level_widens_intervals():
@@ -178,7 +189,7 @@ def test_groups_of_single_rows_are_robust_errors_without_leverage(reduction):
     factor = 4 / 3 * (n - 1) / (n - fit.dimension)
     assert np.allclose(four.std_error**2, factor * np.square(sums).sum(axis=0))
     # few groups tell little of how much they vary
-    assert np.allclose(four.ci_high - four.centre, stats.t.ppf(0.975, 3) * four.std_error)
+    assert np.allclose(four.ci_high - four.effect, stats.t.ppf(0.975, 3) * four.std_error)
 
 
 def test_groups_of_rows_with_weights_of_zero():
@@ -198,7 +209,7 @@ def test_averages_over_other_rows():
     model = KRLS().fit(X, y)
     old = X[X.age > 45]
     summary = model.summary(old)
-    assert np.allclose(summary.effect, model.effects(old).mean(axis=0))
+    assert np.allclose(summary.mean, model.effects(old).mean(axis=0))
     assert summary.pointwise.shape == (len(old), 4)
     assert summary.std_error[0] > model.summary().std_error[0]
 
@@ -208,7 +219,7 @@ def test_weighted_averages_and_quartiles():
     model = KRLS(alpha=1e-2).fit(X, y, weight)
     summary, effects = model.summary(), model.effects()
     w = weight[weight > 0]
-    assert np.allclose(summary.effect, w @ effects / w.sum())
+    assert np.allclose(summary.mean, w @ effects / w.sum())
     repeated = np.repeat(effects, w.astype(int), axis=0)
     lower = np.quantile(repeated, 0.5, axis=0, method="inverted_cdf")
     assert np.allclose(summary.q50, lower)
@@ -232,8 +243,41 @@ def test_interactions():
     assert np.allclose(curved.pointwise[:, 0], (up - down) / 2e-3, atol=1e-6)
     with pytest.raises(ValueError, match="second must be a term of another column"):
         model.interaction("region=south", "region=west")
-    with pytest.raises(ValueError, match="first must be one of"):
+    with pytest.raises(ValueError, match=r"first must be one of .*'region'"):
         model.interaction("height", "age")
+
+
+def test_interactions_with_a_factor_have_a_row_for_each_level():
+    X, y = survey()
+    model = KRLS(alpha=1e-3).fit(X, y)
+    found = model.interaction("age", "region", errors="robust")
+    assert found.names == ("age x region=south", "age x region=west")
+    same = model.interaction("region", "age", errors="robust")
+    assert same.names == ("region=south x age", "region=west x age")
+    assert np.allclose(found.pointwise, same.pointwise, atol=1e-6)
+    for i, level in enumerate(("south", "west")):
+        one = model.interaction("age", f"region={level}", errors="robust")
+        assert np.array_equal(found.pointwise[:, [i]], one.pointwise)
+        for name in COLUMNS:
+            assert np.isclose(getattr(found, name)[i], getattr(one, name)[0], rtol=1e-8)
+    both = model.interaction("region", "member")
+    assert both.names == ("region=south x member", "region=west x member")
+    with pytest.raises(ValueError, match="second must be a term of another column"):
+        model.interaction("region=south", "region")
+    constant = KRLS(alpha=1e-3).fit(X.assign(region="north"), y)
+    with pytest.raises(ValueError, match="second must be a column of two levels or more"):
+        constant.interaction("age", "region")
+
+
+def test_interactions_of_two_factors_have_a_row_for_each_pair():
+    X, y = survey()
+    X = X.assign(answer=np.array(["no", "perhaps", "yes"])[np.arange(150) % 3])
+    model = KRLS(alpha=1e-3).fit(X, y)
+    found = model.interaction("region", "answer")
+    names = [f"region={r} x answer={a}" for a in ("perhaps", "yes") for r in ("south", "west")]
+    assert list(found.names) == names
+    for name, effect in zip(names, found.effect, strict=True):
+        assert np.isclose(model.interaction(*name.split(" x ")).effect[0], effect)
 
 
 def test_interactions_in_any_units():
@@ -253,6 +297,20 @@ def test_kinks_have_no_second_derivatives(kernel):
     assert np.isfinite(model.interaction(0, "x3").effect).all()
     for smooth in (Matern(1.5), Polynomial(2), Linear()):
         assert np.isfinite(KRLS(smooth).fit(X, y).interaction(0, 0).effect).all()
+
+
+def test_second_derivatives_of_rows_with_zeros():
+    # negative rows, which a central difference would need, have no chi-square kernel
+    X, _, _ = regression(60)
+    X = np.maximum(X, 0.0)
+    y = X[:, 0] * X[:, 1]
+    model = KRLS(Chi2(0.5), alpha=1e-3, standardize=False).fit(X, y)
+    found = model.interaction(0, 1)
+    inside = X + 0.5
+    moved = [model.effects(inside + step * np.eye(3)[1])[:, 0] for step in (1e-4, -1e-4)]
+    expected = (moved[0] - moved[1]) / 2e-4
+    assert np.allclose(model.interaction(0, 1, inside).pointwise[:, 0], expected, atol=1e-5)
+    assert np.isfinite(found.pointwise).all()
 
 
 def test_frames_with_numbers_for_names():

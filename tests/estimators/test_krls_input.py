@@ -42,6 +42,7 @@ def test_any_rows_will_do(layout):
         ({"reduction": "kmeans", "budget": 1.5}, "budget must be"),
         ({"alpha": 0.0}, "alpha must be"),
         ({"alpha": "auto"}, "alpha must be"),
+        ({"convention": "r"}, "convention must be 'skimp' or 'R'"),
         ({"lams": [0.0, 1.0]}, "lams must be"),
         ({"sigmas": [1e-200]}, "a sequence, each a number > 1e-100"),
         ({"budget": 5}, "budget must be None unless"),
@@ -116,3 +117,13 @@ def test_progress_is_reported(capsys, monkeypatch):
     X, y, _ = regression(50)
     KRLS(verbose=1, reduction=10).fit(X, y)
     assert "KRLS: 50 rows" in capsys.readouterr().err
+
+
+def test_weights_whose_squares_overflow_are_refused():
+    X, y, _ = regression(50)
+    for reduction in (None, 10):
+        with pytest.raises(ValueError, match="sample_weight must be at most 1e\\+100"):
+            KRLS(reduction=reduction).fit(X, y, np.full(50, 1e155))
+    expected = KRLS(alpha=1e-3, reduction=10, random_state=0).fit(X, y).predict(X)
+    heavy = KRLS(alpha=1e-3, reduction=10, random_state=0).fit(X, y, np.full(50, 1e90))
+    assert np.allclose(heavy.predict(X), expected)

@@ -43,7 +43,7 @@ def test_coefficients_have_intervals(display):
     assert np.allclose([segment[:, 0] for segment in intervals], table[["ci_low", "ci_high"]])
     assert np.allclose([segment[:, 0] for segment in quartiles], table[["q25", "q75"]])
     assert np.allclose(ax.lines[0].get_xdata(), table.effect)
-    assert "90 % interval" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "nominal 90 % interval" in [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 def test_standardized_effects_are_of_a_deviation(display, frame):
@@ -59,6 +59,8 @@ def test_every_term_has_a_distribution(display):
     for ax, name in zip(axes, display.model.terms_, strict=True):
         assert ax.get_title().startswith(name)
         assert sum(patch.get_height() for patch in ax.patches) == 120
+    drawn = [ax.lines[0].get_xdata()[0] for ax in axes]
+    assert np.allclose(drawn, display.model.effects().mean(axis=0))
     with pytest.raises(ValueError, match="axes must be 3 Axes, found 1"):
         display.plot_distributions(pyplot.subplots()[1])
 

@@ -13,16 +13,16 @@ from tests.reference import krls, naive
 def test_scores_are_errors_of_models_of_the_rest():
     X, y, _ = regression(50)
     K = naive.gaussian(X, X, gamma=0.5)
-    alphas = np.array([1e-3, 1e-1])
+    lams = np.array([0.05, 5.0])
     choices = Choices(Reduction(None, None), "kfold", None, True, None)
     rows = open_rows(X, target=y[:, None] - y.mean(), block_rows=7)
-    found = fold_scores(rows, alphas, 3, lambda part: choices.models(part, Gaussian(0.5), None))
+    found = fold_scores(rows, lams, 3, lambda part: choices._fold(part, Gaussian(0.5), 3))
     fold = np.empty(50, int)
     fold[np.argsort(row_keys(3, 0, 50))] = np.arange(50) % 5
     missed = np.zeros(2)
     for number in range(5):
         rest = fold != number
-        for i, alpha in enumerate(alphas):
-            c, b = krls.fit(K[np.ix_(rest, rest)], y[rest], rest.sum() * alpha)
+        for i, lam in enumerate(lams):
+            c, b = krls.fit(K[np.ix_(rest, rest)], y[rest], lam)
             missed[i] += np.sum((y[~rest] - K[np.ix_(~rest, rest)] @ c - b) ** 2)
     assert np.allclose(found, missed / np.sum((y - y.mean()) ** 2), rtol=1e-8)

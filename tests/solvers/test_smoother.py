@@ -30,6 +30,26 @@ def reduced(X, Y, weight, fit_intercept=True, points=None):
     return ReducedSmoother(rows, basis.penalty, fit_intercept=fit_intercept)
 
 
+@pytest.mark.parametrize("smoother", [exact, reduced])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_sums_of_squares_and_eigenvalues(smoother, fit_intercept):
+    X, Y, weight = problem()
+    found = smoother(X, Y, weight, fit_intercept)
+    model, w = found.at(ALPHA), weight / weight.mean()
+    assert np.isclose(found.weight, weight.sum())
+    centred = Y - Y.mean(axis=0)
+    about = w @ centred / len(X) if fit_intercept else 0.0
+    assert np.allclose(model.total, w @ (centred - about) ** 2)
+    residuals = centred - KERNEL(X) @ model.coef - model.intercept
+    assert np.allclose(model.squares, w @ residuals**2, rtol=1e-6)
+    if not fit_intercept:
+        R = np.sqrt(w)
+        expected = np.linalg.eigvalsh(R[:, None] * KERNEL(X) * R)[::-1]
+        assert np.allclose(found.eigenvalues[:20], expected[:20], rtol=1e-6)
+        dimension = np.sum(found.eigenvalues / (found.eigenvalues + len(X) * ALPHA))
+        assert np.isclose(dimension, model.dimension)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_exact_models_are_their_naive_twins(weighted):
     X, Y, weight = problem()

@@ -135,9 +135,10 @@ def budget_curve(
 
     Parameters
     ----------
-    estimator : KernelClassifier or KernelRegressor
+    estimator : KernelClassifier, KernelRegressor or KRLS
         The model; it need not be fitted. Its ``approximation`` gives the largest size; "auto"
-        stands for 2,048 landmarks, and ``gamma="auto"`` for "scale".
+        stands for 2,048 landmarks, and ``gamma="auto"`` for "scale". For KRLS, ``reduction`` is
+        None, for 2,048 landmarks, a number of points or a selector.
     X : array, CSR matrix, frame or Rows of shape (n, d)
         Training rows.
     y : array of shape (n,) or (n, k)
@@ -168,6 +169,9 @@ def budget_curve(
     """
     _check(estimator, sizes, alphas, sample)
     model = clone(estimator)
+    if hasattr(model, "_as_machine"):
+        model, X = model._as_machine(X, y, sample_weight)
+        y = sample_weight = None
     rows, targets = model._opened(X, y, sample_weight)
     rng = as_generator(model.random_state)
     fitted = _fitted_map(model, rows, sizes, rng)
@@ -222,7 +226,8 @@ _MEASURE = {True: "share of wrong labels", False: "mean squared error"}
 
 def _check(estimator: Any, sizes: Any, alphas: Any, sample: int) -> None:
     if isinstance(estimator, type) or not hasattr(estimator, "_opened"):
-        raise broken(_OWNER, "estimator", "a kernel machine such as KernelClassifier()", estimator)
+        wording = "a KernelClassifier, a KernelRegressor or a KRLS"
+        raise broken(_OWNER, "estimator", wording, estimator)
     for name, value, rule in (("sizes", sizes, SIZES), ("alphas", alphas, _PENALTIES)):
         if value is not None and not rule.test(value):
             raise broken(_OWNER, name, rule.wording, value)

@@ -13,12 +13,13 @@ from skimp._core._linalg import (
 )
 from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
-from skimp._core._rules import RANDOM_STATE, broken, integer, number
+from skimp._core._rules import RANDOM_STATE, Rule, broken, integer, number
 from skimp._core._types import Array, RandomState
 from skimp.budgets import Budget
 from skimp.budgets._fixed import check_points
 from skimp.budgets._groups import are_classes
 from skimp.data import Rows, open_rows
+from skimp.diagnostics._rows_like import is_rows_like
 from skimp.kernels import Kernel, as_kernel
 from skimp.kernels._checks import require
 
@@ -26,6 +27,10 @@ _DOUBLE = np.dtype(np.float64)
 _ALPHA = 1e-6
 _JUDGING = 0x5851F42D4C957F2D
 _RULES = {"alpha": number(above=0), "sample": integer(at_least=2), "random_state": RANDOM_STATE}
+_POINTS = Rule(
+    "a Budget, or points such as budget_.points of a fitted Nystroem",
+    lambda value: isinstance(value, Budget) or is_rows_like(value),
+)
 
 
 @dataclass(frozen=True)
@@ -134,6 +139,8 @@ def budget_quality(
     for name, value in {**given, "random_state": random_state}.items():
         if not _RULES[name].test(value):
             raise broken("budget_quality", name, _RULES[name].wording, value)
+    if not _POINTS.test(budget):
+        raise broken("budget_quality", "budget", _POINTS.wording, budget)
     rows = open_rows(X, target=y)
     kernel = as_kernel(kernel, owner="budget_quality").resolve(rows, 0)
     require(kernel, "positive_definite", owner="budget_quality", advice="others have no distance")

@@ -114,7 +114,8 @@ def compare_selectors(
     if isinstance(selectors, str | Selector):
         selectors = [selectors]
     if not isinstance(selectors, Mapping | Sequence) or not selectors:
-        raise broken(owner, "selectors", "at least one, in a mapping or a sequence", selectors)
+        wording = "selectors or their names, at least one, in a mapping or a sequence"
+        raise broken(owner, "selectors", wording, selectors)
     if not isinstance(selectors, Mapping):
         selectors = {s if isinstance(s, str) else repr(s): s for s in selectors}
     check_values(owner, _RULES, sizes=sizes, repeats=repeats, random_state=random_state)

@@ -10,6 +10,7 @@ from skimp._core._objects import as_real
 from skimp._core._rules import broken, instance
 from skimp._core._types import Array, Matrix
 from skimp.data import open_rows
+from skimp.diagnostics._rows_like import is_rows_like
 from skimp.kernels import Kernel
 
 _BLOCK = 256
@@ -58,6 +59,8 @@ def distance_distortion(X: Any, Z: Any, kernel: Kernel) -> float:
     owner = "distance_distortion"
     if not _KERNEL.test(kernel):
         raise broken(owner, "kernel", _KERNEL.wording, kernel)
+    if not is_rows_like(Z):
+        raise broken(owner, "Z", "the features of X, such as feature_map.transform(X)", Z)
     rows = open_rows(X)
     if rows.feature_names is not None:
         kernel = kernel.with_names(rows.feature_names)

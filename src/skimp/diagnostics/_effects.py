@@ -10,41 +10,42 @@ from scipy import stats
 from skimp._core._html import table
 from skimp._core._types import Array
 
-_COLUMNS = ("effect", "std_error", "t", "p", "ci_low", "ci_high", "q25", "q50", "q75")
+_COLUMNS = ("effect", "std_error", "t", "p", "ci_low", "ci_high", "mean", "q25", "q50", "q75")
 
 
 @dataclass(frozen=True, eq=False)
 class EffectsSummary:
-    r"""Average effects, their standard errors, and how effects vary from row to row.
+    """Average effects, their standard errors, and how effects vary from row to row.
+
+    ``effect``, ``std_error``, ``t``, ``p`` and the interval of a row refer to one estimate.
 
     Attributes
     ----------
     names : tuple of str
-        The columns, with their levels where they hold categories; preceded by the output where
-        there are several.
+        The columns, with their levels if they hold categories; preceded by the output if there are
+        several.
     kinds : tuple of str
         What each effect is: a derivative, or a difference and between which values.
     effect : array of shape (n_effects,)
-        Averages over the rows.
+        Average effects: corrected for the shrinkage of the penalty if ``corrected``, else ``mean``.
     std_error : array of shape (n_effects,)
-        Their standard errors; where ``corrected``, those of averages that are corrected for the
-        shrinkage of the penalty, which are larger.
+        Standard errors of ``effect``.
     t, p : arrays of shape (n_effects,)
-        Centres over standard errors, and two-sided p values of no effect; NaN for constant columns.
+        ``effect / std_error``, and the two-sided p values of no effect; NaN for constant columns.
     ci_low, ci_high : arrays of shape (n_effects,)
-        Confidence intervals about the centres.
+        Confidence intervals about ``effect``.
+    mean : array of shape (n_effects,)
+        Weighted means of the pointwise effects.
     q25, q50, q75 : arrays of shape (n_effects,)
-        Quartiles of the effects of single rows.
-    centre : array of shape (n_effects,)
-        The corrected averages where ``corrected``, the effects where not.
+        Quartiles of the pointwise effects.
     covariance : array of shape (n_outputs, n_terms, n_terms)
-        Covariances of the centres.
+        Covariances of ``effect``.
     pointwise : array of shape (n_rows, n_effects)
-        The effects of single rows.
+        The effects at single rows.
     level : float
-        Probability with which an interval is to cover.
+        Nominal coverage of the intervals.
     corrected : bool
-        Whether standard errors and intervals are corrected for shrinkage.
+        Whether ``effect`` is corrected for shrinkage.
     facts : dict of str
         What the model is, for the head of the table.
     notes : tuple of str
@@ -59,10 +60,10 @@ class EffectsSummary:
     p: Array
     ci_low: Array
     ci_high: Array
+    mean: Array
     q25: Array
     q50: Array
     q75: Array
-    centre: Array
     covariance: Array
     pointwise: Array
     level: float
@@ -164,7 +165,7 @@ def summarize(
     pointwise: Array,
     weight: Array,
     covariance: Array,
-    centre: Array | None,
+    corrected: Array | None,
     *,
     names: list[str],
     kinds: list[str],
@@ -182,9 +183,9 @@ def summarize(
     weight : array of shape (n,)
         Weights of the rows.
     covariance : array of shape (k, n_terms, n_terms)
-        Covariances of the averages.
-    centre : array of shape (n_terms, k), or None
-        Corrected averages, which intervals are about; None for the averages themselves.
+        Covariances of the estimates.
+    corrected : array of shape (n_terms, k), or None
+        Estimates that are corrected for shrinkage; None for means of the pointwise effects.
     names, kinds : lists of n_terms texts
         What the effects are.
     freedom : float
@@ -194,16 +195,18 @@ def summarize(
     """
     n, n_terms, k = pointwise.shape
     flat = pointwise.transpose(0, 2, 1).reshape(n, k * n_terms)
-    effect = weight @ flat / weight.sum()
+    mean = weight @ flat / weight.sum()
+    effect = mean if corrected is None else corrected.T.ravel()
     errors = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)).ravel()
-    middle = effect if centre is None else centre.T.ravel()
     t = np.full(len(effect), np.nan)
-    np.divide(middle, errors, out=t, where=errors > 0)
+    np.divide(effect, errors, out=t, where=errors > 0)
     reach = stats.t.ppf((1 + level) / 2, freedom) * errors
     quartiles = _weighted_quartiles(flat, weight)
-    far = np.count_nonzero((errors > 0) & (np.abs(middle - effect) > reach))
+    known = errors > 0
+    far = np.count_nonzero(known & (np.abs(effect - mean) > reach))
     if far:
-        notes = [*notes, f"{far} effects are outside their intervals: see when not to trust them."]
+        outside = f"{far} of {np.count_nonzero(known)} means are outside the intervals"
+        notes = [*notes, f"The correction is large: {outside}. Are columns collinear?"]
     outputs = [""] if k == 1 else [f"y{i}: " for i in range(k)]
     return EffectsSummary(
         names=tuple(output + name for output in outputs for name in names),
@@ -212,16 +215,16 @@ def summarize(
         std_error=errors,
         t=t,
         p=2 * stats.t.sf(np.abs(t), freedom),
-        ci_low=middle - reach,
-        ci_high=middle + reach,
+        ci_low=effect - reach,
+        ci_high=effect + reach,
+        mean=mean,
         q25=quartiles[0],
         q50=quartiles[1],
         q75=quartiles[2],
-        centre=middle,
         covariance=covariance,
         pointwise=flat,
         level=level,
-        corrected=centre is not None,
+        corrected=corrected is not None,
         facts=facts,
         notes=tuple(notes),
     )

@@ -79,6 +79,9 @@ def kernel_error(
     True
     """
     check_values("kernel_error", _RULES, kernel=kernel, sample=sample, random_state=random_state)
+    if isinstance(feature_map, type) or not hasattr(feature_map, "transform"):
+        wording = "a fitted feature map, such as approximation_ of a fitted model"
+        raise broken("kernel_error", "feature_map", wording, feature_map)
     rows = open_rows(X)
     drawn = rows.sample(int(sample), draw_seed(as_generator(random_state))).X
     if kernel is None:
@@ -191,7 +194,8 @@ def compare_maps(
     if isinstance(maps, FeatureMap):
         maps = [maps]
     if not isinstance(maps, Mapping | Sequence) or not maps:
-        raise broken(owner, "maps", "at least one, in a mapping or a sequence", maps)
+        wording = "feature maps, at least one, in a mapping or a sequence"
+        raise broken(owner, "maps", wording, maps)
     if not isinstance(maps, Mapping):
         names = [repr(feature_map) for feature_map in maps]
         repeated = [

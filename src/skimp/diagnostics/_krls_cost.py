@@ -43,7 +43,9 @@ def krls_phases(estimator: Any, reduction: Reduction, kernel: Any, cost: Cost) -
         yield Phase("draw", widths * mapping, int(8 * n * (m + cost.shape.n_features)))
     else:
         chosen, held_then = selected(reduction.selector, kernel, m, cost)
-        yield Phase("select", widths * chosen, int(held_then + points))
+        # each fold has points of its own
+        times = 1 + (FOLDS - 1) * (criterion == "kfold")
+        yield Phase("select", widths * times * chosen, int(held_then + points))
     kept = 8 * n * m if 8 * n * m < parse_bytes(cost.memory_limit) // 4 else 0
     # covariances; residuals, and those of all penalties, unless values are kept; folds
     again = 0 if kept else 1 + (criterion in ("loo", "gcv"))

@@ -19,6 +19,7 @@ from skimp.data import ArrayRows, Rows, open_rows
 from skimp.diagnostics._cost import Phase, Shape, Traits, predicted_phases
 from skimp.diagnostics._counts import Cost
 from skimp.diagnostics._krls_cost import krls_phases
+from skimp.diagnostics._rows_like import is_rows_like
 from skimp.diagnostics._worth import (
     FIRST_ROWS,
     FIRST_SIZE,
@@ -205,7 +206,8 @@ class _Parts:
 def _parts(estimator: Any) -> _Parts:
     needed = ("kernel", "approximation", "loss", "solver")
     if isinstance(estimator, type) or not all(hasattr(estimator, name) for name in needed):
-        raise broken(_OWNER, "estimator", "a kernel machine such as KernelClassifier()", estimator)
+        wording = "a KernelClassifier, a KernelRegressor or a KRLS"
+        raise broken(_OWNER, "estimator", wording, estimator)
     owner = type(estimator).__name__
     rules = {"memory_limit": MEMORY_LIMIT, "n_jobs": N_JOBS}
     for name, rule in rules.items():
@@ -241,10 +243,10 @@ def _configured_solver(estimator: Any, owner: str) -> Solver:
 
 
 def _is_shape(X: Any) -> bool:
-    """Tell whether this is a shape; raise for a tuple that is none."""
-    if not isinstance(X, tuple):
+    """Tell whether this is a shape; raise if it is neither data nor a shape."""
+    if not isinstance(X, tuple) and is_rows_like(X):
         return False
-    if len(X) != 2 or not all(map(_SIZE.test, X)):
+    if not isinstance(X, tuple) or len(X) != 2 or not all(map(_SIZE.test, X)):
         raise broken(_OWNER, "X", "data, or a tuple (n, d) of integers >= 1", X)
     return True
 

@@ -57,12 +57,20 @@ class Design:
         Levels by the number of their column.
     standardize : bool
         Whether to scale.
+    ddof : int, default=0
+        What standard deviations of numbers subtract from the number of rows to divide by.
     """
 
     dtype: DType = _DOUBLE
 
     def __init__(
-        self, rows: Rows, names: list[str], levels: dict[int, list[Any]], *, standardize: bool
+        self,
+        rows: Rows,
+        names: list[str],
+        levels: dict[int, list[Any]],
+        *,
+        standardize: bool,
+        ddof: int = 0,
     ):
         self.names = names
         self.levels = levels
@@ -75,7 +83,8 @@ class Design:
         self._check_scale(varies, found)
         numeric = np.array([j not in levels for j in range(len(names))])
         self._mean = np.where(numeric & standardize, found.mean, 0.0)
-        self._scale = np.where(numeric & varies & standardize, found.deviation, 1.0)
+        unbiased = np.sqrt(rows.n_rows / max(rows.n_rows - ddof, 1))
+        self._scale = np.where(numeric & varies & standardize, unbiased * found.deviation, 1.0)
         for j, counts in found.counts.items():
             spread = 1 - np.square(counts / counts.sum()).sum()
             self._scale[j] = np.sqrt(spread) if standardize and spread > 0 else 1.0

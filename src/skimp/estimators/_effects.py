@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from skimp._core._blocks import Scratch
 from skimp._core._linalg import dense
 from skimp._core._memory import require_memory
-from skimp._core._rules import BOOLEAN, FRACTION, Rule, broken, check_values, integer
+from skimp._core._rules import BOOLEAN, FRACTION, NONE, Rule, broken, check_values, integer
 from skimp._core._types import Array
 from skimp.data import ArrayRows, Block, Rows
 from skimp.diagnostics._effects import EffectsSummary, Expectation, summarize
@@ -30,7 +30,7 @@ _BLOCK_ENTRIES = 2**22
 """Entries of a block of kernel values."""
 
 _RULES: dict[str, Rule] = {
-    "corrected": BOOLEAN,
+    "corrected": NONE | BOOLEAN,
     "level": FRACTION,
     "n_points": integer(at_least=2),
 }
@@ -42,6 +42,7 @@ class Effects(ABC):
     alpha_: float
     kernel_: Kernel
     memory_limit: int | str | None
+    convention: str
     terms_: list[str]
     _rows: Rows
     _present: Array | None
@@ -97,7 +98,7 @@ class Effects(ABC):
         errors: str = "classical",
         groups: Any = None,
         level: float = 0.95,
-        corrected: bool = True,
+        corrected: bool | None = None,
     ) -> EffectsSummary:
         """Return average effects with standard errors, and how effects vary.
 
@@ -112,11 +113,11 @@ class Effects(ABC):
         groups : array of shape (n,), optional
             The group of each row of ``fit``, for "clustered".
         level : float, default=0.95
-            Probability with which intervals are to cover.
-        corrected : bool, default=True
-            Whether standard errors, t, p and intervals are those of averages that are corrected for
+            Nominal coverage of the intervals.
+        corrected : bool or None, default=None
+            Whether effects, and with them standard errors, t, p and intervals, are corrected for
             the shrinkage of the penalty, which moves averages by up to a standard error. False
-            gives those of the averages themselves.
+            takes means of the pointwise effects. None is True, but False for ``convention="R"``.
 
         Returns
         -------
@@ -125,7 +126,8 @@ class Effects(ABC):
         check_is_fitted(self)
         terms = self._design.terms
         names, kinds = [term.name for term in terms], [term.kind for term in terms]
-        return self._summarized(X, terms, None, names, kinds, errors, groups, level, corrected)
+        parts = [self._functionals(terms)]
+        return self._summarized("summary", X, parts, names, kinds, errors, groups, level, corrected)
 
     def interaction(
         self,
@@ -136,35 +138,42 @@ class Effects(ABC):
         errors: str = "classical",
         groups: Any = None,
         level: float = 0.95,
-        corrected: bool = True,
+        corrected: bool | None = None,
     ) -> EffectsSummary:
         """Return how much the effect of one term changes with another one.
 
-        The second derivative for two columns of numbers, or the curvature where they are the same;
+        The second derivative for two columns of numbers, or the curvature if they are the same;
         differences of derivatives or of differences for others.
 
         Parameters
         ----------
         first, second : str or int
-            Terms, by their names or numbers in ``terms_``.
+            Terms, by their names or numbers in ``terms_``; or names of columns of categories, for
+            all of their levels.
         X, errors, groups, level, corrected
             As in `summary`.
 
         Returns
         -------
         EffectsSummary
-            With one effect, and ``pointwise`` the interaction at each row.
+            With an effect for each pair of terms, and ``pointwise`` the interactions at each row.
         """
         check_is_fitted(self)
-        one, other = self._term(first, "first"), self._term(second, "second")
-        if one.column == other.column and (one.high is not None or other.high is not None):
+        ones, others = self._terms(first, "first"), self._terms(second, "second")
+        differ = any(term.high is not None for term in (*ones, *others))
+        if ones[0].column == others[0].column and differ:
             raise broken("interaction", "second", "a term of another column", second)
-        name, kind = f"{one.name} x {other.name}", "change of the effect"
-        if one.high is None and other.high is None:
+        kind = "change of the effect"
+        if ones[0].high is None and others[0].high is None:
             kind = "second derivative"
-            if self._functionals([one]).kinked(one.column):
+            if self._functionals(ones).kinked(ones[0].column):
                 raise broken("interaction", "kernel", "twice differentiable", self.kernel_)
-        return self._summarized(X, [one], other, [name], [kind], errors, groups, level, corrected)
+        names = [f"{one.name} x {other.name}" for other in others for one in ones]
+        kinds = [kind] * len(names)
+        parts = [self._functionals(ones, other) for other in others]
+        return self._summarized(
+            "interaction", X, parts, names, kinds, errors, groups, level, corrected
+        )
 
     def expectation(
         self, column: str | int, *, n_points: int = 50, level: float = 0.95
@@ -180,7 +189,7 @@ class Effects(ABC):
         n_points : int, default=50
             Points between the least and the largest value of a column of numbers.
         level : float, default=0.95
-            Probability with which bands are to cover at each point.
+            Nominal coverage of the bands at each point.
 
         Returns
         -------
@@ -257,30 +266,30 @@ class Effects(ABC):
 
     def _summarized(
         self,
+        owner: str,
         X: Any,
-        terms: list[Term],
-        by: Term | None,
+        parts: list[Functionals],
         names: list[str],
         kinds: list[str],
         errors: str,
         groups: Any,
         level: float,
-        corrected: bool,
+        corrected: bool | None,
     ) -> EffectsSummary:
         rows = self._where(X)
-        owner = "summary" if by is None else "interaction"
         check_values(owner, _RULES, level=level, corrected=corrected)
         known = self._errors(owner, errors, groups)
-        functionals = self._functionals(terms, by)
-        pointwise = self._pointwise(rows, functionals)
+        corrected = self.convention != "R" if corrected is None else corrected
+        pointwise = np.concatenate([self._pointwise(rows, part) for part in parts], axis=1)
         weight = rows.weights()
         weight = np.ones(len(pointwise)) if weight is None else weight
-        q = self._fit.coordinates(self._gathered(self._averages(rows, functionals)))
+        L = np.hstack([self._averages(rows, part) for part in parts])
+        q = self._fit.coordinates(self._gathered(L))
         q = self._fit.corrected(q) if corrected else q
         return summarize(
             pointwise,
             weight,
-            self._fit.covariances(q, known),
+            self._covariances(q, known, parts),
             self._fit.estimates(q) if corrected else None,
             names=names,
             kinds=kinds,
@@ -290,6 +299,14 @@ class Effects(ABC):
             facts=self._facts(len(pointwise), errors),
             notes=self._notes(level, corrected),
         )
+
+    def _covariances(self, q: Array, errors: Errors, parts: list[Functionals]) -> Array:
+        """Return covariances of functionals, with R's factor for differences."""
+        found = self._fit.covariances(q, errors)
+        if self.convention != "R":
+            return found
+        factors = np.concatenate([np.where(part.are_differences, _TWICE, 1.0) for part in parts])
+        return np.asarray(found * np.outer(factors, factors))
 
     def _where(self, X: Any) -> Rows:
         check_is_fitted(self)
@@ -339,8 +356,18 @@ class Effects(ABC):
     def _freedom(self) -> float:
         return max(self._fit.freedom, 1.0)
 
-    def _term(self, given: str | int, role: str) -> Term:
-        return self._design.terms[_number(given, self.terms_, "interaction", role)]
+    def _terms(self, given: str | int, role: str) -> list[Term]:
+        """Return a term by name or number, or all terms of a column of categories."""
+        design = self._design
+        names = {design.names[j]: j for j in design.levels}
+        if isinstance(given, str) and given in names and given not in self.terms_:
+            found = [term for term in design.terms if term.column == names[given]]
+            if not found:
+                raise broken("interaction", role, "a column of two levels or more", given)
+            return found
+        known = [*self.terms_, *names]
+        number = _number(given, self.terms_, "interaction", role, known)
+        return [design.terms[number]]
 
     def _errors(self, owner: str, kind: str, groups: Any) -> Errors:
         n = self._rows.n_rows
@@ -353,16 +380,36 @@ class Effects(ABC):
             "fitted": f"{fit.n_rows:,}",
             "alpha": f"{self.alpha_:.3g}",
             "effective parameters": f"{fit.dimension:.1f}",
+            "R2": ", ".join(f"{value:.4f}" for value in self._r_squared()),
             "error s.d.": ", ".join(f"{value:.4g}" for value in np.sqrt(fit.noise)),
             "errors": errors,
         }
 
+    def _r_squared(self) -> Array:
+        """Return the share of the variance of y that is explained, of the rows that were fitted."""
+        fit = self._fit
+        squares = fit.squares
+        if self.convention == "R":
+            # R takes the variance of the residuals, whose mean is not zero without an intercept
+            squares = squares - np.square((fit.root * fit.residuals[0]).sum(axis=0)) / fit.n_rows
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(1 - squares / fit.total)
+
     def _notes(self, level: float, corrected: bool) -> list[str]:
-        notes = [f"Intervals cover with probability {level:g}."]
+        notes = [f"ci_low and ci_high are a nominal {100 * level:g} % confidence interval."]
         if corrected:
-            notes.append("They, standard errors, t and p are of averages corrected for shrinkage.")
+            notes += [
+                "effect, std_error, t, p and the interval refer to shrinkage-corrected averages.",
+                "mean, q25, q50 and q75 summarize the pointwise effects.",
+            ]
+        else:
+            notes.append(
+                "effect is the mean of the pointwise effects, not corrected for shrinkage."
+            )
+        if self.convention == "R":
+            notes.append("Formulas are those of R's package KRLS.")
         if self._fit.dimension > _CLOSE * self._fit.n_rows:
-            notes.append("The surface follows nearly every row: do not trust it, or them.")
+            notes.append("The fit nearly interpolates: estimates are unreliable.")
         reduction = self._reduction
         size = len(self._fit.coef)
         if reduction.sketched:
@@ -375,12 +422,16 @@ class Effects(ABC):
 
 
 _ONE = np.ones(1)
+_TWICE = np.sqrt(2.0)
+"""R's factor for the standard errors of first differences."""
 
 
-def _number(given: str | int, names: list[str], owner: str, role: str) -> int:
-    """Return the number of a name, or a number that there is."""
+def _number(
+    given: str | int, names: list[str], owner: str, role: str, known: list[str] | None = None
+) -> int:
+    """Return the number of a name, or a number that there is; ``known`` names are in the error."""
     if isinstance(given, str) and given in names:
         return names.index(given)
     if integer(at_least=0, at_most=len(names) - 1).test(given):
         return int(given)
-    raise broken(owner, role, f"one of {names}, or its number", given)
+    raise broken(owner, role, f"one of {known or names}, or its number", given)

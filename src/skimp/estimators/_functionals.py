@@ -11,6 +11,10 @@ from skimp.features import Landmarks
 
 _STEP = 1e-4
 """Half of the distance, in standard deviations, over which a second derivative is taken."""
+_CENTRAL = ((1.0, 0.5), (-1.0, -0.5))
+"""Steps and factors of a central difference."""
+_FORWARD = ((0.0, -1.5), (1.0, 2.0), (2.0, -0.5))
+"""Those of a difference of the same order that leaves no rows below zero."""
 _KINK = 0.1
 """Share of a change of slope that is left a thousand times nearer to a kink."""
 
@@ -28,8 +32,8 @@ class Functionals:
     terms : list of Term
         The effects.
     by : Term, optional
-        The effect of this on the effects, in their place: a second derivative, by a central
-        difference of first ones, or the difference between two values.
+        The effect of this on the effects, in their place: a second derivative, by a central or
+        forward difference of first ones, or the difference between two values.
     """
 
     def __init__(
@@ -60,6 +64,11 @@ class Functionals:
     def n_terms(self) -> int:
         """Number of effects."""
         return len(self._terms)
+
+    @property
+    def are_differences(self) -> list[bool]:
+        """Whether each effect is a difference between two values, not a derivative."""
+        return [term.high is not None for term in self._terms]
 
     def pointwise(self, Z: Array, coef: Array) -> Array:
         """Return the effects at each row, of shape (n, n_terms, k), for coefficients (m, k)."""
@@ -118,10 +127,11 @@ class Functionals:
             yield -1.0, self._set(Z, by.column, by.low)
         else:
             reach = _STEP * self._design.deviation(by.column)
-            for step in (reach, -reach):
+            forward = self._landmarks.kernel.needs_nonnegative
+            for step, factor in _FORWARD if forward else _CENTRAL:
                 moved = Z.copy()
-                moved[:, self._design.place(by.column)] += step
-                yield by.scale / (2 * step), moved
+                moved[:, self._design.place(by.column)] += step * reach
+                yield by.scale * factor / reach, moved
 
     def _set(self, Z: Array, column: int, value: float | None) -> Array:
         changed = Z.copy()

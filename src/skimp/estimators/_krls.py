@@ -26,22 +26,23 @@ from skimp._core._rules import (
 )
 from skimp._core._types import Array, RandomState
 from skimp.budgets import Selector
-from skimp.data import ArrayRows, Block, Rows, as_rows
+from skimp.data import Block, Rows, as_rows
 from skimp.data._frame import is_frame
 from skimp.data._split import masked_rows
-from skimp.estimators._choice import Choices
+from skimp.estimators._choice import Choices, Models
 from skimp.estimators._design import Design
 from skimp.estimators._effects import Effects
-from skimp.estimators._kernel_regressor import target_mean
+from skimp.estimators._kernel_regressor import KernelRegressor, target_mean
 from skimp.estimators._levels import encode_levels, find_levels
-from skimp.features import Landmarks
+from skimp.features import Landmarks, Nystroem
 from skimp.features._reduction import BUDGET, REDUCTION, Reduction
 from skimp.features._sketch import Sketch
 from skimp.kernels import Gaussian, Kernel, as_kernel
 from skimp.kernels._checks import require
 from skimp.solvers._folds import FOLDS
+from skimp.solvers._golden_section import golden_section
 from skimp.solvers._reduced_smoother import ReducedSmoother
-from skimp.solvers._smoother import CRITERIA, LinearFit, Smoother
+from skimp.solvers._smoother import CRITERIA, LinearFit
 
 _DOUBLE = np.dtype(np.float64)
 
@@ -54,7 +55,8 @@ def _are_positive(value: Any) -> bool:
     return sequence and len(value) > 0 and all(map(_SQUARABLE.test, value))
 
 
-_SQUARABLE = number(above=1e-100, at_most=1e100)
+_HEAVY = 1e100
+_SQUARABLE = number(above=1e-100, at_most=_HEAVY)
 _POSITIVE = Rule(f"a sequence, each {_SQUARABLE.wording}", _are_positive)
 
 
@@ -80,7 +82,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
     on columns of mean zero and variance one. Exact in :math:`8 n^3 / 3` operations and the memory
     of one n x n matrix, with all penalties; for a reduction to m functions in :math:`3 n m^2`
     operations and the memory of a few m x m matrices. Their n m values are held during the fit
-    where they take less than a quarter of ``memory_limit``, and computed again for each pass else.
+    if they take less than a quarter of ``memory_limit``, and otherwise recomputed on each pass.
 
     For a binary outcome, 0 and 1, it is a linear probability model: effects are changes of the
     probability. Take ``errors="robust"`` there.
@@ -105,7 +107,8 @@ class KRLS(RegressorMixin, Effects, Parametrized):
     alpha : float or str, default="loo"
         Strength of the penalty; it does not grow with n. "loo" minimises the error of rows that are
         left out one by one, in closed form; "gcv" its rotation invariant form; "kfold" that of five
-        folds. A ridge penalty is n alpha.
+        folds, each with a reduction of its own rows and the same n alpha. A ridge penalty is n
+        alpha.
     lams : sequence of float or None, default=None
         Penalties n alpha to choose from; None for all between rounding and nothing.
     sigmas : sequence of float or None, default=None
@@ -113,6 +116,12 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         own.
     fit_intercept : bool, default=True
         Whether there is an unpenalized constant b.
+    convention : "skimp" or "R", default="skimp"
+        "R" gives the numbers of R's package KRLS: y is centred in place of the constant b, columns
+        are divided by standard deviations with n - 1, the default ``gamma`` is one over the number
+        of columns, "loo" stops where R's search does, the variance of the errors divides by n, t
+        has n - d degrees of freedom, and standard errors of differences are multiplied by
+        :math:`\sqrt 2`. ``summary`` is then not corrected for shrinkage by default.
     memory_limit : int, str or None, default=None
         Bytes, or "2GB", that a fit may take besides the data; None for half of the machine's.
     n_jobs : int or None, default=None
@@ -139,7 +148,8 @@ class KRLS(RegressorMixin, Effects, Parametrized):
     dimension_ : float
         Effective number of parameters: the trace of the matrix that turns y into fitted values.
     freedom_ : float
-        Degrees of freedom of the standard errors, nearly n less ``dimension_``.
+        Degrees of freedom of the standard errors, nearly n less ``dimension_``; n less the number
+        of columns with ``convention="R"``.
     sigma_ : float or array of shape (k,)
         Standard deviation of the errors.
     alphas_, scores_ : arrays, or None
@@ -178,6 +188,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         "lams": NONE | _POSITIVE,
         "sigmas": NONE | _POSITIVE,
         "fit_intercept": BOOLEAN,
+        "convention": one_of("skimp", "R"),
         "memory_limit": MEMORY_LIMIT,
         "n_jobs": N_JOBS,
         "verbose": integer(at_least=0) | BOOLEAN,
@@ -195,6 +206,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         lams: Sequence[float] | Array | None = None,
         sigmas: Sequence[float] | Array | None = None,
         fit_intercept: bool = True,
+        convention: str = "skimp",
         memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -208,6 +220,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         self.lams = lams
         self.sigmas = sigmas
         self.fit_intercept = fit_intercept
+        self.convention = convention
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -232,25 +245,16 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         self
         """
         with whole_or_nothing(self):
-            self._check()
-            present = _present(X, sample_weight)
-            self._levels = find_levels(X, present)
-            rows = as_rows(
-                self,
-                encode_levels(X, self._levels, present=present),
-                y,
-                sample_weight,
-                multi_output=True,
-                y_numeric=True,
-            )
-            if self.verbose:
-                rows = rows.copy_with(report=LineReport(type(self).__name__))
-            weight = rows.weights()
-            self._present = None
-            if weight is not None and not weight.all():
-                self._present = weight > 0
-                rows = masked_rows(rows, self._present)
-            self._fit_rows(rows)
+            rng = as_generator(self.random_state)
+            rows = self._prepared(X, y, sample_weight)
+            n = self._reduction.size(rows.n_rows) if self._reduction.alone else rows.n_rows
+            needed, n = (FOLDS, rows.n_rows) if self.alpha == "kfold" else (2, n)
+            if isinstance(self.alpha, str) and n < needed:
+                raise ValueError(
+                    f"alpha={self.alpha!r} needs {needed} rows of positive weight, found "
+                    f"n_samples = {n}: give alpha a number."
+                )
+            self._choose(rows, draw_seed(rng))
         return self
 
     def _check(self) -> None:
@@ -270,35 +274,75 @@ class KRLS(RegressorMixin, Effects, Parametrized):
 
     def _given_kernel(self, n_columns: int) -> Kernel:
         if self.kernel is None:
-            return Gaussian(gamma=1 / (2 * n_columns))
+            return Gaussian(gamma=1 / (n_columns if self._like_r else 2 * n_columns))
         return as_kernel(self.kernel, owner=type(self).__name__)
 
-    def _fit_rows(self, rows: Rows) -> None:
-        rng = as_generator(self.random_state)
+    def _prepared(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """Return scaled rows with centred targets, and keep what is needed for other rows."""
+        self._check()
+        present = _present(X, sample_weight)
+        self._levels = find_levels(X, present)
+        rows = as_rows(
+            self,
+            encode_levels(X, self._levels, present=present),
+            y,
+            sample_weight,
+            multi_output=True,
+            y_numeric=True,
+        )
+        if self.verbose:
+            rows = rows.copy_with(report=LineReport(type(self).__name__))
+        weight = rows.weights()
+        if weight is not None and weight.max() > _HEAVY:
+            raise ValueError(
+                f"sample_weight must be at most {_HEAVY:.0e}, whose square float64 can hold, "
+                f"found {weight.max():.3g}: divide weights by their mean, which changes nothing."
+            )
+        self._present = None
+        if weight is not None and not weight.all():
+            self._present = weight > 0
+            rows = masked_rows(rows, self._present)
         names = rows.feature_names or [f"x{j}" for j in range(rows.n_features)]
         self._single_output, middle = target_mean(rows, type(self).__name__)
         self._middle = middle if self.fit_intercept else np.zeros_like(middle)
         self._rows = rows
-        self._design = Design(rows, names, self._levels, standardize=self.standardize)
+        self._design = Design(
+            rows, names, self._levels, standardize=self.standardize, ddof=int(self._like_r)
+        )
         self.terms_ = [term.name for term in self._design.terms]
-        scaled = self._scaled(rows).with_targets(self._centred)
+        scaled: Rows = self._scaled(rows).with_targets(self._centred)
         scaled.feature_names, scaled.labelled = self._design.column_names, False
         self._reduction = Reduction(self.reduction, self.budget)
-        self._fitted_rows = None
-        if self._reduction.alone:
-            sample = scaled.sample(self._reduction.size(scaled.n_rows), draw_seed(rng))
-            weight = None if rows.weights() is None else sample.weight
-            self._fitted_rows = sample.indices
-            scaled = ArrayRows(sample.X, sample.y, weight).copy_with(
-                n_jobs=rows.n_jobs, feature_names=scaled.feature_names, report=rows.report
-            )
-        needed = FOLDS if self.alpha == "kfold" else 2
-        if isinstance(self.alpha, str) and scaled.n_rows < needed:
-            raise ValueError(
-                f"alpha={self.alpha!r} needs {needed} rows of positive weight, found n_samples = "
-                f"{scaled.n_rows}: give alpha a number."
-            )
-        self._choose(scaled, rng)
+        return scaled
+
+    def _as_machine(self, X: Any, y: Any, sample_weight: Any) -> tuple[KernelRegressor, Rows]:
+        """Return a regressor with this kernel and these points, and its rows, for a curve."""
+        rng = as_generator(self.random_state)
+        rows = self._prepared(X, y, sample_weight)
+        reduction = self._reduction
+        if reduction.sketched or reduction.alone:
+            wording = "None, a number of points or a selector for budget_curve"
+            raise broken(type(self).__name__, "reduction", wording, self.reduction)
+        if self.sigmas is not None:
+            raise broken(type(self).__name__, "sigmas", "None for budget_curve", self.sigmas)
+        approximation: Any = "auto"
+        if not reduction.exact:
+            size = reduction.size(rows.n_rows)
+            approximation = Nystroem(budget=size, selector=reduction.selector)
+        machine = KernelRegressor(
+            self._resolved_kernel(rows, draw_seed(rng)),
+            approximation=approximation,
+            loss="squared",
+            fit_intercept=self.fit_intercept and not self._like_r,
+            memory_limit=self.memory_limit,
+            n_jobs=self.n_jobs,
+            random_state=draw_seed(rng),
+        )
+        return machine, rows
+
+    @property
+    def _like_r(self) -> bool:
+        return self.convention == "R"
 
     def _scaled(self, rows: Rows) -> Any:
         return rows.mapped(self._design)
@@ -307,23 +351,37 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         assert y is not None, "the mean of the targets was taken before"
         return np.asarray(y, _DOUBLE).reshape(len(y), -1) - self._middle, weight
 
-    def _choose(self, rows: Rows, rng: np.random.Generator) -> None:
-        """Choose the penalty, and the width where there are several, and keep that model."""
-        seed = draw_seed(rng)
-        kernel = self._given_kernel(len(self._design.names)).resolve(rows, seed)
+    def _resolved_kernel(self, rows: Rows, seed: int) -> Kernel:
+        n_columns = self._design.width if self._like_r else len(self._design.names)
+        return self._given_kernel(n_columns).resolve(rows, seed)
+
+    def _choose(self, rows: Rows, seed: int) -> None:
+        """Choose the penalty, and the width if there are several, and keep that model."""
+        kernel = self._resolved_kernel(rows, seed)
         kernels = [kernel]
         if self.sigmas is not None:
             kernels = [clone(kernel).set_params(gamma=1 / (2 * s**2)) for s in self.sigmas]
         choices = Choices(
-            self._reduction, self.alpha, self.lams, self.fit_intercept, self.memory_limit
+            self._reduction,
+            self.alpha,
+            self.lams,
+            # R centres y, which is done already
+            self.fit_intercept and not self._like_r,
+            self.memory_limit,
+            golden_section if self._like_r else None,
         )
         chosen = choices.best(rows, kernels, seed)
         self.kernel_ = chosen.kernel
         self.alphas_, self.scores_ = chosen.alphas, chosen.scores
-        self._keep(chosen.basis, chosen.smoother, chosen.alpha)
+        self._keep(chosen.models, chosen.alpha)
 
-    def _keep(self, basis: Landmarks | Sketch, smoother: Smoother, alpha: float) -> None:
+    def _keep(self, models: Models, alpha: float) -> None:
+        basis, smoother = models.basis, models.smoother
         fit = smoother.at(alpha)
+        if self._like_r:
+            fit.noise = fit.squares / fit.n_rows
+            fit.freedom = float(max(fit.n_rows - self._design.width, 1))
+        self._fitted_rows = models.fitted_rows
         if isinstance(smoother, ReducedSmoother):
             # features are computed again where they are asked for: a model does not hold them
             smoother.rows = self._scaled(self._rows).with_targets(self._centred).mapped(basis)

@@ -6,25 +6,33 @@ import numpy as np
 
 from skimp._core._rules import broken
 from skimp.estimators import KRLS
-from skimp.kernels import Gaussian
 
 POWERS = tuple(float(power) for power in 2.0 ** np.arange(-5, 6))
 """The values of lambda and of sigma that the thesis on data reduction for KRLS chooses from."""
 
 
 def krls(task: str = "regression", **overrides: Any) -> KRLS:
-    r"""Return kernel regularized least squares with the choices of Hainmueller and Hazlett.
+    r"""Return kernel regularized least squares as R's package KRLS computes it.
 
-    A Gaussian kernel :math:`\exp(-\|x - y\|^2 / d)` of d standardized columns, a penalty by leaving
-    rows out one by one, derivatives of all columns and first differences of those with two values
-    [1]_. We depart from it in three ways: an intercept takes the place of centring y, columns are
-    divided by the standard deviation of n and not of n - 1, and the variance of the errors is that
-    of residuals over n less the effective number of parameters, and not over n.
+    ``summary()`` gives the numbers of R's ``summary(krls(X, y))``, so that a published table can be
+    checked [1]_:
+
+    - the Gaussian kernel :math:`\exp(-\|x - y\|^2 / d)` of d columns, each centred and divided by
+      its standard deviation with n - 1. R 1.7 chooses :math:`\sigma` by another rule and prints
+      it: ``kernel=Gaussian(1 / sigma)``, then.
+    - y centred, no intercept, and :math:`\lambda = n \alpha` by R's search over leave-one-out
+      errors, which stops early. A lambda that was published is ``alpha=lam / n``.
+    - plain means of derivatives, and of differences for columns of two values.
+    - the variance of the errors is that of the residuals over n; standard errors of differences are
+      multiplied by :math:`\sqrt 2`; t has n - d degrees of freedom.
+
+    The default `KRLS` departs from all of these, for intervals that cover. Levels of categories,
+    weights and reductions are not in R; they work here with the same formulas.
 
     The thesis on data reduction [2]_ takes :math:`\sigma^2 = d` in a kernel with
-    :math:`2 \sigma^2`, which is the default of `KRLS`, and chooses the penalty
-    :math:`\lambda = n \alpha` among ``recipes.POWERS``: ``krls(kernel=None, lams=POWERS)``; in its
-    simulations the width as well: ``sigmas=POWERS, alpha="kfold"``.
+    :math:`2 \sigma^2`, which is the default of `KRLS`, and chooses :math:`\lambda` among
+    ``recipes.POWERS`` by five folds: ``KRLS(lams=POWERS, alpha="kfold")``; in its simulations the
+    width as well: ``sigmas=POWERS``.
 
     Parameters
     ----------
@@ -48,8 +56,8 @@ def krls(task: str = "regression", **overrides: Any) -> KRLS:
     --------
     >>> from skimp import recipes
     >>> recipes.krls(reduction="kmeans", budget=500)
-    KRLS(budget=500, kernel=Gaussian(), reduction='kmeans')
+    KRLS(budget=500, convention='R', reduction='kmeans')
     """
     if task != "regression":
         raise broken("krls", "task", "'regression' (0 and 1 are numbers, too)", task)
-    return KRLS(**{"kernel": Gaussian(gamma="scale"), **overrides})
+    return KRLS(**{"convention": "R", **overrides})

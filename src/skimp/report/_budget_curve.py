@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, Self, final
 
+from skimp.report._takes import require_kind
+
 if TYPE_CHECKING:
     from skimp.diagnostics import BudgetCurve
 
@@ -35,6 +37,10 @@ class BudgetCurveDisplay:
     """
 
     def __init__(self, curve: "BudgetCurve"):
+        from skimp.diagnostics import BudgetCurve
+
+        wording = "a BudgetCurve, which skimp.diagnostics.budget_curve(model, X, y) returns"
+        require_kind(type(self).__name__, "curve", curve, BudgetCurve, wording)
         self.curve = curve
 
     @classmethod

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, Self, final
 
+from skimp.report._takes import require_kind
+
 if TYPE_CHECKING:
     from skimp.diagnostics import EffectsSummary
     from skimp.estimators import KRLS
@@ -43,6 +45,11 @@ class EffectsDisplay:
     """
 
     def __init__(self, model: "KRLS", summary: "EffectsSummary", X: Any = None):
+        from skimp.diagnostics import EffectsSummary
+
+        _require_krls(model)
+        wording = "an EffectsSummary, which model.summary() returns"
+        require_kind(type(self).__name__, "summary", summary, EffectsSummary, wording)
         if not summary.names:
             raise ValueError("EffectsDisplay: summary must have effects, found none.")
         self.model = model
@@ -62,6 +69,7 @@ class EffectsDisplay:
         **options
             As in `skimp.KRLS.summary`.
         """
+        _require_krls(model)
         return cls(model, model.summary(X, **options), X)
 
     def to_frame(self) -> Any:
@@ -94,7 +102,7 @@ class EffectsDisplay:
         middle = {"color": "0.85", "linewidth": 9, "label": "middle half of the rows"}
         ax.hlines(places, s.q25 * unit, s.q75 * unit, **middle)
         ax.hlines(places, low, high, color="C0", linewidth=2, label=_percent(s.level))
-        ax.plot(s.effect * unit, places, "o", color="C0", markersize=6, label="average")
+        ax.plot(s.effect * unit, places, "o", color="C0", markersize=6, label="average effect")
         ax.axvline(0, color="0.4", linewidth=0.8, zorder=0)
         ax.set_yticks(places, s.names)
         ax.invert_yaxis()
@@ -119,9 +127,9 @@ class EffectsDisplay:
 
         s = self.summary
         axes = self._several(axes, len(s.names))
-        for ax, name, effect, single in zip(axes, s.names, s.effect, s.pointwise.T, strict=False):
+        for ax, name, mean, single in zip(axes, s.names, s.mean, s.pointwise.T, strict=False):
             ax.hist(single, bins=min(40, max(10, len(single) // 20)), color="C0", alpha=0.55)
-            ax.axvline(effect, color="C0", linewidth=2)
+            ax.axvline(mean, color="C0", linewidth=2)
             ax.axvline(0, color="0.4", linewidth=0.8)
             below = float(np.mean(single < 0))
             ax.set_title(f"{name}\n{100 * below:.0f} % below zero", fontsize="medium")
@@ -156,6 +164,11 @@ class EffectsDisplay:
         number = names.index(effect) if isinstance(effect, str) else int(effect)
         column, values = self.model.column_values(against, self.X)
         single = self.summary.pointwise[:, number]
+        if len(single) != len(values):
+            raise ValueError(
+                f"EffectsDisplay: X must be the {len(single)} rows of the summary, found "
+                f"{len(values)}: pass the X of model.summary(X)."
+            )
         ax = self._one(ax)
         look = {"s": 9, "alpha": min(0.6, 40 / len(single) ** 0.5), "linewidths": 0}
         labels = None
@@ -223,12 +236,16 @@ class EffectsDisplay:
         """Return the standard deviation of the column of each derivative, one for differences."""
         import numpy as np
 
-        model = self.model
+        model, number = self.model, len(self.summary.names)
+        if number % len(model.terms_):
+            raise ValueError(
+                "EffectsDisplay: standardized must be False for the effects of interaction()."
+            )
         units = [
             model.column_values(name)[1].std() if kind == "derivative" else 1.0
             for name, kind in zip(model.terms_, self.summary.kinds, strict=False)
         ]
-        return np.tile(units, len(self.summary.names) // len(units))
+        return np.tile(units, number // len(units))
 
     def _one(self, ax: Any, height: float = 4.0) -> Any:
         import numpy as np
@@ -262,8 +279,14 @@ class EffectsDisplay:
         return axes
 
 
+def _require_krls(model: Any) -> None:
+    from skimp.estimators import KRLS
+
+    require_kind("EffectsDisplay", "model", model, KRLS, "a fitted KRLS, which has effects")
+
+
 def _percent(level: float) -> str:
-    return f"{100 * level:g} % interval"
+    return f"nominal {100 * level:g} % interval"
 
 
 def _groups(values: Any) -> list[Any]:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, final
 
+from skimp.report._takes import require_kind
+
 if TYPE_CHECKING:
     from skimp.diagnostics import HashRecall
 
@@ -15,8 +17,8 @@ class HashRecallDisplay:
 
     Parameters
     ----------
-    recalls : mapping from names to HashRecall
-        What hashings find, from `skimp.diagnostics.hash_recall`.
+    recalls : HashRecall, or mapping from names to HashRecall
+        What a hashing finds, or several, from `skimp.diagnostics.hash_recall`.
 
     Attributes
     ----------
@@ -37,20 +39,29 @@ class HashRecallDisplay:
     ['64 bits', '64 bits', '256 bits', '256 bits']
     """
 
-    def __init__(self, recalls: "Mapping[str, HashRecall]"):
-        if not recalls:
-            from skimp._core._rules import broken
+    def __init__(self, recalls: "HashRecall | Mapping[str, HashRecall]"):
+        from skimp._core._rules import broken
+        from skimp.diagnostics import HashRecall
 
-            raise broken(type(self).__name__, "recalls", "at least one, with a name", recalls)
+        owner = type(self).__name__
+        wording = "a HashRecall, which skimp.diagnostics.hash_recall(hashing, X) returns"
+        if not isinstance(recalls, Mapping):
+            several = f"{wording}, or a mapping from names to them"
+            require_kind(owner, "recalls", recalls, HashRecall, several)
+            recalls = {"hashing": recalls}
+        if not recalls:
+            raise broken(owner, "recalls", "at least one, with a name", recalls)
+        for name, recall in recalls.items():
+            require_kind(owner, f"recalls[{name!r}]", recall, HashRecall, wording)
         self.recalls = recalls
 
     @classmethod
-    def from_data(cls, hashings: Mapping[str, Any], X: Any, **options: Any) -> Self:
+    def from_data(cls, hashings: Any, X: Any, **options: Any) -> Self:
         """Fit hashings to rows, compare them with exact neighbours, and return the display.
 
         Parameters
         ----------
-        hashings : mapping from names to KernelHash
+        hashings : KernelHash, or mapping from names to KernelHash
             The hashings; they are cloned.
         X, **options
             As in `skimp.diagnostics.hash_recall`.
@@ -58,7 +69,13 @@ class HashRecallDisplay:
         from sklearn.base import clone
 
         from skimp.diagnostics import hash_recall
+        from skimp.features import KernelHash
 
+        if not isinstance(hashings, Mapping):
+            hashings = {repr(hashings): hashings}
+        for hashing in hashings.values():
+            wording = "a KernelHash, or a mapping from names to them"
+            require_kind(cls.__name__, "hashings", hashing, KernelHash, wording)
         return cls({n: hash_recall(clone(h).fit(X), X, **options) for n, h in hashings.items()})
 
     def to_frame(self) -> Any:

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, Self, final
 
+from skimp.report._takes import require_kind
+
 if TYPE_CHECKING:
     from skimp.diagnostics import MapComparison
 
@@ -44,6 +46,10 @@ class KernelErrorDisplay:
     """
 
     def __init__(self, comparison: "MapComparison"):
+        from skimp.diagnostics import MapComparison
+
+        wording = "a MapComparison, which skimp.diagnostics.compare_maps returns"
+        require_kind(type(self).__name__, "comparison", comparison, MapComparison, wording)
         self.comparison = comparison
 
     @classmethod

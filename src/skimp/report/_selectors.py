@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, Self, final
 
+from skimp.report._takes import require_kind
+
 if TYPE_CHECKING:
     from skimp._core._types import Array
     from skimp.diagnostics import SelectorComparison
@@ -37,6 +39,10 @@ class SelectorDisplay:
     """
 
     def __init__(self, comparison: "SelectorComparison"):
+        from skimp.diagnostics import SelectorComparison
+
+        wording = "a SelectorComparison, which skimp.diagnostics.compare_selectors returns"
+        require_kind(type(self).__name__, "comparison", comparison, SelectorComparison, wording)
         self.comparison = comparison
 
     @classmethod

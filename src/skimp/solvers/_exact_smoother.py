@@ -49,6 +49,7 @@ class ExactSmoother(Smoother):
     ):
         check_representable(K, Y)
         self.n_rows = n = len(K)
+        self.weight = float(n if weight is None else weight.sum())
         self.root = np.ones(n) if weight is None else np.sqrt(weight / weight.mean())
         self.Y = Y * self.root[:, None]
         self.fit_intercept = fit_intercept
@@ -59,16 +60,21 @@ class ExactSmoother(Smoother):
         self.scale = self.factor.trace / n or 1.0
         right = np.column_stack([self.Y, self.root]) if fit_intercept else self.Y
         self._right = self.factor.rotated(right)
+        middle = np.outer(self.root, self.root @ self.Y / n) * fit_intercept
+        with np.errstate(over="ignore"):
+            self.total = np.square(self.Y - middle).sum(axis=0)
+        check_representable(self.total)
+
+    @property
+    def eigenvalues(self) -> Array:
+        """The eigenvalues of R K R; see `Smoother.eigenvalues`."""
+        return np.sort(self.factor.values)[::-1]
 
     def scores(self, alphas: Array, criterion: str) -> Array:
         """Return scores by the diagonals of G; see `Smoother.scores`."""
         shifts = self.n_rows * np.asarray(alphas)
         diagonals = self.factor.inverse_diagonals(shifts)
-        middle = np.outer(self.root, self.root @ self.Y / self.n_rows) * self.fit_intercept
-        with np.errstate(over="ignore"):
-            total = np.square(self.Y - middle).sum(axis=0)
-        check_representable(total)
-        total = np.where(total > 0, total, 1.0)
+        total = np.where(self.total > 0, self.total, 1.0)
         scores = []
         for shift, diagonal in zip(shifts, diagonals, strict=True):
             coef, _, border = self.solved(shift)
@@ -117,7 +123,9 @@ class ExactFit(LinearFit):
         self.dimension = n - float(self._left.sum())
         second, fourth = self._traces()
         self.freedom = second**2 / fourth
-        self.noise = np.square(self._coef).sum(axis=0) / second
+        squares = np.square(self._coef).sum(axis=0)
+        self.squares, self.total = self._shift**2 * squares, smoother.total
+        self.noise = squares / second
 
     def _traces(self) -> tuple[float, float]:
         """Return the traces of G^2 and G^4, from eigenvalues of A and powers of A at the border."""

@@ -20,18 +20,19 @@ _DOUBLE = np.dtype(np.float64)
 
 
 def fold_scores(
-    rows: Rows, alphas: Array, seed: int, fitted: Callable[[Rows], tuple[Any, Smoother]]
+    rows: Rows, lams: Array, seed: int, fitted: Callable[[Rows], tuple[Any, Smoother]]
 ) -> Array:
     """Return the squared error of each penalty on rows that were left out, in five folds.
 
-    Each output counts relative to its squares.
+    Each output counts relative to its squares. A fold has the ridge penalty of all rows: alpha is
+    larger by as much as the fold is smaller.
 
     Parameters
     ----------
     rows : Rows
         Scaled rows, five or more, with targets of shape (n, k).
-    alphas : array of shape (n_alphas,)
-        Penalties.
+    lams : array of shape (n_lams,)
+        Penalties, each an alpha times the sum of the weights.
     seed : int
         Seed of the folds.
     fitted : callable
@@ -42,22 +43,22 @@ def fold_scores(
     fold = np.empty(rows.n_rows, np.int64)
     fold[order] = np.arange(rows.n_rows) % FOLDS
     parts = [
-        _fold_errors(fitted(masked_rows(rows, fold != i)), masked_rows(rows, fold == i), alphas)
+        _fold_errors(fitted(masked_rows(rows, fold != i)), masked_rows(rows, fold == i), lams)
         for i in range(FOLDS)
     ]
     *missed, total = np.sum(parts, axis=0)
     return np.asarray((missed / np.where(total > 0, total, 1.0)).mean(axis=1))
 
 
-def _fold_errors(fitted: tuple[Any, Smoother], rows: Rows, alphas: Array) -> Array:
+def _fold_errors(fitted: tuple[Any, Smoother], rows: Rows, lams: Array) -> Array:
     """Return summed squared errors of each penalty and output, and last those of predicting 0."""
     basis, smoother = fitted
-    coefs, intercepts = smoother.models(alphas)
+    coefs, intercepts = smoother.models(lams / smoother.weight)
 
     def of_block(block: Block, _: Scratch) -> Array:
         Y, w = targets(block, _DOUBLE)
         missed = [Y - block.X @ c - b for c, b in zip(coefs, intercepts, strict=True)]
         return np.array([(w * np.square(errors)).sum(axis=0) for errors in [*missed, Y]])
 
-    initial = np.zeros((len(alphas) + 1, coefs.shape[2]))
+    initial = np.zeros((len(lams) + 1, coefs.shape[2]))
     return np.asarray(rows.mapped(basis).map_reduce(of_block, lambda a, b: a + b, initial))

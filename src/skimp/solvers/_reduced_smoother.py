@@ -54,7 +54,9 @@ class ReducedSmoother(Smoother):
         check_representable(S.within, S.across, S.targets, penalty)
         self.rows = rows
         self.n_rows = S.n_rows
+        self.weight = S.weight
         self.variance = S.targets.clip(0)
+        self.total = S.n_rows * self.variance
         self.fit_intercept = fit_intercept
         self.mean = S.mean
         self.target_mean = S.target_mean
@@ -66,6 +68,11 @@ class ReducedSmoother(Smoother):
         self.U = W @ V
         self.across = self.U.T @ S.across
         self.scale = float(self.values.sum()) or 1.0
+
+    @property
+    def eigenvalues(self) -> Array:
+        """The variances of the z, times n; see `Smoother.eigenvalues`."""
+        return np.asarray(self.n_rows * self.values[::-1])
 
     def scores(self, alphas: Array, criterion: str) -> Array:
         """Return scores, "gcv" by residuals, "loo" by leverages; see `Smoother.scores`."""
@@ -149,7 +156,8 @@ class ReducedFit(LinearFit):
         left, rest = alpha * self._t, n - smoother.fit_intercept - len(self._t)
         second = max(rest + float(np.sum(left**2)), _LEFT**2 * n)
         self.freedom = second**2 / max(rest + float(np.sum(left**4)), second**2 / n)
-        self.noise = smoother.squared_residuals(np.array([alpha]))[0] / second
+        self.squares, self.total = smoother.squared_residuals(np.array([alpha]))[0], smoother.total
+        self.noise = self.squares / second
 
     def coordinates(self, L: Array, constant: float = 0.0) -> Array:
         """Return coefficients of the z, and then of the constant."""

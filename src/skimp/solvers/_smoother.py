@@ -29,12 +29,23 @@ class Smoother(ABC):
     ----------
     n_rows : int
         Number of rows, all of positive weight.
+    weight : float
+        Sum of the weights as they were given; the number of rows if there are none.
     scale : float
         The size of the eigenvalues that penalties compete with.
+    total : array of shape (k,)
+        Sums of squares of the targets: about their means if there is an intercept, else about zero.
     """
 
     n_rows: int
+    weight: float
     scale: float
+    total: Array
+
+    @property
+    @abstractmethod
+    def eigenvalues(self) -> Array:
+        """Eigenvalues that n alpha is added to, largest first."""
 
     @abstractmethod
     def scores(self, alphas: Array, criterion: str) -> Array:
@@ -99,6 +110,10 @@ class LinearFit(ABC):
     freedom : float
         Degrees of freedom of the noise, by Satterthwaite's rule :math:`(\mathrm{tr} M)^2 /
         \mathrm{tr} M^2` for :math:`M = (I - H)^2`; nearly n less the dimension for a smooth model.
+    squares : array of shape (k,)
+        Sums of squared residuals.
+    total : array of shape (k,)
+        Sums of squares of the targets, as in `Smoother`.
     noise : array of shape (k,)
         Variance of the errors: squared residuals over the trace of M, which is right for a surface
         that follows nearly every row, too.
@@ -110,6 +125,8 @@ class LinearFit(ABC):
     intercept: Array
     dimension: float
     freedom: float
+    squares: Array
+    total: Array
     noise: Array
 
     @abstractmethod
