@@ -31,7 +31,7 @@ _BEYOND = 0.5
 share of that range: a model that goes farther is not trusted with other rows."""
 _FEW_DISTINCT, _MOST_REPEATED = 128, 5
 """Up to so many distinct rows, given so many times on average, equal rows are left out together."""
-_FACTORS = (1.0, 3.0, 10.0, 30.0)
+_FACTORS = (2.0, 8.0, 32.0)
 """What scores are multiplied by to be log-odds."""
 _DOUBLE = np.dtype(np.float64)
 
@@ -51,16 +51,16 @@ class Span:
     def holds(self, low: Array, high: Array) -> Array:
         """Return which models, of shape (n_models, k), stay within half a range of this one."""
         room = _BEYOND * (self.most - self.least)
-        inside: Array = (low >= self.least - room).all(axis=1)
-        return inside & (high <= self.most + room).all(axis=1)
+        inside: Array = np.all(low >= self.least - room, axis=1)
+        return np.logical_and(inside, np.all(high <= self.most + room, axis=1))
 
 
 def class_errors(Y: Array, F: Array) -> Array:
     """Return squared hinge losses, then negative log-likelihoods for several factors of scores.
 
-    Targets are 1 for the class of a row and -1 for others. The first chooses a penalty, since the
-    model's own loss is like it. The best of the others compares models: scores that rank the
-    classes well but are far from 1 and -1, as those of a linear model, do well with some factor.
+    Targets are 1 for the class of a row and -1 for others. The first is like the loss that models
+    are fitted with. The best of the others is fair to linear models, whose scores rank classes well
+    even if they are far from 1 and -1.
     """
     found = [np.square(np.maximum(1 - Y[:, None, :] * F, 0)).sum(axis=2)]
     for factor in _FACTORS:
@@ -75,10 +75,24 @@ def class_errors(Y: Array, F: Array) -> Array:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The best penalty of a model, its error, and the error with half of the columns, if known."""
+    """The best penalty of a model, and its error.
+
+    Attributes
+    ----------
+    alpha : float
+        The penalty.
+    error : float
+        The squared error, or the squared hinge loss of classes.
+    ranking : float
+        The same for numbers; for classes, the negative log-likelihood of scores times the best
+        factor, by which linear models are compared with others.
+    half_error : float or None
+        The error with half of the columns.
+    """
 
     alpha: float
     error: float
+    ranking: float
     half_error: float | None = None
 
 
@@ -208,7 +222,7 @@ def _best(
 ) -> Judgement:
     """Return the largest penalty of those that cost least, up to a factor, and its error.
 
-    The first of the costs chooses, and the least of the others is the error. Penalties whose
+    The first of the costs is the error, and the least of the others is the ranking. Penalties whose
     predictions leave the range of the targets are not trusted. If none is trusted, the largest is
     taken, with which a model is nearly constant.
     """
@@ -220,7 +234,8 @@ def _best(
     if trusted.any():
         least = flat * criterion[trusted].min()
         best = int(max(np.flatnonzero(trusted & (criterion <= least)), key=alphas.__getitem__))
-    return Judgement(float(alphas[best]), float(costs[best, min(1, costs.shape[1] - 1) :].min()))
+    error, *others = costs[best]
+    return Judgement(float(alphas[best]), float(error), float(min(others, default=error)))
 
 
 def merge_equal(rows: Block) -> tuple[Block, Array]:
@@ -237,9 +252,9 @@ def merge_equal(rows: Block) -> tuple[Block, Array]:
     numbers: dict[Any, int] = {}
     keys = zip(_row_keys(canonical(rows.X)), (row.tobytes() for row in Y), strict=True)
     group = np.array([numbers.setdefault(key, len(numbers)) for key in keys])
-    first, counts = np.unique(group, return_index=True, return_counts=True)[1:]
+    _, first, counts = np.unique(group, return_index=True, return_counts=True)
     if len(first) <= _FEW_DISTINCT and rows.size <= _MOST_REPEATED * len(first):
-        counts = np.ones(len(first))
+        counts = np.ones_like(counts)
     everything = len(first) == rows.size
     merged = Block(rows.X if everything else rows.X[first], Y[first], np.bincount(group, weight), 0)
     return merged, counts

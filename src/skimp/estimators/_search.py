@@ -62,16 +62,14 @@ _EXACT = 1e-7
 
 @dataclass(frozen=True)
 class Trial:
-    """A model that was tried: what it was, the penalty and the error that were best for it.
-
-    And the error with half of its landmarks, which costs nothing, None for other maps.
-    """
+    """A model that was tried: what it was, and how well it did; see `Judgement`."""
 
     candidate: Candidate
     approximation: FeatureMap
     n_rows: int
     alpha: float
     error: float
+    ranking: float
     half_error: float | None
     seconds: float
     traits: Traits
@@ -216,7 +214,18 @@ class Search:
             least = min(t.error for t in [trial, *found])
             promising = not known and trial.error <= _HOPELESS * least
             found.append(self._climb(trial) if promising else trial)
-        return min(found, key=self._price)
+        return self._winner(found)
+
+    def _winner(self, found: list[Trial]) -> Trial:
+        """Return the first trial that no later one is clearly better than."""
+        best = found[0]
+        for trial in found[1:]:
+            if trial.candidate.kernel is None:
+                better = trial.ranking < best.ranking
+            else:
+                better = self._price(trial) < _CLEARLY * self._price(best)
+            best = trial if better else best
+        return best
 
     def _first_of(self, family: list[Candidate], size: int, n: int, grow: bool) -> Trial:
         """Try candidates that differ in the scaling of columns, and return the best."""
@@ -364,6 +373,7 @@ class Search:
             parts.training.n_rows,
             found.alpha,
             found.error,
+            found.ranking,
             found.half_error,
             monotonic() - began,
             Traits(conditioned),
@@ -390,7 +400,8 @@ class Search:
             return by_sweeps(problem, alphas, scale, parts.judging.mapped(basis), parts.span)
         if parts.judging is None:
             assert parts.counts is not None, "rows that are left out are counted"
-            alphas = ALPHAS * scale if alphas is None else alphas
+            step = 1 if parts.span is not None else 2
+            alphas = ALPHAS[::step] * scale if alphas is None else alphas
             return by_leaving_out(problem, alphas, parts.counts, parts.span, halved)
         alphas = ALPHAS[::2] * scale if alphas is None else alphas
         return by_factors(problem, alphas, parts.judging.mapped(basis), parts.span, halved)

@@ -60,7 +60,8 @@ There may be t measures.
 def squared_errors(Y: Array, F: Array) -> Array:
     """Return squared errors, summed over outputs."""
     missed = Y[:, None, :] - F
-    return np.einsum("ijk,ijk->ij", missed, missed)[:, :, None]
+    squares: Array = np.einsum("ijk,ijk->ij", missed, missed)
+    return squares[:, :, None]
 
 
 def leave_one_out(
