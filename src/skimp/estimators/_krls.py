@@ -271,7 +271,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
     def _given_kernel(self, n_columns: int) -> Kernel:
         if self.kernel is None:
             return Gaussian(gamma=1 / (2 * n_columns))
-        return as_kernel(self.kernel, owner=type(self).__name__)
+        return as_kernel(self.kernel, owner=type(self).__name__, other="None")
 
     def _fit_rows(self, rows: Rows) -> None:
         rng = as_generator(self.random_state)
