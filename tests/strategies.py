@@ -71,8 +71,8 @@ BAD = {
     "no columns": (np.empty((6, 0)), "0 feature"),
     "one-dimensional": (np.ones(6), "2D array"),
     "three-dimensional": (np.ones((6, 3, 1)), "dim 3"),
-    "strings": (np.full((6, 3), "one"), "numeric"),
-    "objects": (np.full((6, 3), "one", dtype=object), "could not convert"),
+    "strings": (np.full((6, 3), "one"), "numeric|must hold numbers"),
+    "objects": (np.full((6, 3), "one", dtype=object), "could not convert|must hold numbers"),
     "complex": (np.ones((6, 3), complex), "[Cc]omplex"),
 }
 """Rows that must be refused, and a pattern that the message must match."""

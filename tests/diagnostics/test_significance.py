@@ -256,22 +256,27 @@ def test_results_are_not_changed():
         compare_significance(scores()).statistic = 0.0
 
 
+GAPS = pd.DataFrame({"a": [1.0, 2, 3], "b": [1.0, np.nan, 3], "c": [3.0, 2, 1]})
 SCORES = "scores must be finite numbers of at least 2 data sets (rows) and 3 methods (columns)"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"scores": np.full((3, 3), np.nan)}, f"compare_significance: {SCORES}, got array([[nan"),
-        ({"scores": [[1.0, 2.0, np.inf], [1.0, 2.0, 3.0]]}, f"compare_significance: {SCORES}"),
-        ({"scores": scores(5, 2)}, SCORES),
-        ({"scores": scores(1, 5)}, SCORES),
-        ({"scores": [1.0, 2.0, 3.0]}, f"compare_significance: {SCORES}, got [1.0, 2.0, 3.0]."),
-        ({"scores": np.eye(3).astype(str)}, SCORES),
-        ({"scores": [[1.0, 2.0, 3.0], [1.0, 2.0]]}, f"compare_significance: {SCORES}, got [[1.0"),
-        ({"scores": "scores"}, f"compare_significance: {SCORES}, got 'scores'."),
-        ({"scores": np.array([["1", 2, 3]] * 3, object)}, SCORES),
-        ({"scores": np.eye(3, dtype=bool)}, SCORES),
+        ({"scores": np.full((3, 3), np.nan)}, f"{SCORES}, got nan in column 0: leave out this col"),
+        ({"scores": [[1.0, 2.0, np.inf], [1.0, 2.0, 3.0]]}, "got inf in column 2: leave out these"),
+        ({"scores": scores(5, 2)}, f"compare_significance: {SCORES}, got shape (5, 2)."),
+        ({"scores": scores(1, 5)}, f"{SCORES}, got shape (1, 5)."),
+        ({"scores": [1.0, 2.0, 3.0]}, f"{SCORES}, got shape (3,)."),
+        ({"scores": np.eye(3).astype(str)}, f"{SCORES}, got '1.0' in column 0: leave out this col"),
+        ({"scores": [[1.0, 2.0, 3.0], [1.0, 2.0]]}, f"{SCORES}, got rows of unequal lengths."),
+        ({"scores": "scores"}, f"{SCORES}, got str."),
+        ({"scores": None}, f"{SCORES}, got NoneType."),
+        ({"scores": np.array([["1", 2, 3]] * 3, object)}, f"{SCORES}, got '1' in column 0"),
+        ({"scores": np.eye(3, dtype=bool)}, f"{SCORES}, got True in column 0"),
+        ({"scores": GAPS}, f"{SCORES}, got nan in column 'b': leave out these data sets."),
+        ({"scores": GAPS.assign(a="iris")}, f"{SCORES}, got 'iris' in column 'a': leave out this"),
+        ({"scores": GAPS[["b", "c"]]}, f"{SCORES}, got shape (3, 2)."),
         ({"control": "z"}, "compare_significance: control must be one of a, b, c, or its column"),
         ({"control": 3}, "control must be one of a, b, c, or its column, got 3."),
         ({"control": -1}, "control must be one of a, b, c, or its column, got -1."),

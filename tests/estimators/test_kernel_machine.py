@@ -10,7 +10,8 @@ from sklearn.exceptions import NotFittedError
 from skimp import KernelRegressor
 from skimp._core import _progress
 from skimp.data import open_rows
-from skimp.features import Nystroem, RandomFourier
+from skimp.diagnostics import budget_curve, plan
+from skimp.features import KernelProjection, Nystroem, RandomBinning, RandomFourier
 from skimp.kernels import Gaussian, Laplacian, Linear, Polynomial
 from skimp.losses import squared
 from skimp.solvers import direct
@@ -95,22 +96,19 @@ def test_a_failed_fit_leaves_the_former_model(estimator):
     assert model.approximation_ is approximation
 
 
+NO_MAP = (
+    "approximation must be None or an integer >= 1 or 'auto' or 'nystroem' or 'fourier' or "
+    "'binning' or a feature map"
+)
+
+
 @every_estimator
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        (
-            {"approximation": 0},
-            "approximation must be None or an integer >= 1 or 'auto' or a feature map",
-        ),
-        (
-            {"approximation": "automatic"},
-            "approximation must be None or an integer >= 1 or 'auto' or a feature",
-        ),
-        (
-            {"approximation": Nystroem},
-            "approximation must be None or an integer >= 1 or 'auto' or a feature",
-        ),
+        ({"approximation": 0}, NO_MAP),
+        ({"approximation": "automatic"}, NO_MAP),
+        ({"approximation": Nystroem}, NO_MAP),
         ({"alpha": 0}, "alpha must be a number > 0 or 'auto', got 0."),
         ({"alpha": "automatic"}, "alpha must be a number > 0 or 'auto', got 'automatic'."),
         ({"alpha": np.nan}, "alpha must be a number > 0 or 'auto', got nan."),
@@ -120,7 +118,7 @@ def test_a_failed_fit_leaves_the_former_model(estimator):
         ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0, got 0."),
         ({"verbose": -1}, "verbose must be an integer >= 0 or True or False, got -1."),
         ({"random_state": "x"}, "random_state must be None or an integer >= 0 or a NumPy random"),
-        ({"kernel": "wavelet"}, "kernel must be a kernel object or one of 'rbf'"),
+        ({"kernel": "wavelet"}, "kernel must be 'auto', a kernel object or one of 'rbf'"),
         ({"loss": "zero_one"}, "loss must be a loss object or one of 'squared', 'hinge', "),
         ({"loss": 2}, "loss must be a loss object or one of 'squared', 'hinge', "),
         ({"solver": "sgd"}, "solver must be a solver object or one of 'auto', 'direct', 'newton',"),
@@ -142,6 +140,66 @@ def test_rules(estimator, params, message):
     X, y, _ = labelled(20)
     with pytest.raises(ValueError, match=re.escape(f"{estimator.__name__}: {message}")):
         estimator(**params).fit(X, y)
+
+
+@every_estimator
+@pytest.mark.parametrize("kernel", ["auto", "rbf"])
+@pytest.mark.parametrize(
+    ("approximation", "call"),
+    [
+        (Nystroem(100), "Nystroem(budget=100)"),
+        (RandomFourier(30), "RandomFourier(n_components=30)"),
+        (RandomBinning(16), "RandomBinning(n_grids=16)"),
+        (KernelProjection(8), "KernelProjection(n_components=8)"),
+    ],
+    ids=str,
+)
+def test_a_size_in_the_place_of_a_kernel(estimator, kernel, approximation, call):
+    X, y, _ = labelled(20)
+    model = estimator(kernel, approximation=approximation)
+    name, _, size = call.rstrip(")").partition("(")
+    number = size.partition("=")[2]
+    message = f"{name}: kernel must be a kernel, got the number {number}: write {call}."
+    for use in (
+        lambda: model.fit(X, y),
+        lambda: plan(model, X),
+        lambda: budget_curve(model, X, y),
+        lambda: approximation.fit(X),
+    ):
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+            use()
+
+
+@every_estimator
+def test_a_budget_in_the_place_of_a_kernel(estimator):
+    X, y, _ = labelled(20)
+    message = f"got the number 300: write {estimator.__name__}(approximation=300)."
+    with pytest.raises(ValueError, match=re.escape(message)):
+        estimator(300).fit(X, y)
+
+
+@every_estimator
+def test_a_map_has_no_kernel_to_choose(estimator):
+    X, y, _ = labelled(20)
+    with pytest.raises(ValueError, match=r"Nystroem: kernel must be None, .* got 'auto'"):
+        estimator(approximation=Nystroem("auto", budget=5)).fit(X, y)
+
+
+@every_estimator
+@pytest.mark.parametrize("kernel", ["auto", "laplacian"])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("nystroem", Nystroem), ("fourier", RandomFourier), ("binning", RandomBinning)],
+)
+def test_names_stand_for_maps(estimator, name, kind, kernel):
+    X, y, _ = labelled(60)
+    options = {"alpha": 0.1, "random_state": 0}
+    named = estimator(kernel, approximation=name, **options).fit(X, y)
+    given = estimator(kernel, approximation=kind(), **options).fit(X, y)
+    assert isinstance(named.approximation_, kind)
+    assert repr(named.kernel_) == repr(given.kernel_)
+    np.testing.assert_array_equal(named.predict(X), given.predict(X))
+    assert [p.name for p in plan(named, X).phases] == [p.name for p in plan(given, X).phases]
 
 
 @every_estimator

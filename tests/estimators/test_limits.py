@@ -224,9 +224,9 @@ def test_early_stopping_and_the_clock_work_together():
         ({"time_limit": "1s"}, "time_limit must be None or a number > 0, got '1s'"),
         ({"time_limit": np.nan}, "time_limit must be None or a number > 0, got nan"),
         ({"memory_limit": "lots"}, "memory_limit must be None or an integer >= 1 or a size"),
-        ({"kernel": "foo"}, "kernel must be a kernel object or one of"),
-        ({"kernel": None}, "kernel must be a kernel object or one of"),
-        ({"kernel": np.array(["auto"])}, "kernel must be a kernel object or one of"),
+        ({"kernel": "foo"}, "kernel must be 'auto', a kernel object or one of"),
+        ({"kernel": None}, "kernel must be 'auto', a kernel object or one of"),
+        ({"kernel": np.array(["auto"])}, "kernel must be 'auto', a kernel object or one of"),
     ],
     ids=str,
 )

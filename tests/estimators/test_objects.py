@@ -129,7 +129,7 @@ def test_clones_and_pickles(approximation):
 @pytest.mark.parametrize("kernel", ["rbf", "linear", Gaussian(0.5)])
 def test_kernels_of_vectors_refuse_strings(kernel):
     W, y = words()
-    with pytest.raises(ValueError, match=r"convert|numeric|2D array"):
+    with pytest.raises(ValueError, match=r"X must hold numbers, found the text"):
         classifier(kernel).fit(np.array(W, dtype=object)[:, None], y)
     with pytest.raises(ValueError, match="restrict it to columns of numbers"):
         classifier(Gaussian(0.5) + KERNEL).fit(W, y)
@@ -137,7 +137,9 @@ def test_kernels_of_vectors_refuse_strings(kernel):
 
 def test_one_string_is_no_list_of_rows():
     model = classifier().fit(*words())
-    with pytest.raises(ValueError, match="X must be an array of shape"):
+    with pytest.raises(
+        ValueError, match="X must be an array, CSR matrix, frame in memory or Rows, got 'face'"
+    ):
         model.predict("face")
 
 

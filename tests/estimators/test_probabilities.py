@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit
 from scipy.stats import chi2
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from skimp import KernelClassifier, losses
 from skimp.features import RandomFourier
@@ -110,10 +110,20 @@ def test_other_losses_have_no_probabilities(loss):
         for fitted in (model, model.fit(X, y)):
             for name in ("predict_proba", "predict_log_proba"):
                 assert not hasattr(fitted, name)
-                with pytest.raises(AttributeError, match=f"no attribute '{name}'") as error:
+                message = f"{name} needs loss='log' or loss='softmax', got loss={given!r}: fit with"
+                with pytest.raises(AttributeError, match="^" + re.escape(message)):
                     getattr(fitted, name)
-                message = f"loss={given!r} has no probabilities: 'log' and 'softmax' do."
-                assert re.search(re.escape(message), str(error.value.__cause__))
+
+
+def test_meta_estimators_say_why_there_are_no_probabilities():
+    X, y, _ = labelled(40)
+    search = GridSearchCV(classifier(10), {"alpha": [0.1, 1.0]}, cv=2).fit(X, y)
+    assert not hasattr(search, "predict_proba")
+    with pytest.raises(AttributeError) as error:
+        search.predict_proba(X)
+    assert str(error.value.__cause__).startswith("predict_proba needs loss='log'")
+    with pytest.raises(AttributeError, match=r"KernelClassifier has none .*: predict_proba"):
+        cross_val_score(classifier(10), X, y, scoring="neg_log_loss", error_score="raise")
 
 
 def test_an_unknown_loss_has_no_probabilities():

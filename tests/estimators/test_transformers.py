@@ -218,7 +218,8 @@ def test_warm_starts_go_on_from_a_sampler(estimator):
 @pytest.mark.parametrize("value", ["rbf", RBFSampler, 0, -3, 2.5, True, [5]], ids=repr)
 def test_what_is_no_transformer_is_refused(estimator, value):
     X, y = problem(20)
-    rule = "None or an integer >= 1 or 'auto' or a feature map or a transformer"
+    maps = "'auto' or 'nystroem' or 'fourier' or 'binning' or a feature map or a transformer"
+    rule = f"None or an integer >= 1 or {maps}"
     message = f"{estimator.__name__}: approximation must be {rule}, got {value!r}."
     with pytest.raises(ValueError, match=re.escape(message)):
         estimator(approximation=value).fit(X, y > 2)

@@ -230,7 +230,7 @@ def test_kernels_without_pitches_are_refused(kernel, message):
         ({"max_bins": 0}, "RandomBinning: max_bins must be an integer"),
         ({"max_bins": 2**31}, "RandomBinning: max_bins must be an integer"),
         ({"random_state": -1}, "RandomBinning: random_state must be None or an integer >= 0"),
-        ({"kernel": "wavelet"}, "RandomBinning: kernel must be a kernel object or one of"),
+        ({"kernel": "wavelet"}, "RandomBinning: kernel must be None, a kernel object or one of"),
     ],
 )
 def test_rules(params, message):

@@ -107,7 +107,10 @@ def test_the_frequencies_do_not_depend_on_the_rows(dtype):
         ),
         ({"form": "sine"}, "RandomFourier: form must be 'pair' or 'phase', got 'sine'."),
         ({"random_state": -1}, "RandomFourier: random_state must be None or an integer >= 0"),
-        ({"kernel": "wavelet"}, "RandomFourier: kernel must be a kernel object or one of 'rbf'"),
+        (
+            {"kernel": "wavelet"},
+            "RandomFourier: kernel must be None, a kernel object or one of 'rbf'",
+        ),
         ({"kernel": Gaussian(-1)}, "Gaussian: gamma must be a number > 0"),
     ],
 )

@@ -264,7 +264,11 @@ def test_a_fit_that_fails_leaves_the_codes_as_they_were():
         ({"projection": KernelProjection}, "projection must be 'kernel' or 'polynomial' or 'dbh'"),
         ({"projection": Nystroem()}, "projection must be a feature map with n_components, got Nys"),
         ({"random_state": -1}, "random_state must be None or an integer >= 0"),
-        ({"kernel": "wavelet"}, "kernel must be a kernel object or one of 'rbf'"),
+        (
+            {"kernel": 64},
+            "kernel must be a kernel, got the number 64: write KernelHash(n_bits=64).",
+        ),
+        ({"kernel": "wavelet"}, "kernel must be None, a kernel object or one of 'rbf'"),
         (
             {"kernel": Gaussian(1.0), "projection": "polynomial"},
             "kernel must be Polynomial for projection='polynomial', got Gaussian(gamma=1.0).",

@@ -236,7 +236,7 @@ def test_points_of_a_matrix_of_values():
         ({"n_terms": 0}, "n_terms must be an integer >= 1, got 0."),
         ({"selector": "all"}, "selector must be a selector object or one of 'auto'"),
         ({"random_state": -1}, "random_state must be None or an integer >= 0"),
-        ({"kernel": "wavelet"}, "kernel must be a kernel object or one of 'rbf'"),
+        ({"kernel": "wavelet"}, "kernel must be None, a kernel object or one of 'rbf'"),
         (
             {"kernel": Tanh()},
             "kernel must be positive definite (its features need a root), got Tanh().",

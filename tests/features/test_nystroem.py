@@ -137,7 +137,7 @@ def test_points_are_rows_of_the_data():
         ({"rank": 0}, "Nystroem: rank must be None or an integer >= 1, got 0."),
         ({"selector": "all"}, "Nystroem: selector must be a selector object or one of 'auto'"),
         ({"random_state": "x"}, "Nystroem: random_state must be None or an integer >= 0"),
-        ({"kernel": "wavelet"}, "Nystroem: kernel must be a kernel object or one of 'rbf'"),
+        ({"kernel": "wavelet"}, "Nystroem: kernel must be None, a kernel object or one of 'rbf'"),
         ({"kernel": Gaussian(0)}, "Gaussian: gamma must be a number > 0"),
     ],
 )

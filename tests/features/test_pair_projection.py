@@ -99,7 +99,10 @@ def test_a_kernel_of_the_estimators_stands_in():
     [
         ({"n_components": 0}, "PairProjection: n_components must be an integer >= 1, got 0."),
         ({"random_state": -1}, "PairProjection: random_state must be None or an integer >= 0"),
-        ({"kernel": "wavelet"}, "PairProjection: kernel must be a kernel object or one of 'rbf'"),
+        (
+            {"kernel": "wavelet"},
+            "PairProjection: kernel must be None, a kernel object or one of 'rbf'",
+        ),
         ({"kernel": Gaussian(0)}, "Gaussian: gamma must be a number > 0"),
     ],
 )

@@ -10,7 +10,14 @@ T = TypeVar("T")
 
 
 def as_object(
-    value: Any, kind: type[T], names: Mapping[str, str], folder: str, *, owner: str, role: str
+    value: Any,
+    kind: type[T],
+    names: Mapping[str, str],
+    folder: str,
+    *,
+    owner: str,
+    role: str,
+    other: str = "",
 ) -> T:
     """Return an object of a kind, given as it is or by a name that a folder exports it under.
 
@@ -26,6 +33,8 @@ def as_object(
         The folder, such as "skimp.kernels".
     owner, role : str
         The class and the parameter that an error is about.
+    other : str
+        What the owner takes besides, which an error names first.
     """
     if isinstance(value, kind):
         return value
@@ -34,4 +43,5 @@ def as_object(
         named: T = found() if isinstance(found, type) else found
         return named
     accepted = ", ".join(repr(name) for name in names)
-    raise broken(owner, role, f"a {role} object or one of {accepted}", value)
+    wording = f"a {role} object or one of {accepted}"
+    raise broken(owner, role, f"{other}, {wording}" if other else wording, value)

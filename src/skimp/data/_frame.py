@@ -99,5 +99,6 @@ def _check_columns(frame: Any) -> None:
         if not numeric:
             raise ValueError(
                 f"X must hold numbers, found column {name!r} of dtype {dtype}: "
-                "encode it as numbers or leave it out."
+                "encode it as numbers, for instance with sklearn.preprocessing.OneHotEncoder, or "
+                "leave it out."
             )

@@ -1,5 +1,6 @@
 """Turn what users pass as X into rows, checked once."""
 
+from contextlib import nullcontext
 from numbers import Real
 from os import PathLike
 from typing import Any
@@ -14,9 +15,12 @@ from skimp._core._rules import broken, integer
 from skimp._core._types import Array
 from skimp.data._array import ArrayRows
 from skimp.data._frame import FrameRows, is_frame
+from skimp.data._refusals import columns_named, refuse, refuse_target
 from skimp.data._rows import Rows
 
 _BLOCK_ROWS = integer(at_least=1)
+_LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-300, 1e100
+"""Sums of such weights are normal numbers of float64, and their squares are finite."""
 _ACCEPTED = {"accept_sparse": "csr", "dtype": "numeric"}
 
 
@@ -61,13 +65,22 @@ def open_rows(
         if target is not None or weight is not None:
             raise ValueError("targets and weights must be None for Rows, which bring their own.")
         return source if block_rows is None else source.copy_with(block_rows=block_rows)
-    if source is None or isinstance(source, str | PathLike) or hasattr(source, "collect"):
-        raise broken("open_rows", "source", "an array, CSR matrix, frame in memory or Rows", source)
-    X = source if is_frame(source) else check_array(source, **_ACCEPTED)
+    _refuse_source(source, "open_rows", "source")
     y = None if target is None else _check_target(target)
-    check_consistent_length(X, y, weight)
-    w = None if weight is None else _check_weight(weight, X.shape[0], "weight")
-    return _rows_of(X, y, w, block_rows)
+    with columns_named(source):
+        X = source if is_frame(source) else check_array(source, input_name="X", **_ACCEPTED)
+        check_consistent_length(X, y, weight)
+        w = None if weight is None else _check_weight(weight, X.shape[0], "weight")
+        return _rows_of(X, y, w, block_rows)
+
+
+def _refuse_source(source: Any, owner: str, name: str) -> None:
+    """Raise for what is not data in memory."""
+    refuse(source, name)
+    if source is None or isinstance(source, str | PathLike | dict) or hasattr(source, "collect"):
+        wording = "an array, CSR matrix, frame in memory or Rows"
+        text = isinstance(source, str | PathLike)
+        raise broken(owner, name, wording, source if text else type(source))
 
 
 def _rows_of(X: Any, y: Array | None, weight: Array | None, block_rows: int | None) -> Rows:
@@ -108,7 +121,25 @@ def as_rows(
         rows = open_rows(X, target=y, weight=sample_weight).copy_with(n_jobs=n_jobs)
         _check_columns(estimator, rows, reset)
         return rows
+    owner = type(estimator).__name__
+    _refuse_source(X, owner, "X")
+    if target_checks:
+        refuse_target(y, numeric=target_checks.get("y_numeric", False), owner=owner)
     objects = get_tags(estimator).input_tags.string
+    with nullcontext() if objects else columns_named(X):
+        X, y = _validated(estimator, X, y, objects, reset, target_checks)
+        weight = sample_weight
+        if weight is not None:
+            weight = _check_weight(weight, X.shape[0], "sample_weight")
+        names = [str(name) for name in X.columns] if is_frame(X) else None
+        rows = _rows_of(check_any_rows(X) if objects else X, y, weight, None)
+    return rows.copy_with(n_jobs=n_jobs, feature_names=names)
+
+
+def _validated(
+    estimator: Any, X: Any, y: Any, objects: bool, reset: bool, target_checks: dict[str, Any]
+) -> tuple[Any, Any]:
+    """Return X and y after scikit-learn's checks, a frame as it is."""
     if objects and not is_frame(X):
         X = check_any_rows(X)
     if is_frame(X) or (objects and is_object(X)):
@@ -117,19 +148,15 @@ def as_rows(
         given = y if target_checks else "no_validation"
         validate_data(estimator, X, given, reset=reset, skip_check_array=True)
         check_consistent_length(X, y)
-    elif target_checks:
+        return X, y
+    if target_checks:
         X, y = validate_data(estimator, X, y, reset=reset, **_ACCEPTED, **target_checks)
-    else:
-        X = validate_data(estimator, X, reset=reset, **_ACCEPTED)
-    weight = (
-        None if sample_weight is None else _check_weight(sample_weight, X.shape[0], "sample_weight")
-    )
-    names = [str(name) for name in X.columns] if is_frame(X) else None
-    rows = _rows_of(check_any_rows(X) if objects else X, y, weight, None)
-    return rows.copy_with(n_jobs=n_jobs, feature_names=names)
+        return X, y
+    return validate_data(estimator, X, reset=reset, **_ACCEPTED), y
 
 
 def _check_target(target: Any) -> Array:
+    refuse_target(target, numeric=False, owner="open_rows")
     y: Array = check_array(
         target, dtype=None, ensure_2d=False, ensure_all_finite=False, input_name="target"
     )
@@ -141,13 +168,22 @@ def _check_target(target: Any) -> Array:
 
 
 def _check_weight(given: Any, n_rows: int, name: str) -> Array:
+    refuse(given, name)
     if isinstance(given, Real):
         given = np.full(n_rows, given)
-    weight: Array = check_array(given, ensure_2d=False, dtype=np.float64, input_name=name)
+    try:
+        weight: Array = check_array(given, ensure_2d=False, dtype=np.float64, input_name=name)
+    except ValueError as error:
+        raise ValueError(f"{name} must hold one finite number for each row: {error}") from None
     if weight.shape != (n_rows,):
         raise ValueError(f"{name} must have shape ({n_rows},), found {weight.shape}.")
     if weight.min() < 0 or weight.max() == 0:
         raise ValueError(f"{name} must not be negative, nor zero for every row.")
+    if not _LEAST_WEIGHT <= weight.max() <= _LARGEST_WEIGHT:
+        raise ValueError(
+            f"{name} must have a largest value from {_LEAST_WEIGHT:g} to {_LARGEST_WEIGHT:g}, "
+            f"found {weight.max():g}: divide all weights by it."
+        )
     return weight
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from skimp._core._linalg import check_representable
+from skimp._core._lines import Lined, Lines, span
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._rules import Rule, broken, integer, is_auto, number
 from skimp._core._types import Array
@@ -41,8 +42,8 @@ _AT_LEAST_TWO = integer(at_least=2)
 _DOUBLE = np.dtype(np.float64)
 
 
-@dataclass(frozen=True)
-class BudgetCurve:
+@dataclass(frozen=True, repr=False)
+class BudgetCurve(Lined):
     """Errors of models of several sizes and penalties.
 
     Attributes
@@ -100,6 +101,22 @@ class BudgetCurve:
         """The error with that penalty, for each size."""
         errors: Array = self.errors[np.arange(len(self.sizes)), self.best]
         return errors
+
+    def _lines(self) -> Lines:
+        def told(size: int) -> str:
+            i = int(np.flatnonzero(self.sizes == size)[0])
+            error, alpha = self.best_errors[i], self.best_alphas[i]
+            return f"{size:,} {self.what}: {error:.4g} with alpha {alpha:.3g}"
+
+        lines = [
+            ("sizes", f"{span(self.sizes, ',')} {self.what}"),
+            ("penalties", span(self.alphas)),
+            ("error", self.measure),
+            ("knee", told(self.knee)),
+            ("largest", told(int(self.sizes[-1]))),
+        ]
+        fitted = [f"{error:.4g} with {size:,}" for size, error in self.confirmed.items()]
+        return [*lines, ("fitted", ", ".join(fitted))] if fitted else lines
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row for each size and penalty."""

@@ -11,6 +11,7 @@ from skimp._core._linalg import (
     eigenpairs,
     inverse_root,
 )
+from skimp._core._lines import Lined, Lines
 from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._rules import RANDOM_STATE, Rule, broken, integer, number
@@ -25,6 +26,8 @@ from skimp.kernels._checks import require
 
 _DOUBLE = np.dtype(np.float64)
 _ALPHA = 1e-6
+_SHOWN = 5
+"""Classes whose shares are printed."""
 _JUDGING = 0x5851F42D4C957F2D
 _RULES = {"alpha": number(above=0), "sample": integer(at_least=2), "random_state": RANDOM_STATE}
 _POINTS = Rule(
@@ -33,8 +36,8 @@ _POINTS = Rule(
 )
 
 
-@dataclass(frozen=True)
-class BudgetQuality:
+@dataclass(frozen=True, repr=False)
+class BudgetQuality(Lined):
     r"""What a budget of m points represents of the data, and how well its matrix behaves.
 
     With :math:`r(x) = k(x, x) - k(x, B) K_{mm}^+ k(B, x)` what the points miss of a row.
@@ -78,6 +81,24 @@ class BudgetQuality:
     sample_error: float | None = None
     class_shares: dict[Any, float] | None = None
     class_imbalance: float | None = None
+
+    def _lines(self) -> Lines:
+        lines = [
+            ("size", f"{self.size:,}"),
+            ("residual trace", f"{self.residual_trace:.4g} +- {self.standard_error:.2g}"),
+            ("effective dimension", f"{self.effective_dimension:.4g}"),
+            ("distances", f"mean {self.mean_distance:.4g}, largest {self.largest_distance:.4g}"),
+            ("condition number", f"{self.condition_number:.4g}"),
+        ]
+        if self.sample_error is not None:
+            lines.append(("sample error", f"{self.sample_error:.4g}"))
+        if self.class_shares is not None:
+            shares = [f"{label}: {share:.3g}" for label, share in self.class_shares.items()]
+            more = f" and {len(shares) - _SHOWN} more" if len(shares) > _SHOWN else ""
+            lines.append(("class shares", ", ".join(shares[:_SHOWN]) + more))
+        if self.class_imbalance is not None:
+            lines.append(("class imbalance", f"{self.class_imbalance:.4g}"))
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes by name."""

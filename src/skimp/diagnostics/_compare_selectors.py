@@ -1,12 +1,13 @@
 """Selectors side by side: the quality of their budgets against size and seconds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from skimp._core._lines import Lined, Lines, cut, span
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._rules import RANDOM_STATE, Rule, broken, check_values, integer
 from skimp._core._types import RandomState
@@ -33,8 +34,8 @@ _RULES = {
 }
 
 
-@dataclass(frozen=True)
-class SelectorComparison:
+@dataclass(frozen=True, repr=False)
+class SelectorComparison(Lined):
     """Budgets that were chosen from the same rows.
 
     Attributes
@@ -46,11 +47,44 @@ class SelectorComparison:
 
     records: tuple[dict[str, Any], ...]
 
+    def _lines(self) -> Lines:
+        return comparison_lines(
+            self.records,
+            "selector",
+            lambda record: record["quality"].residual_trace,
+            "share of the trace that is missed",
+        )
+
     def to_frame(self) -> Any:
         """Return a pandas frame with a row for each budget and a column for each number."""
         import pandas as pd
 
         return pd.DataFrame([_flat(record) for record in self.records])
+
+
+def comparison_lines(
+    records: Sequence[dict[str, Any]],
+    kind: str,
+    error: Callable[[dict[str, Any]], float],
+    meaning: str,
+    parameter: str | None = None,
+) -> Lines:
+    """Return what was compared, and the mean error and seconds of each kind at the largest size."""
+    sizes = sorted({record["size"] for record in records})
+    largest: dict[str, list[tuple[float, float]]] = {}
+    for record in records:
+        if record["size"] == sizes[-1]:
+            largest.setdefault(record[kind], []).append((error(record), record["seconds"]))
+    told = [
+        (" ".join(name.split()), "{:.3g}, {:.3g} s".format(*np.mean(found, axis=0)))
+        for name, found in largest.items()
+    ]
+    return [
+        (parameter or "sizes", span(sizes, ",")),
+        ("repeats", f"{1 + max(record['repeat'] for record in records)}"),
+        (f"at {sizes[-1]:,}", f"{meaning}, and seconds"),
+        *cut(told, "to_frame()"),
+    ]
 
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:

@@ -2,15 +2,19 @@
 
 from dataclasses import dataclass
 from html import escape
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from skimp._core._html import table
+from skimp._core._lines import Lined, Lines
 from skimp._core._types import Array
 
 _COLUMNS = ("effect", "std_error", "t", "p", "ci_low", "ci_high", "mean", "q25", "q50", "q75")
+_SHOWN = 5
+"""Points of an expectation that are printed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +129,8 @@ class EffectsSummary:
         return head + table(("", *_COLUMNS), self._cells()) + notes
 
 
-@dataclass(frozen=True, eq=False)
-class Expectation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Expectation(Lined):
     """What is expected of y along one column, with the others at typical values.
 
     Attributes
@@ -148,6 +152,21 @@ class Expectation:
     ci_low: Array
     ci_high: Array
     level: float
+
+    def _lines(self) -> Lines:
+        n = len(self.values)
+        parts = (np.reshape(part, (n, -1)) for part in (self.mean, self.ci_low, self.ci_high))
+        told = [
+            (
+                f"{value:.4g}" if isinstance(value, Real) else f"{value}",
+                "; ".join(f"{m:.4g} [{a:.4g}, {b:.4g}]" for m, a, b in zip(*row, strict=True)),
+            )
+            for value, *row in zip(self.values, *parts, strict=True)
+        ]
+        # first, middle and last of many points
+        shown = told if n <= _SHOWN else [told[i * (n - 1) // (_SHOWN - 1)] for i in range(_SHOWN)]
+        few = "" if n <= _SHOWN else f", {_SHOWN} of {n} points"
+        return [(self.column, f"mean of y [nominal {self.level:.0%} band]{few}"), *shown]
 
     def to_frame(self) -> Any:
         """Return a pandas frame by the values of the column; several outputs have a row each."""

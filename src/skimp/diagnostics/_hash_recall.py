@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from skimp._core._blocks import Scratch
+from skimp._core._lines import Lined, Lines, cut
 from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._rules import RANDOM_STATE, Rule, broken, check_values, instance, integer
@@ -30,8 +31,8 @@ _RULES = {
 }
 
 
-@dataclass(frozen=True)
-class HashRecall:
+@dataclass(frozen=True, repr=False)
+class HashRecall(Lined):
     """Which share of the nearest rows is among those with the nearest codes.
 
     Attributes
@@ -53,6 +54,14 @@ class HashRecall:
     standard_error: Array
     n_neighbors: int
     n_rows: int
+
+    def _lines(self) -> Lines:
+        found = zip(self.candidates, self.recall, self.standard_error, strict=True)
+        told = [
+            (f"{size:,} candidates", f"{share:.3f} +- {error:.3f}") for size, share, error in found
+        ]
+        looked = f"the {self.n_neighbors} nearest of {self.n_rows:,} rows, share that is found"
+        return [("recall", looked), *cut(told, "to_frame()")]
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row for each number of candidates."""

@@ -10,13 +10,14 @@ from scipy import linalg
 from sklearn.base import clone
 
 from skimp._core._linalg import centred, dense
+from skimp._core._lines import Lined, Lines
 from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._rules import NONE, RANDOM_STATE, broken, check_values, instance, integer
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, RandomState
 from skimp.data import open_rows
-from skimp.diagnostics._compare_selectors import SIZES
+from skimp.diagnostics._compare_selectors import SIZES, comparison_lines
 from skimp.diagnostics._distortion import PairErrors
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel
@@ -119,8 +120,8 @@ def _errors(G: Array, K: Array, feature_map: Any) -> dict[str, float]:
     }
 
 
-@dataclass(frozen=True)
-class MapComparison:
+@dataclass(frozen=True, repr=False)
+class MapComparison(Lined):
     """Feature maps that were fitted to the same rows.
 
     Attributes
@@ -135,6 +136,15 @@ class MapComparison:
 
     records: tuple[dict[str, Any], ...]
     parameter: str | None = None
+
+    def _lines(self) -> Lines:
+        return comparison_lines(
+            self.records,
+            "map",
+            lambda record: float(record["frobenius"]),
+            "relative error in the Frobenius norm",
+            self.parameter,
+        )
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row for each map and a column for each number."""

@@ -30,7 +30,7 @@ from skimp.diagnostics._worth import (
 )
 from skimp.features import FeatureMap, Nystroem, RandomBinning
 from skimp.features._reduction import Reduction
-from skimp.features._transformer import TRANSFORMER, as_map
+from skimp.features._transformer import MAP_NAMES, TRANSFORMER, as_map
 from skimp.kernels import Gaussian, Kernel, as_kernel
 from skimp.losses import Loss, Squared, as_loss, squared
 from skimp.solvers import Auto, Direct, Solver, as_solver
@@ -229,7 +229,7 @@ def _kernel(estimator: Any, owner: str) -> Kernel:
     """Return the kernel; one that is chosen in fit costs about what a Gaussian one costs."""
     if isinstance(estimator.kernel, str) and estimator.kernel == "auto":
         return Gaussian()
-    return as_kernel(estimator.kernel, owner=owner)
+    return as_kernel(estimator.kernel, owner=owner, other="'auto'", size="approximation")
 
 
 def _configured_solver(estimator: Any, owner: str) -> Solver:
@@ -284,13 +284,15 @@ def _feature_map(estimator: Any, shape: Shape, parts: _Parts) -> FeatureMap | No
         given = shape.n_rows
     if _SIZE.test(given):
         given = Nystroem(budget=int(given))
-    elif isinstance(given, Integral) or not TRANSFORMER.test(given):
-        wording = f"'auto', None, {_SIZE.wording}, a feature map or a transformer"
+    elif isinstance(given, Integral) or not (TRANSFORMER | MAP_NAMES).test(given):
+        names = MAP_NAMES.wording
+        wording = f"'auto', None, {_SIZE.wording}, {names}, a feature map or a transformer"
         raise broken(type(estimator).__name__, "approximation", wording, given)
     feature_map = as_map(given)
-    check_params(feature_map)
+    feature_map.check()
     if getattr(feature_map, "kernel", parts.kernel) is None:
-        feature_map.set_params(kernel=parts.kernel)
+        given = None if is_auto(estimator.kernel) else parts.kernel
+        feature_map.set_params(kernel=feature_map._own_kernel(given))
     return feature_map
 
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from skimp._core._lines import Lined, Lines, cut
 from skimp._core._rules import BOOLEAN, broken, integer, is_number
 from skimp._core._types import Array
 
 
-@dataclass(frozen=True)
-class Significance:
+@dataclass(frozen=True, repr=False)
+class Significance(Lined):
     """A Friedman test of several methods, and tests of each against a control.
 
     Attributes
@@ -43,6 +44,22 @@ class Significance:
     bonferroni_dunn: Array
     holm: Array
     hochberg: Array
+
+    def _lines(self) -> Lines:
+        rank = self.ranks[self.methods.index(self.control)]
+        others = [
+            (
+                method,
+                f"mean rank {self.ranks[i]:.2f}, z {self.z[i]:.2f}, p {self.holm[i]:.3g} (Holm)",
+            )
+            for i, method in sorted(enumerate(self.methods), key=lambda item: self.ranks[item[0]])
+            if np.isfinite(self.z[i])
+        ]
+        return [
+            ("Friedman test", f"statistic {self.statistic:.4g}, p {self.p_value:.3g}"),
+            ("control", f"{self.control}, mean rank {rank:.2f}"),
+            *cut(others, "to_frame()"),
+        ]
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row for each method, best first."""
@@ -98,13 +115,7 @@ def compare_significance(
     owner = "compare_significance"
     if not BOOLEAN.test(greater_is_better):
         raise broken(owner, "greater_is_better", BOOLEAN.wording, greater_is_better)
-    S = _array(scores)
-    # frames with missing values of their own are arrays of objects
-    real = S.dtype.kind in "iuf" or all(is_number(value, Real) for value in S.ravel())
-    S = S.astype(np.float64) if real else np.empty(0)
-    if S.ndim != 2 or S.shape[0] < 2 or S.shape[1] < 3 or not np.isfinite(S).all():
-        wording = "finite numbers of at least 2 data sets (rows) and 3 methods (columns)"
-        raise broken(owner, "scores", wording, scores)
+    S = _checked(owner, scores)
     methods = tuple(map(str, getattr(scores, "columns", range(S.shape[1]))))
     n_sets, n_methods = S.shape
     ranks = stats.rankdata(-S if greater_is_better else S, axis=1)
@@ -127,12 +138,27 @@ def compare_significance(
     )
 
 
-def _array(scores: Any) -> Array:
-    """Return scores as an array, an empty one where rows are of different lengths."""
+def _checked(owner: str, scores: Any) -> Array:
+    """Return scores as an array of numbers, or say what is wrong with them."""
+    wording = f"{owner}: scores must be finite numbers of at least 2 data sets (rows) and 3 methods"
     try:
-        return np.asarray(scores)
+        S = np.asarray(scores)
     except ValueError:
-        return np.empty(0)
+        raise ValueError(f"{wording} (columns), got rows of unequal lengths.") from None
+    if S.ndim != 2 or S.shape[0] < 2 or S.shape[1] < 3:
+        found = f"shape {S.shape}" if S.ndim else f"{type(scores).__name__}"
+        raise ValueError(f"{wording} (columns), got {found}.")
+    names = [repr(name) for name in getattr(scores, "columns", range(S.shape[1]))]
+    for j, name in enumerate(names):
+        # frames with missing values of their own are arrays of objects
+        wrong = [v for v in S[:, j] if not is_number(v, Real) or not np.isfinite(float(v))]
+        if wrong:
+            found = repr(str(wrong[0])[:40]) if isinstance(wrong[0], str) else wrong[0]
+            raise ValueError(
+                f"{wording} (columns), got {found} in column {name}: leave out "
+                f"{'this column' if len(wrong) == len(S) else 'these data sets'}."
+            )
+    return S.astype(np.float64)
 
 
 def _column(owner: str, methods: tuple[str, ...], control: str | int) -> int:

@@ -1,11 +1,11 @@
 """Kernel classification on a budget."""
 
+from types import MethodType
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from skimp._core._parametrized import whole_or_nothing
@@ -19,16 +19,35 @@ from skimp.kernels import Kernel
 from skimp.losses import Loss, as_loss
 from skimp.solvers import Solver
 
-_FACTOR = number(above=0)
+_FACTOR = number(above=0, at_most=1e100)
 
 
-def _is_probabilistic(model: "KernelClassifier") -> bool:
-    """Tell whether the loss of a model has probabilities."""
-    # a fitted model goes on with its own loss, whatever has been set since
-    loss = getattr(model, "_loss", None) or as_loss(model.loss, owner=type(model).__name__)
-    if not loss.probabilistic:
-        raise AttributeError(f"loss={model.loss!r} has no probabilities: 'log' and 'softmax' do.")
-    return True
+class _Probabilities:
+    """A method that a model has if its loss has probabilities.
+
+    As with scikit-learn's `available_if`, ``hasattr`` is False otherwise; but the error itself, and
+    not one that it comes from, says what to do.
+    """
+
+    def __init__(self, method: Any):
+        self._method = method
+
+    def __get__(self, model: Any, owner: type | None = None) -> Any:
+        if model is None:
+            return self._method
+        # a fitted model goes on with its own loss, whatever has been set since
+        loss = getattr(model, "_loss", None) or model.loss
+        try:
+            probabilistic = as_loss(loss, owner=type(model).__name__).probabilistic
+        except ValueError as error:
+            raise AttributeError(str(error)) from error
+        if not probabilistic:
+            raise AttributeError(
+                f"{self._method.__name__} needs loss='log' or loss='softmax', got "
+                f"loss={model.loss!r}: fit with one of them, or calibrate this loss with "
+                "sklearn.calibration.CalibratedClassifierCV."
+            )
+        return MethodType(self._method, model)
 
 
 @final
@@ -51,11 +70,12 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         What it means for two rows to be alike. "auto" takes the Gaussian for landmarks and Fourier
         features, and the Laplacian for grids; a ``gamma="auto"`` is the bandwidth that is best on a
         sample of the rows.
-    approximation : "auto", int, FeatureMap or None, default="auto"
+    approximation : "auto", int, str, FeatureMap or None, default="auto"
         An int is a budget of that many points (`~skimp.features.Nystroem`); a feature map is used
-        as it is; None fits the exact model, for a few thousand rows. "auto" tries landmarks,
-        Fourier features and grids on a sample, and doubles the size of the best until the next
-        doubling is not worth its cost, or exceeds a limit.
+        as it is, and "nystroem", "fourier" and "binning" are maps of their default size; None fits
+        the exact model, for a few thousand rows. "auto" tries landmarks, Fourier features and grids
+        on a sample, and doubles the size of the best until the next doubling is not worth its cost,
+        or exceeds a limit.
     loss : str or Loss, default="squared_hinge"
         What a mistake costs: "hinge", "squared_hinge", "log" or "squared" for one function a
         class, "softmax" or "multiclass_hinge" for all classes together, or any other loss.
@@ -267,7 +287,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         labels: Array = self.classes_[codes]
         return labels
 
-    @available_if(_is_probabilistic)
+    @_Probabilities
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, for the losses "log" and "softmax".
 
@@ -297,7 +317,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         probabilities: Array = P
         return probabilities
 
-    @available_if(_is_probabilistic)
+    @_Probabilities
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithm of what `predict_proba` returns.
 

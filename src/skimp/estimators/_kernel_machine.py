@@ -45,7 +45,7 @@ from skimp.estimators._limits import Limits
 from skimp.estimators._search import LARGEST_LEFT_OUT, NEAR_ALPHAS, Choice, Search
 from skimp.features import FeatureMap, Landmarks, Nystroem, RandomBinning
 from skimp.features._scale import mean_diagonal
-from skimp.features._transformer import TRANSFORMER, as_map
+from skimp.features._transformer import MAP_NAMES, TRANSFORMER, as_map
 from skimp.kernels import Gaussian, Kernel, as_kernel
 from skimp.kernels._checks import check_gram, require
 from skimp.kernels._names import has_flag
@@ -77,6 +77,7 @@ class KernelMachine(Parametrized, ABC):
         "approximation": NONE
         | integer(at_least=1)
         | one_of("auto")
+        | MAP_NAMES
         | instance(FeatureMap, "a feature map")
         | TRANSFORMER,
         "alpha": number(above=0) | one_of("auto"),
@@ -124,7 +125,8 @@ class KernelMachine(Parametrized, ABC):
         """Check parameters and data."""
         check_params(self)
         if not is_auto(self.kernel):
-            as_kernel(self.kernel, owner=type(self).__name__)
+            owner = type(self).__name__
+            as_kernel(self.kernel, owner=owner, other="'auto'", size="approximation")
         rows = as_rows(self, X, y, sample_weight, **self._target_checks)
         return rows.copy_with(report=LineReport(type(self).__name__)) if self.verbose else rows
 
@@ -245,7 +247,7 @@ class KernelMachine(Parametrized, ABC):
         approximation: FeatureMap = (
             Nystroem(budget=int(given)) if isinstance(given, Integral) else as_map(given)
         )
-        check_params(approximation)
+        approximation.check()
         return approximation
 
     def _search(self, rows: Rows, rng: np.random.Generator, limits: Limits) -> Search:

@@ -10,6 +10,7 @@ from skimp._core._parametrized import whole_or_nothing
 from skimp._core._rules import broken
 from skimp._core._types import Array, RandomState
 from skimp.data import Rows
+from skimp.data._refusals import refuse_target
 from skimp.data._sample import no_rows
 from skimp.estimators._kernel_machine import KernelMachine
 from skimp.features import FeatureMap
@@ -36,11 +37,12 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         What it means for two rows to be alike. "auto" takes the Gaussian for landmarks and Fourier
         features, and the Laplacian for grids; a ``gamma="auto"`` is the bandwidth that is best on a
         sample of the rows.
-    approximation : "auto", int, FeatureMap or None, default="auto"
+    approximation : "auto", int, str, FeatureMap or None, default="auto"
         An int is a budget of that many points (`~skimp.features.Nystroem`); a feature map is used
-        as it is; None fits the exact model, for a few thousand rows. "auto" tries landmarks,
-        Fourier features and grids on a sample, and doubles the size of the best until the next
-        doubling is not worth its cost, or exceeds a limit.
+        as it is, and "nystroem", "fourier" and "binning" are maps of their default size; None fits
+        the exact model, for a few thousand rows. "auto" tries landmarks, Fourier features and grids
+        on a sample, and doubles the size of the best until the next doubling is not worth its cost,
+        or exceeds a limit.
     loss : str or Loss, default="squared"
         What a mistake costs: "squared", "huber", "epsilon_insensitive" (support vector
         regression), "squared_epsilon_insensitive" or "quantile"; an object such as
@@ -219,6 +221,7 @@ def _targets(block: Any, owner: str) -> tuple[Array, Array]:
     """Return targets in float64, of any dimension, and weights of a block."""
     if block.y is None:
         raise ValueError(f"{owner} requires y to be passed, but the rows have none.")
+    refuse_target(block.y, numeric=True, owner=owner)
     weight = np.ones(block.size) if block.weight is None else block.weight
     return np.asarray(block.y, np.float64), weight
 

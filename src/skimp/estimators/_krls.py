@@ -55,8 +55,7 @@ def _are_positive(value: Any) -> bool:
     return sequence and len(value) > 0 and all(map(_SQUARABLE.test, value))
 
 
-_HEAVY = 1e100
-_SQUARABLE = number(above=1e-100, at_most=_HEAVY)
+_SQUARABLE = number(above=1e-100, at_most=1e100)
 _POSITIVE = Rule(f"a sequence, each {_SQUARABLE.wording}", _are_positive)
 
 
@@ -275,7 +274,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
     def _given_kernel(self, n_columns: int) -> Kernel:
         if self.kernel is None:
             return Gaussian(gamma=1 / (n_columns if self._like_r else 2 * n_columns))
-        return as_kernel(self.kernel, owner=type(self).__name__)
+        return as_kernel(self.kernel, owner=type(self).__name__, other="None")
 
     def _prepared(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """Return scaled rows with centred targets, and keep what is needed for other rows."""
@@ -293,11 +292,6 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         if self.verbose:
             rows = rows.copy_with(report=LineReport(type(self).__name__))
         weight = rows.weights()
-        if weight is not None and weight.max() > _HEAVY:
-            raise ValueError(
-                f"sample_weight must be at most {_HEAVY:.0e}, whose square float64 can hold, "
-                f"found {weight.max():.3g}: divide weights by their mean, which changes nothing."
-            )
         self._present = None
         if weight is not None and not weight.all():
             self._present = weight > 0

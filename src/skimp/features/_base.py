@@ -64,14 +64,14 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         self
         """
         with whole_or_nothing(self):
-            check_params(self)
+            self.check()
             labels = {"y": y, "multi_output": True} if self._needs_targets and y is not None else {}
             rows = as_rows(self, X, **labels)
             return self.fit_rows(rows, as_generator(self.random_state))
 
     def fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None = None) -> Self:
         """Fit the map to checked rows; ``kernel`` stands in for a map's ``kernel=None``."""
-        check_params(self)
+        self.check()
         self.n_features_in_ = rows.n_features
         self.dtype_ = rows.dtype
         self._fit_rows(rows, rng, kernel)
@@ -108,8 +108,17 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         """Return the map's kernel, else the one of the estimator, else a default."""
         chosen = getattr(self, "kernel", None)
         chosen = given if chosen is None else chosen
-        default = self._default_kernel
-        return as_kernel(default if chosen is None else chosen, owner=type(self).__name__)
+        return as_kernel(
+            self._default_kernel if chosen is None else chosen,
+            owner=type(self).__name__,
+            other="None",
+            size=self.size_name,
+        )
+
+    def check(self) -> None:
+        """Raise a `ValueError` for a parameter that breaks its rule, the kernel included."""
+        check_params(self)
+        self._own_kernel(None)
 
     @property
     @abstractmethod

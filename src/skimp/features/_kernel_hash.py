@@ -233,11 +233,11 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
             if self.projection.size_name != "n_components":
                 wording = "a feature map with n_components"
                 raise broken(name, "projection", wording, self.projection)
-            kernel = None if self.kernel is None else as_kernel(self.kernel, owner=name)
+            kernel = None if self.kernel is None else self._named_kernel(self.kernel)
             return self.projection.resized(bits), kernel
         if self.projection == "polynomial":
             given = Polynomial(2, 1.0, 0.0) if self.kernel is None else self.kernel
-            kernel = as_kernel(given, owner=name)
+            kernel = self._named_kernel(given)
             if not isinstance(kernel, Polynomial):
                 raise broken(name, "kernel", "Polynomial for projection='polynomial'", self.kernel)
             check_params(kernel)
@@ -250,9 +250,12 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
                 coef0=kernel.coef0,
             )
             return projection, None
-        kernel = as_kernel("rbf" if self.kernel is None else self.kernel, owner=name)
+        kernel = self._named_kernel("rbf" if self.kernel is None else self.kernel)
         kind = KernelProjection if self.projection == "kernel" else PairProjection
         return kind(n_components=bits), kernel
+
+    def _named_kernel(self, given: Any) -> Kernel:
+        return as_kernel(given, owner=type(self).__name__, other="None", size="n_bits")
 
     def _coded(self, rows: Rows) -> Array:
         """Return the codes of rows in words of 64 bits."""

@@ -10,11 +10,14 @@ from sklearn.utils import get_tags
 from skimp._core._linalg import check_shape, dense
 from skimp._core._objects import as_numbers
 from skimp._core._random import draw_seed
-from skimp._core._rules import RANDOM_STATE, Rule
+from skimp._core._rules import RANDOM_STATE, Rule, one_of
 from skimp._core._types import Array, Matrix, RandomState
 from skimp.data import Rows
 from skimp.features._base import FeatureMap
+from skimp.features._binning import RandomBinning
+from skimp.features._fourier import RandomFourier
 from skimp.features._kernel_hash import KernelHash
+from skimp.features._nystroem import Nystroem
 from skimp.kernels import Kernel
 
 _SAMPLE = 10_000
@@ -28,6 +31,13 @@ def _is_transformer(value: Any) -> bool:
 
 TRANSFORMER = Rule("a transformer", _is_transformer)
 """The rule for a transformer to features, which bytes of codes are not."""
+_NAMES: dict[str, type[FeatureMap]] = {
+    "nystroem": Nystroem,
+    "fourier": RandomFourier,
+    "binning": RandomBinning,
+}
+MAP_NAMES = one_of(*_NAMES)
+"""The rule for names that stand for maps of their default size."""
 
 
 @final
@@ -107,7 +117,9 @@ class Transformer(FeatureMap):
 
 
 def as_map(approximation: Any) -> FeatureMap:
-    """Return a feature map for one, or for a transformer: a clone of it."""
+    """Return a feature map for a name, or for a map or a transformer: a clone of it."""
+    if MAP_NAMES.test(approximation):
+        return _NAMES[approximation]()
     if isinstance(approximation, FeatureMap):
         cloned: FeatureMap = clone(approximation)
         return cloned

@@ -1,9 +1,10 @@
 """Names that stand for kernels with default parameters."""
 
+from numbers import Integral
 from typing import Any
 
 from skimp._core._names import as_object
-from skimp._core._rules import broken
+from skimp._core._rules import broken, is_number
 from skimp.kernels._base import Kernel
 
 _NAMES = {
@@ -25,13 +26,38 @@ _NAMES = {
 }
 
 
-def as_kernel(kernel: Any, *, owner: str) -> Kernel:
-    """Return a kernel for a name or an object; ``owner`` is named in the error."""
+def as_kernel(kernel: Any, *, owner: str, other: str = "", size: str | None = None) -> Kernel:
+    """Return a kernel for a name or an object.
+
+    Parameters
+    ----------
+    kernel : object
+        What the user passed.
+    owner : str
+        The class that an error is about.
+    other : str
+        What the owner takes besides, which an error names first.
+    size : str or None
+        The parameter that a number was meant for, which the first parameter, a kernel, got.
+    """
+    if size is not None and is_number(kernel, Integral):
+        raise ValueError(
+            f"{owner}: kernel must be a kernel, got the number {kernel}: write "
+            f"{owner}({size}={kernel})."
+        )
     if isinstance(kernel, str) and kernel == "precomputed":
         raise broken(
             owner, "kernel", "an object, Precomputed(matrix), with row numbers as X", kernel
         )
-    return as_object(kernel, Kernel, _NAMES, "skimp.kernels", owner=owner, role="kernel")  # type: ignore[type-abstract]
+    return as_object(
+        kernel,
+        Kernel,  # type: ignore[type-abstract]
+        _NAMES,
+        "skimp.kernels",
+        owner=owner,
+        role="kernel",
+        other=other,
+    )
 
 
 def has_flag(kernel: Any, flag: str) -> bool:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, Self, final
 
 from skimp.report._takes import require_kind
+from skimp.report._ticks import plain_log_ticks
 
 if TYPE_CHECKING:
     from skimp.diagnostics import BudgetCurve
@@ -77,6 +78,7 @@ class BudgetCurveDisplay:
 
             _, ax = pyplot.subplots(figsize=(6.5, 4.2), layout="constrained")
         curve = self.curve
+        ax.set_xscale("log")
         many = len(curve.alphas) > 1
         for number, errors in enumerate(curve.errors.T if many else ()):
             label = "other penalties" if number == 0 else None
@@ -103,7 +105,6 @@ class BudgetCurveDisplay:
         limits = curve.best_errors.min(), curve.best_errors.max()
         logarithmic = limits[0] > 0
         ax.set(
-            xscale="log",
             yscale="log" if logarithmic else "linear",
             xlabel=curve.what,
             ylabel=curve.measure,
@@ -111,7 +112,8 @@ class BudgetCurveDisplay:
         if logarithmic:
             # penalties that are far off would squeeze the curve that matters
             ax.set_ylim(limits[0] / 1.3, min(limits[1] * 2, curve.errors.max() * 1.3))
-        ax.xaxis.set_major_formatter("{x:g}")
+            plain_log_ticks(ax, "y")
+        plain_log_ticks(ax, "x", "{x:,g}")
         ax.grid(alpha=0.3, which="both")
         ax.legend(fontsize="small", frameon=False)
         self.ax_, self.figure_ = ax, ax.figure

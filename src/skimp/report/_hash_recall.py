@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, final
 
 from skimp.report._takes import require_kind
+from skimp.report._ticks import plain_log_ticks
 
 if TYPE_CHECKING:
     from skimp.diagnostics import HashRecall
@@ -115,7 +116,7 @@ class HashRecallDisplay:
         found = next(iter(self.recalls.values()))
         ax.set(xscale="log", ylim=(0, 1.02), xlabel=f"candidates, of {found.n_rows:,} rows")
         ax.set_ylabel(f"share of the {found.n_neighbors} nearest rows among them")
-        ax.xaxis.set_major_formatter("{x:g}")
+        plain_log_ticks(ax, "x", "{x:,g}")
         ax.grid(alpha=0.3, which="both")
         ax.legend(fontsize="small", frameon=False)
         self.ax_, self.figure_ = ax, ax.figure

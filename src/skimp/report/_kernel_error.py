@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, Self, final
 
 from skimp.report._takes import require_kind
+from skimp.report._ticks import plain_log_ticks
 
 if TYPE_CHECKING:
     from skimp.diagnostics import MapComparison
@@ -124,7 +125,9 @@ class KernelErrorDisplay:
                 xlabel=self.comparison.parameter or "features",
                 ylabel=_LABELS[measure],
             )
-            panel.xaxis.set_major_formatter("{x:g}")
+            plain_log_ticks(panel, "x", "{x:,g}")
+            if scale == "log":
+                plain_log_ticks(panel, "y")
             panel.grid(alpha=0.3, which="both")
         axes[-1].legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
         self.axes_, self.figure_ = axes, axes[0].figure

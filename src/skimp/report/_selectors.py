@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, Self, final
 
 from skimp.report._takes import require_kind
+from skimp.report._ticks import plain_log_ticks
 
 if TYPE_CHECKING:
     from skimp._core._types import Array
@@ -77,7 +78,7 @@ class SelectorDisplay:
         self
         """
         import numpy as np
-        from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+        from matplotlib.ticker import FuncFormatter
 
         if axes is None:
             from matplotlib import pyplot
@@ -95,11 +96,12 @@ class SelectorDisplay:
                 panel.errorbar(x, mean, spread, label=name, markersize=5, linewidth=1.3, **look)
         for panel, label in zip(axes, ("points", "seconds to choose them"), strict=True):
             panel.set(xscale="log", yscale="log" if positive else "linear", xlabel=label)
-            panel.xaxis.set_major_formatter("{x:g}")
-            panel.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
+            plain_log_ticks(panel, "x", "{x:,g}")
+            percent = FuncFormatter(lambda share, _: f"{100 * share:g} %")
             if positive:
-                panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-                panel.yaxis.set_minor_formatter(NullFormatter())
+                plain_log_ticks(panel, "y", percent)
+            else:
+                panel.yaxis.set_major_formatter(percent)
             panel.grid(alpha=0.3)
         axes[0].set_ylabel("share of the trace that is missed")
         axes[1].legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))

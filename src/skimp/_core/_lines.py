@@ -1,0 +1,42 @@
+"""Records that print as a few aligned lines."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from skimp._core._html import table
+from skimp._core._types import Array
+
+Lines = list[tuple[str, str]]
+_MOST = 10
+"""Members of a list that are shown."""
+
+
+class Lined(ABC):
+    """A record that prints as aligned lines, and as a table in a notebook."""
+
+    @abstractmethod
+    def _lines(self) -> Lines:
+        """Return a name and a text for each line."""
+
+    def __repr__(self) -> str:
+        """Return the lines, their texts below each other."""
+        lines = self._lines()
+        width = max(len(name) for name, _ in lines)
+        return "\n".join(f"{name:<{width}}  {text}" for name, text in lines)
+
+    def _repr_html_(self) -> str:
+        return table((type(self).__name__, ""), self._lines())
+
+
+def cut(lines: Lines, where: str) -> Lines:
+    """Return the first lines of a list, and how many more are where, if it is long."""
+    if len(lines) <= _MOST:
+        return lines
+    return [*lines[:_MOST], ("...", f"{len(lines) - _MOST} more, see {where}")]
+
+
+def span(values: Sequence[float] | Array, form: str = ".3g") -> str:
+    """Return how many values there are, and from where to where."""
+    low, high = min(values), max(values)
+    several = f"{len(values)}, from {low:{form}} to {high:{form}}"
+    return several if len(values) > 1 else f"{low:{form}}"
