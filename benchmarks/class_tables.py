@@ -8,7 +8,7 @@ from numpy.random import Generator
 from sklearn import datasets as bundled
 
 from benchmarks.datasets import train_test, whole
-from benchmarks.tables import Array, one_hot
+from benchmarks.tables import Array, one_hot, some
 from benchmarks.tables import table as any_table
 
 XY = tuple[Any, Array]
@@ -261,8 +261,7 @@ def timestamps(rng: Generator, n: int) -> XY:
 
 def _shared(name: str, rng: Generator, n: int) -> XY:
     X, y, _, _ = train_test(name)
-    rows = rng.permutation(X.shape[0])[:n]
-    return X[rows].astype(float), y[rows]
+    return some(rng, n, X, y)
 
 
 @table(300, 3000)
@@ -297,46 +296,36 @@ def ijcnn1(rng: Generator, n: int) -> XY:
 
 @table(500, 3000, full=True)
 def covtype(rng: Generator, n: int) -> XY:
-    X, y = whole("covtype")
-    rows = rng.permutation(len(X))[:n]
-    return X[rows].astype(float), y[rows]
+    return some(rng, n, *whole("covtype"))
 
 
 @table(500, 3000)
 def covtype_seven(rng: Generator, n: int) -> XY:
-    X, y = whole("covtype", "y_multiclass")
-    rows = rng.permutation(len(X))[:n]
-    return X[rows].astype(float), y[rows]
+    return some(rng, n, *whole("covtype", "y_multiclass"))
 
 
 @table(500, 2500)
 def good_wine(rng: Generator, n: int) -> XY:
     X, y = whole("wine_quality_white")
-    rows = rng.permutation(len(X))[:n]
-    return X[rows].astype(float), np.where(y[rows] > 6, "good", "other")
-
-
-def _bundled(X: Array, y: Array, rng: Generator, n: int) -> XY:
-    rows = rng.permutation(len(X))[:n]
-    return X[rows], y[rows]
+    return some(rng, n, X, np.where(y > 6, "good", "other"))
 
 
 @table(100, 1100)
 def digits(rng: Generator, n: int) -> XY:
-    return _bundled(*bundled.load_digits(return_X_y=True), rng, n)
+    return some(rng, n, *bundled.load_digits(return_X_y=True))
 
 
 @table(30, 100)
 def iris(rng: Generator, n: int) -> XY:
     data = bundled.load_iris()
-    return _bundled(data.data, data.target_names[data.target], rng, n)
+    return some(rng, n, data.data, data.target_names[data.target])
 
 
 @table(50, 110)
 def three_wines(rng: Generator, n: int) -> XY:
-    return _bundled(*bundled.load_wine(return_X_y=True), rng, n)
+    return some(rng, n, *bundled.load_wine(return_X_y=True))
 
 
 @table(50, 370)
 def breast_cancer(rng: Generator, n: int) -> XY:
-    return _bundled(*bundled.load_breast_cancer(return_X_y=True), rng, n)
+    return some(rng, n, *bundled.load_breast_cancer(return_X_y=True))

@@ -167,9 +167,8 @@ def _losses(predicted: Array, y: Array, classes: bool) -> Array:
     missed = (predicted.reshape(y.shape).astype(float) - y) ** 2
     # what is left of a constant target in rounding counts as nothing
     floor = (1e-6 * np.abs(y).max(axis=0)) ** 2
-    return np.asarray(
-        np.where(variance > floor, missed / np.maximum(variance, 1e-300), missed > floor)
-    ).mean(axis=1)
+    shares = np.where(variance > floor, missed / np.maximum(variance, 1e-300), missed > floor)
+    return np.asarray(shares.mean(axis=1))
 
 
 def _beyond(predicted: Array, y: Array, y_test: Array) -> float:
@@ -207,8 +206,8 @@ def judge(method: Callable[..., Array], case: Case) -> Verdict:
     seconds = time.perf_counter() - start
     losses = _losses(predicted, y_test, classes)
     beyond = 0.0 if classes else _beyond(predicted, y, y_test)
-    error = float(np.std(losses - rivals[better], ddof=1) / np.sqrt(len(losses)))
-    allowed = (0.01 if classes else 0.02) + 2 * error
+    paired = float(np.std(losses - rivals[better], ddof=1) / np.sqrt(len(losses)))
+    allowed = (0.01 if classes else 0.02) + 2 * paired
     score = float(1 - losses.mean())
     wrong = [] if best - score <= allowed else ["worse"]  # also if the score is not a number
     wrong += [] if beyond <= 0.5 else ["far"]

@@ -5,7 +5,7 @@ from numpy.random import Generator
 from sklearn import datasets as bundled
 
 from benchmarks.datasets import whole
-from benchmarks.tables import Array, one_hot, table
+from benchmarks.tables import Array, one_hot, some, table
 
 XY = tuple[Array, Array]
 
@@ -458,9 +458,7 @@ def far_groups(rng: Generator, n: int) -> XY:
 
 def _shared(name: str, rng: Generator, n: int, output: int | None = None) -> XY:
     X, y = whole(name)
-    rows = rng.permutation(len(X))[:n]
-    y = y[rows].astype(float)
-    return X[rows].astype(float), y if output is None else y[:, output]
+    return some(rng, n, X, (y if output is None else y[:, output]).astype(float))
 
 
 @table(100, 1000, splits=3, full=True)
@@ -506,21 +504,16 @@ def appliances_logarithm(rng: Generator, n: int) -> XY:
 
 @table(60, 290)
 def diabetes(rng: Generator, n: int) -> XY:
-    return _bundled(*bundled.load_diabetes(return_X_y=True, scaled=False), rng, n)
+    return some(rng, n, *bundled.load_diabetes(return_X_y=True, scaled=False))
 
 
 @table(1000)
 def digits_as_numbers(rng: Generator, n: int) -> XY:
     X, y = bundled.load_digits(return_X_y=True)
-    return _bundled(X, y.astype(float), rng, n)
+    return some(rng, n, X, y.astype(float))
 
 
 @table(100)
 def petal_width(rng: Generator, n: int) -> XY:
     X = bundled.load_iris().data
-    return _bundled(X[:, :3], X[:, 3], rng, n)
-
-
-def _bundled(X: Array, y: Array, rng: Generator, n: int) -> XY:
-    rows = rng.permutation(len(X))[:n]
-    return X[rows], y[rows]
+    return some(rng, n, X[:, :3], X[:, 3])

@@ -86,3 +86,9 @@ def table(
 
 def one_hot(levels: Array, count: int) -> Array:
     return np.asarray(levels[:, None] == np.arange(count), dtype=float)
+
+
+def some(rng: Generator, n: int, X: Any, y: Array) -> tuple[Any, Array]:
+    """Return n rows, or all if there are fewer."""
+    rows = rng.permutation(len(y))[:n]
+    return X[rows].astype(float), y[rows]
