@@ -35,6 +35,9 @@ order = np.random.default_rng(0).permutation(X.shape[0])
 rest = order[rows:][:5_000]
 X_test, y_test = X[rest], y[rest]
 X, y = X[order[:rows]], y[order[:rows]]
+if SCALED:
+    mean, spread = X.mean(axis=0), X.std(axis=0)
+    X, X_test = ((A - mean) / np.where(spread > 0, spread, 1) for A in (X, X_test))
 regression = NAME in ("airfoil", "wine_quality_white")
 
 def forget():
@@ -68,27 +71,30 @@ print(json.dumps(found))
 """
 
 _SETS = ("airfoil", "wine_quality_white", "a9a", "covtype", "mnist")
+_SCALED = ("airfoil", "wine_quality_white", "covtype")
 
 
-def hold_limits(name: str) -> list[Bar]:
+def hold_limits(name: str, scaled: bool) -> list[Bar]:
     """Memory beyond the user's arrays, and seconds, as shares of the limit; infinite if it raises.
 
     Compiled code is warm: a fit of 1,500 rows with the same limit comes first.
     """
     limits: list[dict[str, Any]] = [{"memory_limit": f"{m}MB"} for m in (1, 2, 5, 10, 20, 50, 100)]
     limits += [{"time_limit": seconds} for seconds in (1, 3, 10)]
-    found = in_fresh_process(f"NAME, LIMITS = {name!r}, {limits!r}\n{_MEASURE}")
+    head = f"NAME, SCALED, LIMITS = {name!r}, {scaled!r}, {limits!r}\n"
+    found = in_fresh_process(head + _MEASURE)
+    title = f"{name}, {'scaled' if scaled else 'as it is'}"
     bars = []
     for limit, result in found.items():
         most, unit = limit.split()
         share = float("inf") if "raises" in result else result[unit] / float(most)
-        bars.append(Bar(f"{name}, share of {limit}", share, 1.2, details=result))
+        bars.append(Bar(f"{title}, share of {limit}", share, 1.2, details=result))
     return bars
 
 
-for _name in _SETS:
-    _run = partial(hold_limits, _name)
-    _run.__name__ = f"limits_{_name}"  # type: ignore[attr-defined]
+for _name, _scaled in [*((name, False) for name in _SETS), *((name, True) for name in _SCALED)]:
+    _run = partial(hold_limits, _name, _scaled)
+    _run.__name__ = f"limits_{_name}{'_scaled' * _scaled}"  # type: ignore[attr-defined]
     benchmark(_run)
 
 
