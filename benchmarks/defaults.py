@@ -146,14 +146,14 @@ class Verdict:
     def __str__(self) -> str:
         lost = f"{self.best - self.score:.4f}"
         return (
-            f"{self.case:<56}{self.wrong:<11}{self.score:>9.4f}{self.best:>8.4f} "
-            f"{self.better:<11}{lost:>10}{self.allowed:>8.4f}{self.beyond:>10.2f}"
+            f"{self.case:<56}{self.wrong:<11}{self.score:>10.4f}{self.best:>9.4f} "
+            f"{self.better:<11}{lost:>10}{self.allowed:>10.4f}{self.beyond:>10.2f}"
             f"{self.seconds:>8.2f}  {self.error}"
         )
 
 
 _HEADER = (
-    f"{'fit':<56}{'wrong':<11}{'score':>9}{'best':>8} {'of':<11}{'lost':>10}{'allowed':>8}"
+    f"{'fit':<56}{'wrong':<11}{'score':>10}{'best':>9} {'of':<11}{'lost':>10}{'allowed':>10}"
     f"{'beyond':>10}{'seconds':>8}"
 )
 
@@ -219,16 +219,16 @@ def _bars(method: Callable[..., Array]) -> list[Bar]:
     cases = chosen_cases()
     print(f"{len(cases)} fits of {method.__name__}", _HEADER, sep="\n", flush=True)
     verdicts = []
-    with warnings.catch_warnings():
+    file = _RESULTS / f"defaults_{method.__name__}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with warnings.catch_warnings(), file.open("w", buffering=1) as out:
         warnings.simplefilter("ignore")
         for case in cases:
             verdicts.append(judge(method, case))
+            print(json.dumps(asdict(verdicts[-1])), file=out)
             if verdicts[-1].wrong:
                 print(verdicts[-1], flush=True)
     print("slowest", *sorted(verdicts, key=lambda v: -v.seconds)[:10], sep="\n")
-    file = _RESULTS / f"defaults_{method.__name__}.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps([asdict(v) for v in verdicts], indent=1) + "\n")
     bars = []
     for kind in ("regr", "class"):
         mine = [v for v in verdicts if v.case.startswith(kind)]
