@@ -16,7 +16,10 @@ if __name__ == "__main__":
     parser.add_argument("names", nargs="*", help=f"any of {', '.join(REGISTRY)}; all by default")
     parser.add_argument("--data", help="folder of .npz data sets (or the variable SKIMP_DATA)")
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results/latest.json"))
+    parser.add_argument("--only", help="fits of defaults, like 'regr/*' (or SKIMP_CASES)")
     given = parser.parse_args()
     if given.data:
         os.environ["SKIMP_DATA"] = given.data
+    if given.only:
+        os.environ["SKIMP_CASES"] = given.only
     sys.exit(0 if run(given.names, given.output) else 1)

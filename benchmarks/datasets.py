@@ -32,10 +32,10 @@ def train_test(name: str) -> tuple[Any, Array, Any, Array]:
     return X[:n], y[:n], X[n:], y[n:]
 
 
-def whole(name: str) -> tuple[Any, Array]:
-    """Return X and y of a set without an official split."""
+def whole(name: str, target: str = "y") -> tuple[Any, Array]:
+    """Return X and y of a set without an official split, or another target that is stored."""
     z = _stored(name)
-    return _fetched(name) if z is None else (z["X"], z["y"])
+    return _fetched(name) if z is None else (z["X"], z[target])
 
 
 def _stored(name: str) -> dict[str, Array] | None:
