@@ -33,8 +33,9 @@ _HEAVY = 3.0
 _QUANTILES, _NORMAL_SPREAD = (0.1, 0.9), 2.5631
 """Quantiles between which the middle of a column lies, and how far apart they are for a normal
 distribution of variance one."""
-_MIDDLE_ROWS = 2000
-"""Rows that quantiles are taken of."""
+_LOOKED_AT, _MIDDLE_ROWS = 2**24, 2000
+"""Bytes of the rows that columns are judged by, and rows that quantiles are taken of."""
+_STRIP = 256
 STANDARDIZED, MIDDLE = "standardized", "scaled by their middle"
 """How columns may be scaled: by standard deviations, or by the distance of two quantiles."""
 
@@ -112,9 +113,8 @@ class Columns:
         """Look at some rows; a kernel of objects has no columns to look at."""
         if not is_auto(kernel) and as_kernel(kernel, owner="").takes_objects:
             return cls(np.empty(0), np.empty(0))
-        bytes_a_row = max(1, 16 * rows.n_features)
-        size = max(64, min(SMALL, parse_bytes(memory_limit) // 8 // bytes_a_row))
-        drawn = rows.sample(size, 0)
+        allowed = min(_LOOKED_AT, parse_bytes(memory_limit) // 16)
+        drawn = rows.sample(max(64, min(SMALL, allowed // (8 * max(1, rows.n_features)))), 0)
         return replace(cls.of(drawn.X, drawn.weight), names=rows.feature_names)
 
     @classmethod
@@ -127,9 +127,12 @@ class Columns:
             variance = X.multiply(X).T @ share - mean**2
             deviation = np.sqrt(np.maximum(variance, 0.0))
             return cls(deviation, deviation)
-        X = np.asarray(X, np.float64)
-        mean = share @ X
-        deviation = np.sqrt(share @ np.square(X - mean))
+        strips = [slice(start, start + _STRIP) for start in range(0, len(X), _STRIP)]
+        mean = sum(share[part] @ np.asarray(X[part], np.float64) for part in strips)
+        variance = sum(
+            share[part] @ np.square(np.subtract(X[part], mean, dtype=np.float64)) for part in strips
+        )
+        deviation = np.sqrt(variance)
         # rounding is no deviation
         deviation[deviation <= 1e-12 * np.abs(mean)] = 0.0
         if X.shape[1] > _WIDEST:

@@ -166,6 +166,8 @@ class KernelMachine(Parametrized, ABC):
             kernel = Gaussian() if is_auto(self.kernel) else as_kernel(self.kernel, owner=owner)
             require(kernel, "positive_definite", owner=owner, advice="the exact model needs it")
         limits = self._limits(rows, loss, solver, deadline)
+        if self.memory_limit is not None:
+            rows = limits.rows = rows.copy_with(block_rows=limits.block_rows)
         search = self._search(rows.with_targets(targets), rng, limits)
         exact = isinstance(loss, Squared) and isinstance(solver, Auto) and held_out is None
         if start is None:
@@ -176,6 +178,7 @@ class KernelMachine(Parametrized, ABC):
                 if self._choice.n_rows is not None:
                     share = self._choice.n_rows / rows.n_rows
                     rows = split_rows(rows, share, draw_seed(rng))[1]
+                    limits = self._limits(rows, loss, solver, deadline)
         if self.approximation is None and exact:
             self._fit_exact(rows.with_targets(targets), rng)
             return
@@ -190,10 +193,11 @@ class KernelMachine(Parametrized, ABC):
         if held_out is not None:
             monitor = EarlyStopping(held_out.with_targets(targets).mapped(basis), loss)
         watch = None if deadline is None else Deadline(deadline, monitor)
-        sample = rows.sample(_SAMPLE, 0)
+        sample = rows.sample(limits.affordable_rows(_SAMPLE), 0)
         self._sampled = sample.X, sample.weight
         with clock.phase("search"):
-            alpha, alphas = self._penalties(sample.X, rows.n_rows, search)
+            alpha, alphas = self._penalties(sample.X, search)
+            search.release()
         problem = Problem(
             rows=rows.with_targets(targets).mapped(basis),
             loss=loss,
@@ -290,7 +294,7 @@ class KernelMachine(Parametrized, ABC):
                 choice = search.choose(found, grow=False)
         return choice, columns.describe(choice.scaling)
 
-    def _penalties(self, X: Matrix, n_rows: int, search: Search) -> tuple[float, Array | None]:
+    def _penalties(self, X: Matrix, search: Search) -> tuple[float, Array | None]:
         """Return the penalty, and those from which cross-validation may choose instead."""
         if not is_auto(self.alpha):
             return float(self.alpha), None

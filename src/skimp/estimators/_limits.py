@@ -9,6 +9,7 @@ from warnings import warn
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from skimp._core._memory import parse_bytes, require_memory
@@ -36,6 +37,8 @@ _CAUTION = 0.8
 """Share of the time left that a fit may be predicted to take."""
 _LEAST_SIZE, _LEAST_ROWS = 8, 64
 """The smallest trial, and the smallest model that a limit leads to."""
+_COPIES, _LEAST_BLOCK = 16, 16
+"""A block of each thread may take this part of the memory, and has at least so many rows."""
 _SLOWEST, _FASTEST = 20.0, 0.5
 """Bounds of observed over predicted seconds: short trials are not measured well."""
 _DOUBLE = np.dtype(np.float64)
@@ -126,20 +129,38 @@ class Limits:
     def shrunk(self, approximation: FeatureMap) -> tuple[FeatureMap, int, str]:
         """Return a map and a number of rows that stay within the limits, and which limit made it.
 
-        The size is halved first, and the rows then.
+        Landmarks are drawn at random first, the size is halved then, and the rows at last.
         """
         why, n = self.exceeded_by(approximation), self.rows.n_rows
-        reason = f"more would exceed {why}" if why else ""
+        if not why:
+            return approximation, n, ""
+        limit = why
+        if "selector" in approximation.get_params(deep=False):
+            approximation = clone(approximation).set_params(selector="uniform")
+            why = self.exceeded_by(approximation)
         while why and approximation.size is not None and approximation.size > 4 * _LEAST_SIZE:
             approximation = approximation.resized(approximation.size // 2)
             why = self.exceeded_by(approximation)
         while why and n > _LEAST_ROWS:
             n //= 2
             why = self.exceeded_by(approximation, n_rows=n)
-            reason = (
-                f"{n} of {self.rows.n_rows} rows, since more would exceed {why or reason[-12:]}"
-            )
-        return approximation, n, reason
+        while why and approximation.size is not None and approximation.size > _LEAST_SIZE:
+            approximation = approximation.resized(approximation.size // 2)
+            why = self.exceeded_by(approximation, n_rows=n)
+        rows = "" if n == self.rows.n_rows else f", and more than {n} of {self.rows.n_rows} rows"
+        return approximation, n, f"a larger model{rows} would exceed {limit}"
+
+    @property
+    def block_rows(self) -> int:
+        """Rows in a block of which each thread may hold several copies."""
+        rows, threads = self.rows, thread_count(self.rows.n_jobs)
+        fitting = self._allowed // (_COPIES * 8 * threads * max(1, rows.n_features))
+        return min(rows.block_rows, max(_LEAST_BLOCK, fitting))
+
+    def affordable_rows(self, most: int) -> int:
+        """Return how many rows take no more than a small part of the memory, up to some."""
+        row = self._drawn_bytes(1) // 2
+        return max(_LEAST_ROWS, min(most, self._allowed // (_COPIES * max(1, row))))
 
     def first_trial(self, size: int, n_rows: int, *, left_out: bool) -> tuple[int, int]:
         """Return the size and the rows of the first trials, fewer if limits leave little room."""
@@ -184,12 +205,12 @@ class Limits:
         width = min(width, n_rows)
         # equations, whitened ones, and factors of them in threads; or eigenvectors
         squares = 9 if left_out else 4 + 3 * threads
-        held = self._drawn_bytes(n_rows) + 8 * squares * width**2
-        if left_out:
-            block = min(n_rows, block_rows_for(width, _DOUBLE))
-            outputs = 80 * self.n_outputs
-            held += 8 * n_rows * width + 8 * threads * block * (3 * width + outputs)
-        return held
+        # half as many rows judge
+        drawn = self._drawn_bytes(n_rows if left_out else n_rows + n_rows // 2)
+        held = drawn + 8 * squares * width**2
+        block = min(n_rows, self.rows.block_rows, block_rows_for(width, _DOUBLE))
+        held += 8 * threads * block * (3 * width + 80 * self.n_outputs)
+        return held + (8 * n_rows * width if left_out else 0)
 
     def _trial_seconds(self, size: int, n_rows: int) -> float:
         """Return about how long a trial takes on an ordinary machine."""

@@ -182,6 +182,7 @@ class Search:
         n = self._available if self.small else min(FIRST_ROWS, self._available)
         size = min(n, _SMALL_SIZE if self.small else FIRST_SIZE)
         size, n = self._limits.first_trial(size, n, left_out=self.small)
+        self._judging = min(self._judging, max(1, n // 2))
         best = self._best_of(candidates, size, n, grow)
         if not grow:
             return self._chosen(best, None, "its size was given")
@@ -191,6 +192,10 @@ class Search:
         """Return the best penalty of a map that is fitted already, by leaving out each row."""
         n = self._limits.most_rows(fitted.basis().width, self._available)
         return self._judged(fitted, self._parts(n), None, halved=False).alpha
+
+    def release(self) -> None:
+        """Let go of the rows of the last trial."""
+        self._drawn = None
 
     def _best_of(self, candidates: Sequence[Candidate], size: int, n: int, grow: bool) -> Trial:
         """Try a candidate of each family, and more bandwidths of the promising ones."""
@@ -202,7 +207,7 @@ class Search:
             if found:
                 scaling = found[0].candidate.scaling
                 family = [c for c in family if c.scaling == scaling] or family[:1]
-                if grow and self._limits.exceeded_by(family[0].sized(_LEAST_SIZE)):
+                if grow and self._exceeds(family[0], size, n):
                     continue
             # features keep the bandwidth that was best for landmarks; grids like narrower ones
             kernel = type(family[0].kernel)
@@ -215,6 +220,13 @@ class Search:
             promising = not known and trial.error <= _HOPELESS * least
             found.append(self._climb(trial) if promising else trial)
         return self._winner(found)
+
+    def _exceeds(self, candidate: Candidate, size: int, n: int) -> bool:
+        """Tell whether the smallest model of a kind, or its first trial, exceeds a limit."""
+        if self._limits.exceeded_by(candidate.sized(_LEAST_SIZE)):
+            return True
+        first = candidate.sized(_first_size(candidate, size, True))
+        return bool(self._limits.trial_exceeded_by(first, n, left_out=self.small))
 
     def _winner(self, found: list[Trial]) -> Trial:
         """Return the first trial that no later one is clearly better than."""
@@ -302,6 +314,9 @@ class Search:
     def _sharpened(self, best: Trial) -> Trial:
         """Double the rows alone, which narrow grids need, for as long as there are more."""
         while best.n_rows < min(_MOST, self._available) and not self._limits.are_near:
+            n = min(2 * best.n_rows, self._available) + self._judging
+            if self._limits.trial_exceeded_by(best.approximation, n, left_out=self.small):
+                break
             best = self._doubled(best, best.approximation.size, _MOST)
         return best
 
@@ -419,7 +434,7 @@ class Search:
         variance = float(share @ np.square(drawn.y - share @ drawn.y).sum(axis=1))
 
         def part(block: Block) -> Rows:
-            few = ArrayRows(block.X, block.y, block.weight)
+            few = ArrayRows(block.X, block.y, block.weight, block_rows=rows.block_rows)
             return few.copy_with(n_jobs=rows.n_jobs, feature_names=rows.feature_names)
 
         everything = Block(drawn.X, drawn.y, drawn.weight, 0)
