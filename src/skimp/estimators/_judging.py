@@ -15,7 +15,7 @@ from skimp.data import ArrayRows, Block, Rows
 from skimp.data._kept import keep_rows
 from skimp.solvers import DualCD, Problem
 from skimp.solvers._features import dense_features, features, targets
-from skimp.solvers._left_out import Measure, leave_one_out, squared_errors
+from skimp.solvers._left_out import LeftOut, Measure, leave_one_out, squared_errors
 from skimp.solvers._moments import covariance
 from skimp.solvers._path import ridge_path
 
@@ -29,6 +29,8 @@ equations, and of codes, whose sweeps stop early."""
 _BEYOND = 0.5
 """How far predictions of rows that were held out may lie outside the range of the targets, as a
 share of that range: a model that goes farther is not trusted with other rows."""
+_DOUBT = 2.0
+"""Standard errors that are added to the error of a model that follows every row."""
 _FEW_DISTINCT, _MOST_REPEATED = 128, 5
 """Up to so many distinct rows, given so many times on average, equal rows are left out together."""
 _FACTORS = (2.0, 8.0, 32.0)
@@ -55,6 +57,12 @@ class Span:
         return np.logical_and(inside, np.all(high <= self.most + room, axis=1))
 
 
+def hinge_errors(Y: Array, F: Array) -> Array:
+    """Return squared hinge losses, summed over outputs."""
+    losses: Array = np.square(np.maximum(1 - Y[:, None, :] * F, 0)).sum(axis=2)
+    return losses[:, :, None]
+
+
 def class_errors(Y: Array, F: Array) -> Array:
     """Return squared hinge losses, then negative log-likelihoods for several factors of scores.
 
@@ -62,7 +70,7 @@ def class_errors(Y: Array, F: Array) -> Array:
     are fitted with. The best of the others is fair to linear models, whose scores rank classes well
     even if they are far from 1 and -1.
     """
-    found = [np.square(np.maximum(1 - Y[:, None, :] * F, 0)).sum(axis=2)]
+    found = [hinge_errors(Y, F)[:, :, 0]]
     for factor in _FACTORS:
         if Y.shape[1] == 1:
             found.append(np.logaddexp(0.0, -factor * (Y * F[:, :, 0])))
@@ -99,16 +107,29 @@ class Judgement:
 def by_leaving_out(
     problem: Problem, alphas: Array, counts: Array, span: Span | None, halved: bool
 ) -> Judgement:
-    """Judge by all rows, each left out once; some stand for several."""
+    """Judge by all rows, each left out once; some stand for several.
+
+    A mean of n squares has a relative standard error of about the root of 2 / n. The smallest of
+    many errors is often one that is small by chance, that of a model which follows single rows. So
+    errors are raised by two standard errors times the share of the rows that a model follows, its
+    effective dimension over n. This matters for few rows alone.
+    """
     if problem.penalty is None and problem.rows.n_features > problem.rows.n_rows:
         problem, _ = _narrowed(problem, None)
     width = problem.rows.n_features
     sizes = (max(1, width // 2), width) if halved else (width,)
-    kept = replace(problem, rows=keep_rows(problem.rows))
-    found = leave_one_out(kept, alphas, sizes, counts, _measure(span))
-    half = _best(alphas, found.costs[0], found.lowest[0], found.highest[0], span, _EQUAL)
-    whole = _best(alphas, found.costs[-1], found.lowest[-1], found.highest[-1], span, _EQUAL)
-    return replace(whole, half_error=half.error) if halved else whole
+    kept, n = replace(problem, rows=keep_rows(problem.rows)), float(counts.sum())
+    measures: tuple[Measure, ...] = (squared_errors,)
+    if span is None:
+        measures = (hinge_errors, class_errors)[-len(sizes) :]
+
+    def best(found: LeftOut) -> Judgement:
+        share = np.minimum(found.dimensions / n, 1.0)
+        costs = found.costs * (1 + _DOUBT * np.sqrt(2 / n) * share)[:, None]
+        return _best(alphas, costs, found.lowest, found.highest, span, _EQUAL)
+
+    *half, whole = map(best, leave_one_out(kept, alphas, sizes, counts, measures))
+    return replace(whole, half_error=half[0].error) if half else whole
 
 
 def by_factors(

@@ -43,6 +43,7 @@ _SMALL_SIZE, LARGEST_LEFT_OUT = 256, 2048
 """Landmarks of the first trials on small data, and the most whose rows are left out one by one."""
 _LEAST_SIZE = 8
 """A family whose smallest model exceeds a limit is not tried."""
+_LEAST_BLOCK = 256
 _RANDOM = {"selector": "uniform"}
 _MOST = 2**16
 """Rows of the last trials of grids that do not grow yet."""
@@ -434,7 +435,9 @@ class Search:
         variance = float(share @ np.square(drawn.y - share @ drawn.y).sum(axis=1))
 
         def part(block: Block) -> Rows:
-            few = ArrayRows(block.X, block.y, block.weight, block_rows=rows.block_rows)
+            # several blocks, for several threads
+            size = min(rows.block_rows, max(_LEAST_BLOCK, block.size // 4))
+            few = ArrayRows(block.X, block.y, block.weight, block_rows=size)
             return few.copy_with(n_jobs=rows.n_jobs, feature_names=rows.feature_names)
 
         everything = Block(drawn.X, drawn.y, drawn.weight, 0)

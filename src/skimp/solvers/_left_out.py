@@ -17,7 +17,7 @@ from skimp._core._types import Array
 from skimp.data import Block
 from skimp.solvers._base import Problem
 from skimp.solvers._features import dense_features
-from skimp.solvers._moments import covariance
+from skimp.solvers._moments import Covariance, covariance
 
 _DOUBLE = np.dtype(np.float64)
 _EPS = float(np.finfo(np.float64).eps)
@@ -32,20 +32,25 @@ _LEAST_KEPT = 1e-10
 class LeftOut:
     r"""Predictions of rows by the models of all other rows with the same penalty n alpha.
 
+    For one size.
+
     Attributes
     ----------
     alphas : array of shape (n_alphas,)
         Penalties.
-    costs : array of shape (n_sizes, n_alphas, t)
+    costs : array of shape (n_alphas, t)
         Weighted means of what predictions of left-out rows cost, by each of t measures. Infinite
         for a penalty that is at the level of rounding.
-    lowest, highest : arrays of shape (n_sizes, n_alphas, k)
+    dimensions : array of shape (n_alphas,)
+        Effective dimensions, with the intercept.
+    lowest, highest : arrays of shape (n_alphas, k)
         The least and the largest prediction of each output, the intercept among them: the model
         predicts it far from all rows.
     """
 
     alphas: Array
     costs: Array
+    dimensions: Array
     lowest: Array
     highest: Array
 
@@ -69,8 +74,8 @@ def leave_one_out(
     alphas: Array,
     sizes: tuple[int, ...],
     counts: Array | None = None,
-    measure: Measure = squared_errors,
-) -> LeftOut:
+    measures: tuple[Measure, ...] = (squared_errors,),
+) -> list[LeftOut]:
     r"""Leave out every row, for each penalty and for the first columns of several sizes.
 
     With S the covariance of the features in coordinates in which the penalty is the identity,
@@ -93,8 +98,13 @@ def leave_one_out(
         Numbers of columns.
     counts : array of shape (n,), optional
         Of how many equal rows each is made, of which one is left out; one by default.
-    measure : callable
-        What a prediction costs; squared errors by default.
+    measures : tuple of callables
+        What a prediction costs, for each size or for all; squared errors by default.
+
+    Returns
+    -------
+    list of LeftOut
+        One for each size.
     """
     S = covariance(problem, _DOUBLE)
     check_representable(S.within, S.across, np.array(S.target))
@@ -103,39 +113,41 @@ def leave_one_out(
         G = whitened(G, R)
         b = triangular_solve(R, b, lower=False, transposed=True)
     models = [_Models.of(G, b, R, size, alphas) for size in sizes]
-    n_alphas, k = len(alphas), b.shape[1]
+    measures = measures * (len(sizes) // len(measures))
 
-    def of_block(block: Block, _: Scratch) -> "_Sums":
+    def of_block(block: Block, _: Scratch) -> list[_Sums]:
         weight = np.ones(block.size) if block.weight is None else block.weight
         Y = np.asarray(block.y, np.float64)[weight > 0]
+        if not len(Y):
+            return []
         Z = (dense_features(block.X, _DOUBLE) - S.mean)[weight > 0]
         share = weight[weight > 0] / S.weight
         single = share
         if counts is not None:
             single = share / counts[block.start : block.start + block.size][weight > 0]
-        if not len(Y):
-            return _Sums.none(len(sizes), n_alphas, k)
-        parts = []
-        for model in models:
+        found = []
+        for model, measure in zip(models, measures, strict=True):
             U = Z[:, : len(model.turn)] @ model.turn
-            fitted = (U @ model.coef.reshape(len(U.T), -1)).reshape(len(U), n_alphas, k)
+            fitted = (U @ model.coef.reshape(len(U.T), -1)).reshape(len(U), len(alphas), -1)
             leverage = single[:, None] * (np.square(U) @ model.shrink + problem.fit_intercept)
             missed = (Y - S.target_mean)[:, None, :] - fitted
             missed /= np.maximum(1 - leverage, _LEAST_KEPT)[:, :, None]
             predicted = np.subtract(Y[:, None, :], missed, out=missed)
             costs = np.einsum("i,ijt->jt", share, measure(Y, predicted))
-            parts.append((costs, predicted.min(axis=0), predicted.max(axis=0)))
-        return _Sums(*(np.array(arrays) for arrays in zip(*parts, strict=True)))
+            found.append(_Sums(costs, predicted.min(axis=0), predicted.max(axis=0)))
+        return found
 
-    found = problem.rows.map_reduce(of_block, _Sums.add, _Sums.none(len(sizes), n_alphas, k))
-    for i, model in enumerate(models):
-        coefs = np.einsum("ij,jak->iak", model.turn, model.coef)
-        constants = S.target_mean - np.einsum("i,iak->ak", S.mean[: len(coefs)], coefs)
-        np.minimum(found.lowest[i], constants, out=found.lowest[i])
-        np.maximum(found.highest[i], constants, out=found.highest[i])
-    for model, costs in zip(models, found.costs, strict=True):
-        costs[alphas <= model.floor] = np.inf
-    return LeftOut(np.asarray(alphas), found.costs, found.lowest, found.highest)
+    def add(total: list[_Sums], part: list[_Sums]) -> list[_Sums]:
+        if not (total and part):
+            return total or part
+        return [a.add(b) for a, b in zip(total, part, strict=True)]
+
+    initial: list[_Sums] = []
+    sums = problem.rows.map_reduce(of_block, add, initial)
+    return [
+        model.judged(found, S, problem.fit_intercept, alphas)
+        for model, found in zip(models, sums, strict=True)
+    ]
 
 
 def _factor(problem: Problem) -> Array | None:
@@ -151,39 +163,50 @@ class _Models:
     """Models of one size in the coordinates of eigenvectors.
 
     Features times ``turn`` are those coordinates; ``coef`` are the coefficients of each penalty
-    there, ``shrink`` one over eigenvalue plus penalty, and ``floor`` the penalty at which rounding
-    begins.
+    there, ``shrink`` one over eigenvalue plus penalty, ``dimensions`` the effective ones of each
+    penalty, and ``floor`` the penalty at which rounding begins.
     """
 
     turn: Array
     coef: Array
     shrink: Array
+    dimensions: Array
     floor: float
 
     @classmethod
     def of(cls, G: Array, b: Array, R: Array | None, size: int, alphas: Array) -> "_Models":
         values, vectors = eigenpairs(G[:size, :size])
         rounding = max(-float(values[0]), _EPS * float(values[-1]))
-        shrink = 1 / (np.maximum(values, 0.0)[:, None] + alphas)
+        values = np.maximum(values, 0.0)
+        shrink = 1 / (values[:, None] + alphas)
         coef = shrink[:, :, None] * (vectors.T @ b[:size])[:, None, :]
         turn = vectors
         if R is not None:
             turn = triangular_solve(R[:size, :size], vectors, lower=False)
-        return cls(turn, coef, shrink, _ROUNDINGS * rounding)
+        return cls(turn, coef, shrink, values @ shrink, _ROUNDINGS * rounding)
+
+    def judged(self, sums: "_Sums", S: Covariance, intercept: bool, alphas: Array) -> LeftOut:
+        """Return what was summed; the intercept counts as a prediction."""
+        coefs = np.einsum("ij,jak->iak", self.turn, self.coef)
+        constants = S.target_mean - np.einsum("i,iak->ak", S.mean[: len(coefs)], coefs)
+        costs = sums.costs.copy()
+        costs[alphas <= self.floor] = np.inf
+        return LeftOut(
+            np.asarray(alphas),
+            costs,
+            self.dimensions + intercept,
+            np.minimum(sums.lowest, constants),
+            np.maximum(sums.highest, constants),
+        )
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Sums:
     """What predictions of left-out rows cost, and the least and the largest of them."""
 
     costs: Array
     lowest: Array
     highest: Array
-
-    @classmethod
-    def none(cls, n_sizes: int, n_alphas: int, k: int) -> "_Sums":
-        shape = n_sizes, n_alphas, k
-        return cls(np.zeros((*shape[:2], 1)), np.full(shape, np.inf), np.full(shape, -np.inf))
 
     def add(self, other: "_Sums") -> "_Sums":
         return _Sums(
