@@ -129,15 +129,20 @@ class Columns:
             return cls(deviation, deviation)
         strips = [slice(start, start + _STRIP) for start in range(0, len(X), _STRIP)]
         mean = sum(share[part] @ np.asarray(X[part], np.float64) for part in strips)
-        variance = sum(
-            share[part] @ np.square(np.subtract(X[part], mean, dtype=np.float64)) for part in strips
-        )
-        deviation = np.sqrt(variance)
+        # a scale that overflows is refused when the bandwidth is looked for
+        with np.errstate(over="ignore", invalid="ignore"):
+            deviation = np.sqrt(
+                sum(
+                    share[part] @ np.square(np.asarray(X[part], np.float64) - mean)
+                    for part in strips
+                )
+            )
         # rounding is no deviation
         deviation[deviation <= 1e-12 * np.abs(mean)] = 0.0
         if X.shape[1] > _WIDEST:
             return cls(deviation, deviation)
-        low, high = np.quantile(X[:_MIDDLE_ROWS], _QUANTILES, axis=0)
+        few = np.asarray(X[:_MIDDLE_ROWS], np.float64)
+        low, high = np.quantile(few, _QUANTILES, axis=0)
         middle = (high - low) / _NORMAL_SPREAD
         return cls(deviation, np.where(middle > 0, middle, deviation))
 
@@ -175,7 +180,9 @@ class Columns:
     def scalings(self) -> dict[str, Array]:
         """Return the scales that differ from those of the columns as they are, by name."""
         varying = self.deviation[self.deviation > 0]
-        scales = {}
+        scales: dict[str, Array] = {}
+        if not np.isfinite(self.deviation).all():
+            return scales
         if len(varying) and varying.max() > _ALIKE * varying.min():
             scales[STANDARDIZED] = self.deviation
         if np.any(self.deviation > _HEAVY * self.middle):

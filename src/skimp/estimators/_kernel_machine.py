@@ -110,6 +110,7 @@ class KernelMachine(Parametrized, ABC):
     n_jobs: int | None
     verbose: int
     random_state: RandomState
+    alpha_: float
     approximation_: FeatureMap | Landmarks
     solution_: Solution
     _certificate: Certificate | None
@@ -168,12 +169,16 @@ class KernelMachine(Parametrized, ABC):
         limits = self._limits(rows, loss, solver, deadline)
         if self.memory_limit is not None:
             rows = limits.rows = rows.copy_with(block_rows=limits.block_rows)
-        search = self._search(rows.with_targets(targets), rng, limits)
+        given = self._given_map(rows)
+        settled = given is not None and not self._has_free_kernel(given)
+        # a fit without choices draws nothing for them
+        seed = 0 if settled and not is_auto(self.alpha) else draw_seed(rng)
+        search = self._search(rows.with_targets(targets), given, seed, limits)
         exact = isinstance(loss, Squared) and isinstance(solver, Auto) and held_out is None
         if start is None:
             with clock.phase("search"):
                 self._choice, self._columns = self._chosen(
-                    rows.with_targets(targets), search, limits, draw_seed(rng)
+                    rows.with_targets(targets), given, settled, search, seed
                 )
                 if self._choice.n_rows is not None:
                     share = self._choice.n_rows / rows.n_rows
@@ -183,7 +188,10 @@ class KernelMachine(Parametrized, ABC):
             self._fit_exact(rows.with_targets(targets), rng)
             return
         if start is None:
-            with clock.phase("map"), limits.explained(self._choice.approximation):
+            with (
+                clock.phase("map"),
+                limits.explained(self._choice.approximation, given=given is not None),
+            ):
                 self.approximation_ = self._fitted_approximation(rows, rng, limits)
             self.__dict__.pop("kernel_", None)
             if hasattr(self.approximation_, "kernel_"):
@@ -195,9 +203,12 @@ class KernelMachine(Parametrized, ABC):
         watch = None if deadline is None else Deadline(deadline, monitor)
         sample = rows.sample(limits.affordable_rows(_SAMPLE), 0)
         self._sampled = sample.X, sample.weight
-        with clock.phase("search"):
-            alpha, alphas = self._penalties(sample.X, search)
-            search.release()
+        if start is None:
+            with clock.phase("search"):
+                alpha, alphas = self._penalties(sample.X, search)
+        else:
+            alpha, alphas = self.alpha_ if is_auto(self.alpha) else float(self.alpha), None
+        search.release()
         problem = Problem(
             rows=rows.with_targets(targets).mapped(basis),
             loss=loss,
@@ -210,7 +221,10 @@ class KernelMachine(Parametrized, ABC):
             monitor=monitor if watch is None else watch,
             alphas=alphas,
         )
-        with clock.phase("solve"), limits.explained(self._choice.approximation):
+        with (
+            clock.phase("solve"),
+            limits.explained(self._choice.approximation, given=given is not None),
+        ):
             solution = solver.solve(problem)
         if watch is not None:
             solution = watch.noted(solution)
@@ -254,37 +268,48 @@ class KernelMachine(Parametrized, ABC):
         approximation.check()
         return approximation
 
-    def _search(self, rows: Rows, rng: np.random.Generator, limits: Limits) -> Search:
+    def _has_free_kernel(self, given: FeatureMap | None) -> bool:
+        """Tell whether the kernel, or a bandwidth of it, is "auto"."""
+        if given is not None and "kernel" not in given.get_params(deep=False):
+            return False
+        own = getattr(given, "kernel", None)
+        kernel = self.kernel if own is None else own
+        return is_auto(kernel) or bool(
+            free_bandwidths(as_kernel(kernel, owner=type(self).__name__))
+        )
+
+    def _search(self, rows: Rows, given: FeatureMap | None, seed: int, limits: Limits) -> Search:
         """Return what tries models on these rows, whose targets are numbers."""
         return Search(
             rows,
             alpha=None if is_auto(self.alpha) else float(self.alpha),
             fit_intercept=self.fit_intercept,
             limits=limits,
-            seed=draw_seed(rng),
-            small=rows.n_rows <= SMALL and not isinstance(self.approximation, RandomBinning),
+            seed=seed,
+            small=rows.n_rows <= SMALL and not isinstance(given, RandomBinning),
         )
 
-    def _chosen(self, rows: Rows, search: Search, limits: Limits, seed: int) -> tuple[Choice, str]:
+    def _chosen(
+        self, rows: Rows, given: FeatureMap | None, settled: bool, search: Search, seed: int
+    ) -> tuple[Choice, str]:
         """Return the map and the penalty, looked for where they are "auto", and what X is like."""
-        owner = type(self).__name__
-        given, alpha = self._given_map(rows), None if is_auto(self.alpha) else float(self.alpha)
+        owner, limits = type(self).__name__, search.limits
         own = getattr(given, "kernel", None)
         kernel = self.kernel if own is None else own
-        fixed = not (is_auto(kernel) or free_bandwidths(as_kernel(kernel, owner=owner)))
-        fixed |= given is not None and "kernel" not in given.get_params(deep=False)
         columns = Columns.of_sample(rows, kernel, limits.memory_limit)
-        if fixed:
+        if not self._has_free_kernel(given):
             columns.warn(kernel, owner)
         if given is not None:
             limits.warn_of_time(given, owner)
-        if given is not None and fixed:
+        if given is not None and settled:
             width = given.planned_width(rows)
             by_equations = isinstance(limits.loss, Squared) and self.approximation is not None
             by_equations &= isinstance(limits.solver, Auto | Direct)
             by_equations &= limits.have_room_for(width)
             left_out = search.small and width <= LARGEST_LEFT_OUT
-            if alpha is not None or left_out or by_equations or self.approximation is None:
+            known = left_out or by_equations or self.approximation is None
+            if known or not is_auto(self.alpha):
+                alpha = None if is_auto(self.alpha) else float(self.alpha)
                 return Choice(given, alpha, (), ""), columns.describe("")
         found = candidates(self.kernel, given, rows, columns, seed, small=search.small, owner=owner)
         if given is None or self.approximation is None:
@@ -369,7 +394,6 @@ class KernelMachine(Parametrized, ABC):
                     everything,
                     fit_intercept=self.fit_intercept,
                     bounded=not self._labelled,
-                    n_jobs=rows.n_jobs,
                 )
             else:
                 solution = solve_exact(
@@ -436,16 +460,15 @@ class KernelMachine(Parametrized, ABC):
         return tags
 
 
-def _best_exact(
-    K: Array, rows: Block, *, fit_intercept: bool, bounded: bool, n_jobs: int | None
-) -> Solution:
+def _best_exact(K: Array, rows: Block, *, fit_intercept: bool, bounded: bool) -> Solution:
     """Return the exact model with the penalty that is best when each row is left out.
 
     The intercept of a ``bounded`` model, which it predicts far from all rows, stays near the range
     of the targets.
     """
     assert rows.y is not None, "estimators have targets"
-    smoother = ExactSmoother(K, rows.y, rows.weight, fit_intercept=fit_intercept, n_jobs=n_jobs)
+    # one thread: LAPACK gives other bits for other numbers of threads
+    smoother = ExactSmoother(K, rows.y, rows.weight, fit_intercept=fit_intercept, n_jobs=1)
     alphas = smoother.grid()
     scores = smoother.scores(alphas, "loo")
     coefs, intercepts = smoother.models(alphas)

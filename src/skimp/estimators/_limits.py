@@ -242,16 +242,16 @@ class Limits:
             )
 
     @contextmanager
-    def explained(self, approximation: FeatureMap) -> Iterator[None]:
-        """Refuse a fit above memory_limit, and append the plan to the message."""
+    def explained(self, approximation: FeatureMap, *, given: bool = True) -> Iterator[None]:
+        """Refuse a map above memory_limit if it was given, and append the plan to the message."""
         try:
-            phases = self._phases(approximation)
-            require_memory(
-                max(phase.bytes for phase in phases),
-                self.memory_limit,
-                f"a model with {approximation!r}",
-                "take a smaller one",
-            )
+            if given:
+                require_memory(
+                    approximation.planned_bytes(self.rows),
+                    self.memory_limit,
+                    f"a model of {approximation.planned_width(self.rows)} landmarks or features",
+                    "take fewer of them",
+                )
             yield
         except MemoryError as error:
             plan = Plan(self._phases(approximation))

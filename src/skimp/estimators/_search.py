@@ -167,7 +167,7 @@ class Search:
         self._rows = rows
         self._alpha = alpha
         self._fit_intercept = fit_intercept
-        self._limits = limits
+        self.limits = limits
         self._seed = seed
         self.small = small
         self._judging = 0 if small else min(JUDGING_ROWS, max(1, rows.n_rows // 5))
@@ -182,7 +182,7 @@ class Search:
         """
         n = self._available if self.small else min(FIRST_ROWS, self._available)
         size = min(n, _SMALL_SIZE if self.small else FIRST_SIZE)
-        size, n = self._limits.first_trial(size, n, left_out=self.small)
+        size, n = self.limits.first_trial(size, n, left_out=self.small)
         self._judging = min(self._judging, max(1, n // 2))
         best = self._best_of(candidates, size, n, grow)
         if not grow:
@@ -191,7 +191,7 @@ class Search:
 
     def penalty(self, fitted: Any) -> float:
         """Return the best penalty of a map that is fitted already, by leaving out each row."""
-        n = self._limits.most_rows(fitted.basis().width, self._available)
+        n = self.limits.most_rows(fitted.basis().width, self._available)
         return self._judged(fitted, self._parts(n), None, halved=False).alpha
 
     def release(self) -> None:
@@ -203,7 +203,7 @@ class Search:
         found: list[Trial] = []
         for _, members in groupby(candidates, key=lambda c: c.family):
             family = list(members)
-            if found and (self._limits.are_near or self._is_exact(found[0])):
+            if found and (self.limits.are_near or self._is_exact(found[0])):
                 break
             if found:
                 scaling = found[0].candidate.scaling
@@ -224,10 +224,10 @@ class Search:
 
     def _exceeds(self, candidate: Candidate, size: int, n: int) -> bool:
         """Tell whether the smallest model of a kind, or its first trial, exceeds a limit."""
-        if self._limits.exceeded_by(candidate.sized(_LEAST_SIZE)):
+        if self.limits.exceeded_by(candidate.sized(_LEAST_SIZE)):
             return True
         first = candidate.sized(_first_size(candidate, size, True))
-        return bool(self._limits.trial_exceeded_by(first, n, left_out=self.small))
+        return bool(self.limits.trial_exceeded_by(first, n, left_out=self.small))
 
     def _winner(self, found: list[Trial]) -> Trial:
         """Return the first trial that no later one is clearly better than."""
@@ -244,7 +244,7 @@ class Search:
         """Try candidates that differ in the scaling of columns, and return the best."""
         best: Trial | None = None
         for candidate in family:
-            if best is not None and self._limits.are_near:
+            if best is not None and self.limits.are_near:
                 break
             trial = self._try(candidate, _first_size(candidate, size, grow), n)
             best = trial if best is None or trial.error < _CLEARLY * best.error else best
@@ -256,7 +256,7 @@ class Search:
         best = first
         for step in (_STEP, 1 / _STEP):
             improving = bool(first.candidate.free) and best is first
-            while improving and not (self._limits.are_near or self._is_exact(best)):
+            while improving and not (self.limits.are_near or self._is_exact(best)):
                 other = replace(best.candidate, factor=best.candidate.factor * step)
                 trial = self._try(other, best.approximation.size, best.n_rows)
                 improving = trial.error < _CLEARLY * best.error
@@ -283,8 +283,8 @@ class Search:
             larger = candidate.sized(doubled)
             n = self._available if self.small else min(2 * best.n_rows, LARGEST_TRIAL)
             n = min(n, self._available) + self._judging
-            why = self._limits.exceeded_by(larger, trials=_NEXT * best.seconds)
-            why = why or self._limits.trial_exceeded_by(larger, n, left_out=self.small)
+            why = self.limits.exceeded_by(larger, trials=_NEXT * best.seconds)
+            why = why or self.limits.trial_exceeded_by(larger, n, left_out=self.small)
             if why:
                 return self._chosen(best, size, f"{doubled} would exceed {why}")
             half = self._half_error(best)
@@ -314,9 +314,9 @@ class Search:
 
     def _sharpened(self, best: Trial) -> Trial:
         """Double the rows alone, which narrow grids need, for as long as there are more."""
-        while best.n_rows < min(_MOST, self._available) and not self._limits.are_near:
+        while best.n_rows < min(_MOST, self._available) and not self.limits.are_near:
             n = min(2 * best.n_rows, self._available) + self._judging
-            if self._limits.trial_exceeded_by(best.approximation, n, left_out=self.small):
+            if self.limits.trial_exceeded_by(best.approximation, n, left_out=self.small):
                 break
             best = self._doubled(best, best.approximation.size, _MOST)
         return best
@@ -341,7 +341,7 @@ class Search:
 
     def _price(self, trial: Trial, trying: float = 0.0) -> float:
         """Return the price of a model, and of trying it first, which takes a share of a fit."""
-        seconds = self._limits.nominal_seconds(
+        seconds = self.limits.nominal_seconds(
             trial.approximation, trial.alpha * trial.n_rows, trial.traits
         )
         return price(trial.error, (1 + trying) * seconds, self._rows.n_rows)
@@ -351,11 +351,11 @@ class Search:
         approximation = best.candidate.sized(size)
         n_rows, why = self._rows.n_rows, ""
         if not given:
-            approximation, n_rows, why = self._limits.shrunk(approximation)
+            approximation, n_rows, why = self.limits.shrunk(approximation)
         # what stays about the same with more rows is the penalty n alpha
         alpha = best.alpha * best.n_rows / n_rows if self._alpha is None else self._alpha
         held = max(
-            self._limits.trial_bytes(t.approximation, t.n_rows, left_out=self.small)
+            self.limits.trial_bytes(t.approximation, t.n_rows, left_out=self.small)
             for t in self._trials
         )
         return Choice(
@@ -394,7 +394,7 @@ class Search:
             monotonic() - began,
             Traits(conditioned),
         )
-        self._limits.observe(trial.approximation, trial.n_rows, trial.seconds)
+        self.limits.observe(trial.approximation, trial.n_rows, trial.seconds)
         self._trials.append(trial)
         return trial
 
@@ -430,7 +430,7 @@ class Search:
         rows = self._rows
         drawn = rows.sample(n + self._judging, self._seed)
         assert drawn.y is not None, "estimators have targets"
-        span = None if self._limits.labelled else Span.of(drawn.y)
+        span = None if self.limits.labelled else Span.of(drawn.y)
         share = drawn.weight / drawn.weight.sum()
         variance = float(share @ np.square(drawn.y - share @ drawn.y).sum(axis=1))
 
