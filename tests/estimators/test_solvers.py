@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from skimp.features import RandomFourier
@@ -83,7 +84,11 @@ def test_solvers_that_do_not_know_a_loss_refuse_it(solver, loss, message):
 @pytest.mark.parametrize("loss", ["log", "hinge"])
 def test_too_few_iterations_are_reported(loss):
     X, y, _ = labelled(60)
-    model = classifier(20, loss=loss, max_iter=1, tol=1e-9).fit(X, y)
+    model = classifier(20, loss=loss, max_iter=1, tol=1e-9)
+    with pytest.warns(ConvergenceWarning, match=r"KernelClassifier: .* after 1 it.* max_iter, ") as w:
+        model.fit(X, y)
+    assert len(w) == 1
+    assert w[0].filename == __file__
     assert not model.solution_.converged
     assert model.n_iter_ == 1
     more = classifier(20, loss=loss, alpha=0.03, tol=1e-3).fit(X, y)

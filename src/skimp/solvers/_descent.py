@@ -29,6 +29,8 @@ _SMALL = 5000
 _COARSE = 0.05
 """Relative tolerance on the sample, whose minimum is another one than that of all rows."""
 _DOUBLINGS, _QUARTERINGS, _BISECTIONS = 6, 40, 6
+_EARLY = 2
+"""Steps that go to their end, unless that is too far."""
 _FLAT = 0.1
 """Share of the slope at the start below which the end of a step is near enough its minimum."""
 _LITTLE = 0.05
@@ -210,7 +212,7 @@ class _Descent:
             if shortened:
                 continue
             before = point
-            point, shortened = _search(objective, point, step, slope)
+            point, shortened = _search(objective, point, step, slope, len(history))
             rounding = float(objective.rounding(point).sum())
             scale = max(least, _scale(zero, point.value, rounding)) or 1.0
             promised = float(np.sum(slope)) / 2 / scale
@@ -318,31 +320,43 @@ def _sample_size(problem: Problem, n_rows: int) -> int:
     return max(1, min(_SAMPLE * width, room // width))
 
 
-def _search(objective: Objective, point: Point, step: Array, slope: Array) -> tuple[Point, bool]:
+def _search(
+    objective: Objective, point: Point, step: Array, slope: Array, number: int
+) -> tuple[Point, bool]:
     """Go along a step to the minimum of each output, or near enough, in one pass forth and back.
 
-    The minimum lies beyond the end where many rows cease to cost anything on the way. Also tell
-    whether little of the step was taken.
+    The minimum lies beyond the end where many rows cease to cost anything on the way. The first
+    steps do not go there: their models are smooth ones, among which early stopping chooses. Also
+    tell whether little of the step was taken.
     """
     change = objective.along(step)
-    t = _minimum_along(objective.slope_along(point, step, change), -slope)
+    slopes = objective.slope_along(point, step, change)
+    early = number < _EARLY
+    rounding = objective.rounding(point).reshape(slope.shape)
+    flat = np.maximum(rounding, (1.0 if early else _FLAT) * slope)
+    t = _minimum_along(slopes, flat, 0 if early else _DOUBLINGS)
     moved = objective.moved(point, step, t, change)
     falls = moved.value <= point.value + objective.rounding(point).sum()
     return moved if falls else point, bool(t.min() < _LITTLE)
 
 
-def _minimum_along(slope: Callable[[Array], Array], start: Array) -> Array:
-    """Return where the slope of each output, which starts at ``start``, is about zero."""
-    low, high = np.zeros_like(start), np.ones_like(start)
+def _minimum_along(slope: Callable[[Array], Array], flat: Array, doublings: int) -> Array:
+    """Return where the slope of each output is about zero: 1 if it is no more than flat there.
+
+    If it is negative after so many doublings, return the end of them.
+    """
+    high = np.ones(flat.shape)
     end = slope(high)
-    done = np.abs(end) <= _FLAT * np.abs(start)
-    for _ in range(_DOUBLINGS):
+    low, done = np.zeros_like(high), np.abs(end) <= flat
+    for _ in range(doublings):
         falling = (end < 0) & ~done
         if not falling.any():
             break
         low, high = np.where(falling, high, low), np.where(falling, 2 * high, high)
         end = slope(high)
-    low = np.where(done, 1.0, np.where(low > 0, low, high / 4))
+    falling = (end < 0) & ~done
+    low, done = np.where(falling, high, low), done | falling
+    low = np.where(done, high, np.where(low > 0, low, high / 4))
     for _ in range(_QUARTERINGS):
         rising = (slope(low) > 0) & ~done
         if not rising.any():

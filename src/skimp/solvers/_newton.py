@@ -8,8 +8,8 @@ from skimp._core._rules import Rule, broken, check_params, integer, number
 from skimp.solvers._base import Problem, Solution, Solver
 from skimp.solvers._descent import descend
 
-_FIRST, _ROUGH = 0.1, 0.4
-"""Relative residuals of the first step, which decides which rows matter, and of later ones."""
+_ROUGH = 0.4
+"""Relative residual of the steps far from the minimum."""
 
 
 @final
@@ -83,8 +83,6 @@ class Newton(Solver):
 
     def _forcing(self, promised: float) -> float:
         """Solve the last steps no better than the tolerance needs, and the first ones roughly."""
-        if promised == np.inf:
-            return _FIRST
         promised = max(promised, self.tol)
         fine = max(np.sqrt(promised), np.sqrt(self.tol / promised) / 2)
         return min(_ROUGH, float(fine))
