@@ -40,7 +40,9 @@ def test_a_perfect_preconditioner_takes_one_product():
 
 def test_columns_that_are_coupled_are_one_right_side():
     H, B = positive(12), np.random.default_rng(1).normal(size=(4, 3))
-    X, _ = solve(None, B, joint=True, tol=1e-12, product=lambda V, _: (H @ V.ravel()).reshape(V.shape))
+    X, _ = solve(
+        None, B, joint=True, tol=1e-12, product=lambda V, _: (H @ V.ravel()).reshape(V.shape)
+    )
     np.testing.assert_allclose(X.ravel(), np.linalg.solve(H, B.ravel()), atol=1e-9)
 
 
@@ -82,5 +84,7 @@ def test_the_residual_comes_down_to_tol():
 
 def test_the_dtype_is_kept():
     H, B = positive(8).astype(np.float32), np.ones((8, 1), np.float32)
-    X, _ = conjugate_gradients(lambda V, _: H @ V, lambda R, _: R, B, tol=1e-4, max_iter=50, joint=False)
+    X, _ = conjugate_gradients(
+        lambda V, _: H @ V, lambda R, _: R, B, tol=1e-4, max_iter=50, joint=False
+    )
     assert X.dtype == np.float32

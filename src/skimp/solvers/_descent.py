@@ -43,7 +43,7 @@ _FEW = 8
 """Products that are always cheaper than a better preconditioner would be."""
 _EXPECTED = 20
 """Products of the first steps with all rows, if landmarks stand for rows."""
-_SLOWER, _CALL = 5, 2e6
+_SLOWER, _CALL = 4, 2e6
 """How much longer an operation of a product takes than one of a sum, since it waits for memory;
 and operations in the time that calling one takes."""
 
@@ -134,8 +134,8 @@ class _Price:
         """Return the price of sums over rows for all outputs: zero if these are cheap."""
         if self._landmarks and not self._fits(16 * self._width**2):
             return np.inf
-        curved = np.count_nonzero(point.curvature.any(axis=1))
-        price = self._sums(curved) / self._product(np.count_nonzero(point.curvature))
+        rows = int(np.count_nonzero(point.curvature.any(axis=1)))
+        price = self._sums(rows) / self._product(int(np.count_nonzero(point.curvature)))
         # steps in the right direction are fewer
         return price if price > _FEW else 0.0
 
@@ -143,16 +143,16 @@ class _Price:
         """Return the price of factors for each output."""
         if not self._fits(self._k * self._width**2 * self._itemsize):
             return np.inf
-        curved = np.count_nonzero(point.curvature)
-        operations = curved * self._width**2 + self._k * self._factor()
+        curved = int(np.count_nonzero(point.curvature))
+        operations = self._row() * curved + self._k * self._width**3 / 3
         return max(_FEW, operations / self._product(curved))
 
     def _sums(self, n_rows: int) -> float:
-        return min(n_rows, self.most_rows) * self._width**2 + self._factor()
+        return self._row() * min(n_rows, self.most_rows) + self._width**3 / 3
 
-    def _factor(self) -> float:
-        """Return operations of a factorization, and of a change of coordinates before it."""
-        return (4 / 3 if self._landmarks else 1 / 3) * self._width**3
+    def _row(self) -> float:
+        """Return operations of a row in a sum: landmarks have a change of coordinates before."""
+        return (3 if self._landmarks else 1) * self._width**2
 
     def _product(self, curved: int) -> float:
         """Return operations in the time of a product, which waits for memory."""
@@ -187,14 +187,14 @@ class _Descent:
         joint = problem.loss.joint
         point = objective.at(*start)
         history: list[float] = []
-        products, spent, promised, shortened = 0, 0, np.inf, False
+        products, promised, shortened = 0, np.inf, False
+        since, since_each = 0, 0
         zero = objective.at_zero()
         least = _NOTHING * point.value
         while len(history) < max_iter:
             if shortened or not point.curvature.any(axis=0).all():
                 point = objective.cautious(point)
-            if self._precondition(objective, point, spent):
-                spent = 0
+            since, since_each = self._precondition(objective, point, since, since_each)
             gradient = preconditioner.from_rows(point.gradient).astype(objective.rows.dtype)
             direction, taken = conjugate_gradients(
                 partial(self._curved, objective, point),
@@ -206,7 +206,7 @@ class _Descent:
             )
             step = preconditioner.to_rows(direction).astype(np.float64)
             slope = -np.asarray(np.sum(point.gradient * step, axis=None if joint else 0))
-            products, spent = products + taken, spent + taken
+            products, since, since_each = products + taken, since + taken, since_each + taken
             # no descent although there is a gradient: the curvature is too flat to be a guide
             shortened = not point.cautious and bool(np.any(slope <= 0) and point.gradient.any())
             if shortened:
@@ -226,23 +226,28 @@ class _Descent:
         reason = f"the last step promised {promised:.1e} of the objective, more than tol,"
         return _End(point, history, products, False, reason)
 
-    def _precondition(self, objective: Objective, point: Point, spent: int) -> bool:
-        """Adapt the preconditioner if it costs less than the products spent with the last one.
+    def _precondition(
+        self, objective: Objective, point: Point, since: int, since_each: int
+    ) -> tuple[int, int]:
+        """Adapt the preconditioner if it costs less than the products since the last time.
 
-        To the mean curvature of the outputs, or to each output. Tell whether it was.
+        To the mean curvature of the outputs, or to each output. ``since`` are the products since
+        either, ``since_each`` those since the latter; both are returned, zero if it was adapted.
         """
         near, price = self.preconditioner, self.price
         height = float(point.curvature.sum(axis=0, dtype=np.float64).mean())
-        if isinstance(near, Diagonal) or (near.landmarks and not price.summed and spent == 0):
+        if isinstance(near, Diagonal) or (near.landmarks and not price.summed and since == 0):
             near.stand_in(height)
-            return False
-        if objective.array is not None and spent > price.of_each(point):
+            return since, since_each
+        if objective.array is not None and since_each > price.of_each(point):
             near.update_each(objective.array, point.curvature)
-            return True
-        if near.by_output or 0 < spent <= price.of_sums(point):
-            return False
+            return 0, 0
+        if near.by_output or 0 < since <= price.of_sums(point):
+            if near.standing_in:
+                near.stand_in(height)
+            return since, since_each
         near.update(*self._chosen(objective, point, height))
-        return True
+        return 0, since_each
 
     def _chosen(self, objective: Objective, point: Point, height: float) -> tuple[Array, Array]:
         """Return rows for the preconditioner, with their share of the curvature."""
@@ -286,8 +291,8 @@ def _kept_if_it_fits(problem: Problem) -> tuple[Rows, str]:
         # gradients, steps and directions; the diagonal
         own += (64 * n_outputs + 16) * width
     else:
-        # T and its copies; the sample
-        own += (16 + rows.dtype.itemsize) * width**2
+        # T, its inverse and their copies; the sample
+        own += (16 + 2 * rows.dtype.itemsize) * width**2
         own += min(n_rows, _sample_size(problem, n_rows)) * width * rows.dtype.itemsize
     require_memory(
         own,

@@ -39,7 +39,7 @@ class Preconditioner:
 
     T and :math:`T T^T` are computed in float64. They are kept and applied in the dtype of the
     rows: T shares an array with the factor of :math:`S + 2 \alpha I`, which takes m^3 / 3
-    operations, and m^3 more for sums in the coordinates u. One factor serves all outputs; where
+    operations. One factor serves all outputs; where
     that makes many iterations, `update_each` gives every output its own.
 
     References
@@ -57,6 +57,7 @@ class Preconditioner:
         self.landmarks = problem.penalty is not None
         width = rows.n_features
         self._buffer = np.zeros((width, width), rows.dtype, order="F")
+        self._inverse: Array | None = None
         if problem.penalty is None:
             return
         known = problem.factor
@@ -66,6 +67,7 @@ class Preconditioner:
                 self._buffer[: j + 1, j] = T[: j + 1, j]
             self._diagonal = self._buffer.diagonal().copy()
             check_representable(self._diagonal**2)
+            self._inverse = linalg.lapack.dtrtri(T, lower=0)[0].astype(rows.dtype, order="C")
         if not standing_in:
             return
         self._mean = np.array([T[i, i:].sum() for i in range(width)]) / width
@@ -80,6 +82,11 @@ class Preconditioner:
     def by_output(self) -> bool:
         """Whether every output has a factor of its own."""
         return bool(self._outputs)
+
+    @property
+    def standing_in(self) -> bool:
+        """Whether landmarks stand for rows."""
+        return self._height > 0
 
     def stand_in(self, height: float) -> None:
         """Adapt to a mean curvature, with landmarks for rows; little changes are ignored."""
@@ -116,13 +123,8 @@ class Preconditioner:
 
     def _sums(self, X: Array, D: Array, n_threads: int) -> tuple[Array, Array]:
         """Return S and its border in the coordinates u."""
-        S, border = _weighted_gram(X, D, n_threads)
-        if self.landmarks:
-            self._set_diagonal()
-            (sygst,) = linalg.get_lapack_funcs(("sygst",), (self._buffer,))
-            S = sygst(S, self._buffer, itype=1, lower=0)[0].T
-            border = self._changed(border[:, None], transposed=True)[:, 0]
-        return S, border
+        # rows are changed before they are summed: rounding of their sums would be magnified
+        return _weighted_gram(X, D, self._inverse, n_threads)
 
     def update_each(self, X: Array, curvature: Array) -> None:
         """Factorize the curvature of each output, from all rows where it is not zero."""
@@ -179,14 +181,19 @@ class Preconditioner:
             np.einsum("ii->i", self._buffer)[:] = self._diagonal
 
 
-def _weighted_gram(X: Array, D: Array, n_threads: int) -> tuple[Array, Array]:
-    """Return ``sum_i D_i x_i x_i^T`` and ``sum_i D_i x_i`` over rows where D is not zero."""
+def _weighted_gram(X: Array, D: Array, change: Array | None, n_threads: int) -> tuple[Array, Array]:
+    """Return ``sum_i D_i z_i z_i^T`` and ``sum_i D_i z_i`` over rows where D is not zero.
+
+    z are the rows of X times ``change``.
+    """
     chosen = np.flatnonzero(D)
 
     def of_chunk(start: int, _: Scratch) -> tuple[Array, Array]:
         rows = chosen[start : start + _CHUNK]
         root = np.sqrt(D[rows]).astype(X.dtype)
         Z = X[rows] * root[:, None]
+        if change is not None:
+            Z = Z @ change
         return Z.T @ Z, root @ Z
 
     def add(total: tuple[Array, Array], part: tuple[Array, Array]) -> tuple[Array, Array]:
