@@ -24,16 +24,22 @@ def blas_threads():
 FORK = """
 import os
 import numpy as np
-from skimp import KernelRegressor
+import signal
+from skimp import KernelClassifier, KernelRegressor
 
 X = np.random.default_rng(0).normal(size=(2000, 3))
+y = X[:, 0] * X[:, 1]
 
 def fit():
-    return KernelRegressor(approximation=50, random_state=0).fit(X, X[:, 0] * X[:, 1]).predict(X)
+    given = {"approximation": 50, "alpha": 1e-3, "random_state": 0}
+    # landmarks of a classifier are centres of scikit-learn's k-means, which runs on OpenMP
+    classifier = KernelClassifier("rbf", **given).fit(X, y > 0)
+    return np.c_[KernelRegressor("rbf", **given).fit(X, y).predict(X), classifier.predict(X)]
 
 expected = fit()
 child = os.fork()
 if child == 0:
+    signal.alarm(60)
     os._exit(0 if np.array_equal(fit(), expected) else 1)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 assert np.array_equal(fit(), expected)

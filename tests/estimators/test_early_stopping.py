@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 
 from skimp.features import RandomFourier
@@ -54,7 +55,8 @@ def test_a_fit_stops_before_it_has_learnt_the_noise(loss):
 def test_the_best_coefficients_are_those_of_the_best_iteration(loss):
     X, y, _ = noisy()
     model = stopped(loss).fit(X, y)
-    shorter = stopped(loss, max_iter=best_iteration(model)).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
+        shorter = stopped(loss, max_iter=best_iteration(model)).fit(X, y)
     assert not shorter.solution_.converged
     assert np.array_equal(model.coef_, shorter.coef_)
     assert np.array_equal(model.intercept_, shorter.intercept_)
@@ -71,6 +73,7 @@ def ignored(model, X, y):
     return np.array(rows)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("loss", "solver"), [("log", "newton"), ("squared", "direct"), ("squared", "auto")]
 )
@@ -92,6 +95,7 @@ def test_a_seed_decides_which_rows_are_held_out():
     assert not np.array_equal(first.coef_, other.coef_)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_larger_fraction_leaves_fewer_rows():
     X, y, _ = noisy(40)
     one, two = (
@@ -137,6 +141,7 @@ def test_early_and_warm():
     assert np.isfinite(model.decision_function(X)).all()
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_held_out_rows_of_weight_zero():
     X, y, _ = noisy(40)
     weight = 1.0 - ignored(stopped(max_iter=1, tol=None), X, y)

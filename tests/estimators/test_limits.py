@@ -4,6 +4,7 @@ from time import monotonic
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from skimp import KernelClassifier, KernelRegressor
 from skimp._core._rates import NOMINAL
@@ -176,7 +177,9 @@ def test_penalty_is_chosen_where_equations_do_not_fit():
 def test_solvers_stop_where_time_is_over(loss):
     X, y, _ = labelled(200)
     model = KernelClassifier(Gaussian(1.0), approximation=20, loss=loss, alpha=1e-6, tol=1e-12)
-    model.set_params(time_limit=1e-9, random_state=0).fit(X, y)
+    model.set_params(time_limit=1e-9, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="Raise max_iter or time_limit"):
+        model.fit(X, y)
     assert model.n_iter_ == 1
     assert not model.solution_.converged
     assert model.solution_.message.endswith("at the time limit")
@@ -202,7 +205,8 @@ def test_early_stopping_and_the_clock_work_together():
     model = KernelClassifier(Gaussian(1.0), approximation=20, **options)
     patient = model.fit(X, y).coef_
     assert np.array_equal(model.set_params(time_limit=1e6).fit(X, y).coef_, patient)
-    hasty = model.set_params(time_limit=1e-9).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="time limit"):
+        hasty = model.set_params(time_limit=1e-9).fit(X, y)
     assert hasty.n_iter_ == 1
     assert "coefficients of check 1 of 1" in hasty.solution_.message
 

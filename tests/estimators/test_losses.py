@@ -142,7 +142,8 @@ def test_a_quantile_has_its_share_of_the_rows_below(share):
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, (400, 1))
     y = np.sin(X[:, 0]) + (1 + X[:, 0] ** 2) * rng.exponential(size=400)
-    model = regressor(10, KERNEL, loss=Quantile(share), alpha=1e-5, n_jobs=1).fit(X, y)
+    model = regressor(10, KERNEL, loss=Quantile(share), alpha=1e-5, n_jobs=1)
+    model = model.set_params(max_iter=20_000).fit(X, y)
     new = rng.uniform(-2, 2, (4000, 1))
     later = np.sin(new[:, 0]) + (1 + new[:, 0] ** 2) * rng.exponential(size=4000)
     # four standard deviations of a share of 400 rows and of one of 4,000

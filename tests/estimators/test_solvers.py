@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from skimp.features import RandomFourier
@@ -83,7 +84,13 @@ def test_solvers_that_do_not_know_a_loss_refuse_it(solver, loss, message):
 @pytest.mark.parametrize("loss", ["log", "hinge"])
 def test_too_few_iterations_are_reported(loss):
     X, y, _ = labelled(60)
-    model = classifier(20, loss=loss, max_iter=1, tol=1e-9).fit(X, y)
+    model = classifier(20, loss=loss, max_iter=1, tol=1e-9)
+    with pytest.warns(
+        ConvergenceWarning, match=r"KernelClassifier: .* after 1 it.* max_iter, "
+    ) as w:
+        model.fit(X, y)
+    assert len(w) == 1
+    assert w[0].filename == __file__
     assert not model.solution_.converged
     assert model.n_iter_ == 1
     more = classifier(20, loss=loss, alpha=0.03, tol=1e-3).fit(X, y)
@@ -91,6 +98,7 @@ def test_too_few_iterations_are_reported(loss):
     assert more.n_iter_ > 1
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_tolerance_and_iterations_may_be_those_of_the_solver():
     X, y, _ = labelled(60)
     outside = classifier(20, loss="log", solver="newton", tol=1e-3, max_iter=5).fit(X, y)

@@ -12,8 +12,8 @@ def positive(m, seed=0):
 def solve(H, B, *, M=None, tol=1e-12, max_iter=100, joint=False, product=None):
     inverse = np.eye(len(B)) if M is None else M
     return conjugate_gradients(
-        product or (lambda V: H @ V),
-        lambda R: inverse @ R,
+        product or (lambda V, columns: H @ V),
+        lambda R, columns: inverse @ R,
         B,
         tol=tol,
         max_iter=max_iter,
@@ -40,7 +40,9 @@ def test_a_perfect_preconditioner_takes_one_product():
 
 def test_columns_that_are_coupled_are_one_right_side():
     H, B = positive(12), np.random.default_rng(1).normal(size=(4, 3))
-    X, _ = solve(None, B, joint=True, tol=1e-12, product=lambda V: (H @ V.ravel()).reshape(V.shape))
+    X, _ = solve(
+        None, B, joint=True, tol=1e-12, product=lambda V, _: (H @ V.ravel()).reshape(V.shape)
+    )
     np.testing.assert_allclose(X.ravel(), np.linalg.solve(H, B.ravel()), atol=1e-9)
 
 
@@ -63,7 +65,7 @@ def test_it_stops_at_max_iter():
     H, B = positive(30), np.random.default_rng(1).normal(size=(30, 2))
     calls = []
 
-    def product(V):
+    def product(V, columns):
         calls.append(V)
         return H @ V
 
@@ -82,5 +84,7 @@ def test_the_residual_comes_down_to_tol():
 
 def test_the_dtype_is_kept():
     H, B = positive(8).astype(np.float32), np.ones((8, 1), np.float32)
-    X, _ = conjugate_gradients(lambda V: H @ V, lambda R: R, B, tol=1e-4, max_iter=50, joint=False)
+    X, _ = conjugate_gradients(
+        lambda V, _: H @ V, lambda R, _: R, B, tol=1e-4, max_iter=50, joint=False
+    )
     assert X.dtype == np.float32

@@ -114,7 +114,7 @@ def test_samples_are_summed_anew_where_products_cost_more(price, least, most, mo
     monkeypatch.setattr(
         Preconditioner, "update", lambda *args: updates.append(args) or update(*args)
     )
-    monkeypatch.setattr(_descent._Descent, "_price_of_sums", lambda *_: price)
+    monkeypatch.setattr(_descent._Price, "of_sums", lambda *_: price)
     solution = Newton(tol=1e-8).solve(problem)
     assert solution.converged
     assert least <= len(updates) <= most

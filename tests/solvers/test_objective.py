@@ -79,7 +79,7 @@ def test_products_with_the_curvature(loss, weighted):
     objective, (coef, b), _ = case(loss, weighted=weighted, penalized=False)
     V = np.random.default_rng(3).normal(size=(5, 3))
     # away from the penalty, which the descent adds in its own coordinates
-    found = objective.curved(objective.at(coef, b), V)
+    found = objective.curved(objective.at(coef, b), V, np.arange(3))
 
     def slope(coef, b):
         gradient = objective.at(coef, b).gradient.copy()
@@ -101,7 +101,7 @@ def test_few_curved_rows_in_any_form(loss):
     for Z in (X, np.asfortranarray(X), sparse.csr_matrix(X)):
         rows = open_rows(Z, target=Y, block_rows=150)
         objective = Objective(Problem(rows, loss, ALPHA), rows)
-        products.append(objective.curved(objective.at(coef, b), V))
+        products.append(objective.curved(objective.at(coef, b), V, np.arange(3)))
     np.testing.assert_allclose(products[1], products[0], atol=1e-12)
     np.testing.assert_allclose(products[2], products[0], atol=1e-12)
 
@@ -112,7 +112,7 @@ def test_single_precision(loss):
     point = objective.at(coef, b)
     assert point.value == pytest.approx(value(coef, b), rel=1e-5)
     np.testing.assert_allclose(point.gradient, slopes(value, coef, b).reshape(5, 3), atol=1e-4)
-    assert objective.curved(point, np.ones((5, 3))).dtype == np.float32
+    assert objective.curved(point, np.ones((5, 3)), np.arange(3)).dtype == np.float32
 
 
 def test_what_overflows_is_refused():

@@ -97,7 +97,20 @@ def _has_limit_per_thread(library: Any) -> bool:
 
 
 _limit = _BlasLimit()
+_process = os.getpid()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_limit.reset_after_fork)
 
 single_threaded_blas = _limit.hold
+
+
+@contextmanager
+def openmp_after_fork() -> Iterator[None]:
+    """Keep OpenMP to one thread in a forked child, which has no others and waits for them."""
+    if os.getpid() == _process:
+        yield
+        return
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="openmp"):
+        yield

@@ -13,7 +13,7 @@ from skimp._core._linalg import dense
 from skimp._core._objects import is_object
 from skimp._core._random import draw_seed
 from skimp._core._rules import broken, one_of
-from skimp._core._threads import single_threaded_blas
+from skimp._core._threads import openmp_after_fork, single_threaded_blas
 from skimp._core._types import Array, DType, Matrix
 from skimp.kernels import Kernel
 
@@ -83,7 +83,7 @@ class Clusters:
     def _nearest(self, A: Matrix, B: Matrix) -> Array:
         from sklearn.metrics import pairwise_distances_argmin
 
-        with single_threaded_blas():
+        with single_threaded_blas(), openmp_after_fork():
             found: Array = pairwise_distances_argmin(self.frame.scaled(A), self.frame.scaled(B))
         return found
 
@@ -121,7 +121,7 @@ def quietly(fit: Any, *args: Any, **options: Any) -> Any:
     One at a time, for filters of warnings belong to the process; and with single-threaded BLAS, for
     scikit-learn limits its threads, too, and limits that overlap would stay for good.
     """
-    with _ALONE, single_threaded_blas(), warnings.catch_warnings():
+    with _ALONE, single_threaded_blas(), openmp_after_fork(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return fit(*args, **options)
 

@@ -18,7 +18,7 @@ from skimp.diagnostics._counts import DOUBLE, Cost, Made, Phase, planned_rows
 from skimp.losses import Loss, Squared, SquaredHinge
 from skimp.solvers import Auto, Direct, DualCD, Problem, Solver
 from skimp.solvers._auto import _choose
-from skimp.solvers._descent import _SMALL, _is_wide, _sample_size
+from skimp.solvers._descent import _SMALL, _SUMMED, _is_wide, _sample_size
 from skimp.solvers._preconditioner import _CHUNK
 
 _SKINNY = 0.25
@@ -159,11 +159,14 @@ def _preconditioned(
         seconds = steps * (cost.gemm(sampled * curved * D**2, dtype) + cost.factor(D**3 / 3, dtype))
         return seconds, t * chunk + (8 + size) * D**2
     seconds = cost.factor(D**3 * 2 / 3) + 2 * cost.factor(D**3 / 3, dtype)
-    held = (8 + 2 * size) * D**2
+    held = (16 + 2 * size) * D**2
     if isinstance(loss, Squared) or k == 1:
         return seconds, held
-    # once in a fit, each of several outputs gets a factor of its own
+    # some sums over rows, in other coordinates, for all outputs; and once in a fit, each of several
+    # gets a factor of its own
     chosen = cost.shape.n_rows * curved
+    summed = min(cost.shape.n_rows, _SUMMED * D)
+    seconds += 3 * (cost.gemm(3 * summed * D**2, dtype) + cost.factor(D**3 / 3, dtype))
     seconds += k / min(k, t) * cost.gemm(t * chosen * D**2, dtype) + k * cost.factor(2 * D**3)
     return seconds, held + k * size * D**2 + min(k, t) * (chunk + 8 * D**2)
 
@@ -174,7 +177,7 @@ def _least_bytes(problem: Problem, k: int, sampled: int) -> float:
     own = 40 * rows.n_rows * k
     if _is_wide(rows):
         return own + (64 * k + 16) * D
-    return own + (16 + rows.dtype.itemsize) * D**2 + sampled * D * rows.dtype.itemsize
+    return own + (16 + 2 * rows.dtype.itemsize) * D**2 + sampled * D * rows.dtype.itemsize
 
 
 def _row_bytes(made: Made) -> float:

@@ -1,5 +1,6 @@
 """What the classifier and the regressor share: the recipe, and its sum of basis functions."""
 
+import warnings
 from abc import ABC, abstractmethod
 from numbers import Integral
 from pickle import PicklingError
@@ -9,6 +10,7 @@ from typing import Any, ClassVar
 import joblib
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -145,6 +147,7 @@ class KernelMachine(Parametrized, ABC):
         with counted() as tally:
             self._fit_parts(rows, targets, shift)
         self._evaluations = tally.count
+        self._warn_unless_converged()
 
     def _fit_parts(self, rows: Rows, targets: Any, shift: Array | float) -> None:
         owner = type(self).__name__
@@ -427,6 +430,20 @@ class KernelMachine(Parametrized, ABC):
         # coefficients of kernel columns are large and cancel: their products need float64
         single = basis.dtype == np.float32 and not isinstance(basis, Landmarks)
         self._coef = self.coef_ if single else solution.coef
+
+    def _warn_unless_converged(self) -> None:
+        """Warn of a solver that stopped before its tolerance was reached."""
+        solution = self.solution_
+        if solution.converged:
+            return
+        limit = "max_iter" if self.time_limit is None else "max_iter or time_limit"
+        warnings.warn(
+            f"{type(self).__name__}: the solver stopped before its tolerance was reached, after "
+            f"{solution.n_iter} iterations ({solution.message}). Raise {limit}, scale the columns "
+            "of X, or choose a larger alpha.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
 
     def _outputs(self, X: Any) -> Array:
         """Return the fitted function at each row, of shape (n, k)."""

@@ -11,8 +11,8 @@ _FLAT = 1e-20
 
 
 def conjugate_gradients(
-    product: Callable[[Array], Array],
-    precondition: Callable[[Array], Array],
+    product: Callable[[Array, Array], Array],
+    precondition: Callable[[Array, Array], Array],
     right: Array,
     *,
     tol: float,
@@ -22,12 +22,13 @@ def conjugate_gradients(
     """Solve ``H X = right`` and return X with the number of products that it took.
 
     Stops when the residual of every column, in the norm of the preconditioner's inverse, has come
-    down to ``tol`` times what it was.
+    down to ``tol`` times what it was. Columns that are solved take no part in further products.
 
     Parameters
     ----------
     product, precondition : callables
-        Multiply by H, and by an approximate inverse of H.
+        Multiply some columns by H, and by an approximate inverse of H. Both are given the columns
+        and their numbers.
     right : array of shape (m, k)
         Right sides.
     tol : float
@@ -41,24 +42,30 @@ def conjugate_gradients(
     def inner(A: Array, B: Array) -> Array:
         return np.asarray(np.sum(A * B, axis=None if joint else 0, dtype=np.float64))
 
-    X, R = np.zeros_like(right), right.copy()
-    S = precondition(R)
+    solution = np.zeros_like(right)
+    columns = np.arange(right.shape[1])
+    X, R = solution, right.copy()
+    S = precondition(R, columns)
     direction, size = S, inner(R, S)
     goal = tol**2 * size
     for n_products in range(1, max_iter + 1):
-        HP = product(direction)
+        HP = product(direction, columns)
         curvature = inner(direction, HP)
         curved = curvature > _FLAT * size
         step = np.divide(size, curvature, out=np.zeros_like(size), where=curved)
         step = step.astype(right.dtype)
         X += step * direction
         R -= step * HP
-        S = precondition(R)
+        S = precondition(R, columns)
         before, size = size, inner(R, S)
-        if np.all(size <= goal):
-            return X, n_products
+        open_ = size > goal
+        if not open_.any() or n_products == max_iter:
+            solution[:, columns] = X
+            return solution, n_products
         ratio = np.divide(size, before, out=np.zeros_like(size), where=before > 0)
         direction = S + ratio.astype(right.dtype) * direction
-        # a column that is solved has no direction any more, which makes products cheaper
-        direction *= size > goal
-    return X, max_iter
+        if not joint and not open_.all():
+            solution[:, columns] = X
+            columns, size, goal = columns[open_], size[open_], goal[open_]
+            X, R, direction = X[:, open_], R[:, open_], direction[:, open_]
+    return solution, 0

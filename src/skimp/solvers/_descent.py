@@ -14,6 +14,7 @@ from skimp.data._kept import keep_rows, kept_bytes
 from skimp.solvers._base import Problem, Solution
 from skimp.solvers._conjugate_gradients import conjugate_gradients
 from skimp.solvers._diagonal import Diagonal
+from skimp.solvers._features import dense_features
 from skimp.solvers._objective import Objective, Point
 from skimp.solvers._preconditioner import Preconditioner
 
@@ -21,23 +22,30 @@ _SAMPLE = 16
 """Sampled rows for each feature; landmarks need them to start from only, a quarter at most."""
 _WIDE = 2000
 """Columns of codes beyond which the diagonal is the better guide for its price."""
+_SUMMED = 4
+"""Rows for each landmark, of those where the loss is curved, that its preconditioner sums."""
 _SMALL = 5000
 """Rows up to which a sample saves nothing."""
 _COARSE = 0.05
 """Relative tolerance on the sample, whose minimum is another one than that of all rows."""
-_QUARTERINGS, _BISECTIONS = 40, 8
-_SUFFICIENT = 1e-4
-"""Share of the promised decrease that a step must reach."""
+_DOUBLINGS, _QUARTERINGS, _BISECTIONS = 6, 40, 6
+_EARLY = 2
+"""Steps that go to their end, unless that is too far."""
+_FLAT = 0.1
+"""Share of the slope at the start below which the end of a step is near enough its minimum."""
 _LITTLE = 0.05
 """Share of a step that tells that curvature was no guide to it."""
 _NOTHING = 1e-10
 """Share of the objective at the start that is none: where the minimum is zero, that is the end."""
 _INNER = 60
 """Most products for one step."""
-_FASTER = 40
-"""Operations of a sum over a sample in the time of four of a product, which waits for memory."""
-_FEW, _FACTORIZATION = 8, 25
-"""Factorizing D features for each output costs about as much as D / 25 products with few rows."""
+_FEW = 8
+"""Products that are always cheaper than a better preconditioner would be."""
+_EXPECTED = 20
+"""Products of the first steps with all rows, if landmarks stand for rows."""
+_SLOWER, _CALL = 4, 2e6
+"""How much longer an operation of a product takes than one of a sum, since it waits for memory;
+and operations in the time that calling one takes."""
 
 
 def descend(
@@ -60,22 +68,28 @@ def descend(
     """
     with single_threaded_blas():
         rows, how = _kept_if_it_fits(problem)
-        sample = rows.sample(_sample_size(problem, rows.n_rows), seed=0)
-        part = ArrayRows(sample.X, sample.y, sample.weight).copy_with(n_jobs=rows.n_jobs)
-        near = Diagonal(problem, rows) if _is_wide(rows) else Preconditioner(problem, part)
-        descent = _Descent(problem, near, forcing)
+        n_outputs = _n_outputs(rows)
+        price = _Price(problem, rows, n_outputs)
+        objective = Objective(problem, rows)
         start = problem.start
+        rough = start is None and not price.summed and rows.n_rows > _SMALL
+        part, indices = rows, np.arange(rows.n_rows)
+        if rough or objective.array is None:
+            sample = rows.sample(_sample_size(problem, rows.n_rows), seed=0)
+            indices = sample.indices
+            part = ArrayRows(sample.X, sample.y, sample.weight).copy_with(n_jobs=rows.n_jobs)
+        near: Preconditioner | Diagonal
+        if _is_wide(rows):
+            near = Diagonal(problem, rows)
+        else:
+            near = Preconditioner(problem, rows, standing_in=not price.summed)
+        descent = _Descent(problem, near, forcing, price, part, indices)
         if start is None:
-            assert sample.y is not None, "problems have targets"
-            n_outputs = sample.y.shape[1]
             start = np.zeros((rows.n_features, n_outputs)), np.zeros(n_outputs)
-            if rows.n_rows > max(_SMALL, 2 * part.n_rows):
-                everything = np.arange(part.n_rows)
-                coarse = descent.run(Objective(problem, part), everything, start, _COARSE, max_iter)
+            if rough and rows.n_rows > 2 * part.n_rows:
+                coarse = descent.run(Objective(problem, part), start, _COARSE, max_iter)
                 start = coarse.point.coef, coarse.point.intercept
-        end = descent.run(
-            Objective(problem, rows), sample.indices, start, tol, max_iter, problem.monitor
-        )
+        end = descent.run(objective, start, tol, max_iter, problem.monitor)
     steps, products = len(end.history), end.products
     intercept = end.point.intercept
     return Solution(
@@ -100,6 +114,55 @@ class _End:
     reason: str
 
 
+class _Price:
+    """What preconditioners cost, in products with the curvature.
+
+    Sums and factorizations take fewer seconds than products do for as many operations.
+    """
+
+    def __init__(self, problem: Problem, rows: Rows, n_outputs: int):
+        self._width, self._k = rows.n_features, n_outputs
+        self._itemsize, self._limit = rows.dtype.itemsize, parse_bytes(problem.memory_limit)
+        self._landmarks = problem.penalty is not None
+        self.most_rows = (_SUMMED if self._landmarks else _SAMPLE) * self._width
+        n_rows = rows.n_rows
+        first = self._sums(n_rows) / self._product(n_rows * n_outputs)
+        self.summed = self._landmarks and first <= _EXPECTED and self._fits(16 * self._width**2)
+        """Whether rows are summed for the first steps, although landmarks could stand for them."""
+
+    def of_sums(self, point: Point) -> float:
+        """Return the price of sums over rows for all outputs: zero if these are cheap."""
+        if self._landmarks and not self._fits(16 * self._width**2):
+            return np.inf
+        rows = int(np.count_nonzero(point.curvature.any(axis=1)))
+        price = self._sums(rows) / self._product(int(np.count_nonzero(point.curvature)))
+        # steps in the right direction are fewer
+        return price if price > _FEW else 0.0
+
+    def of_each(self, point: Point) -> float:
+        """Return the price of factors for each output."""
+        if not self._fits(self._k * self._width**2 * self._itemsize):
+            return np.inf
+        curved = int(np.count_nonzero(point.curvature))
+        operations = self._row() * curved + self._k * self._width**3 / 3
+        return max(_FEW, operations / self._product(curved))
+
+    def _sums(self, n_rows: int) -> float:
+        return self._row() * min(n_rows, self.most_rows) + self._width**3 / 3
+
+    def _row(self) -> float:
+        """Return operations of a row in a sum: landmarks have a change of coordinates before."""
+        return (3 if self._landmarks else 1) * self._width**2
+
+    def _product(self, curved: int) -> float:
+        """Return operations in the time of a product, which waits for memory."""
+        solves = (4 if self._landmarks else 2) * self._width**2 * self._k
+        return _SLOWER * (4 * self._width * curved + solves) + _CALL
+
+    def _fits(self, size: int) -> bool:
+        return 4 * size <= self._limit
+
+
 @dataclass(frozen=True)
 class _Descent:
     """Newton steps for a problem, over some rows or over all of them."""
@@ -107,31 +170,31 @@ class _Descent:
     problem: Problem
     preconditioner: Preconditioner | Diagonal
     forcing: Callable[[float], float]
+    price: "_Price"
+    part: Rows
+    indices: Array
 
     def run(
         self,
         objective: Objective,
-        indices: Array,
         start: tuple[Array, Array],
         tol: float,
         max_iter: int,
         monitor: Callable[[Array, Array], bool] | None = None,
     ) -> _End:
-        """Take Newton steps until the next one promises little.
-
-        ``indices`` are the sampled rows' numbers among the objective's.
-        """
+        """Take Newton steps until the next one promises little."""
         problem, preconditioner = self.problem, self.preconditioner
         joint = problem.loss.joint
         point = objective.at(*start)
         history: list[float] = []
-        products, taken, promised, shortened = 0, 0, np.inf, False
+        products, promised, shortened = 0, np.inf, False
+        since, since_each = 0, 0
         zero = objective.at_zero()
         least = _NOTHING * point.value
         while len(history) < max_iter:
             if shortened or not point.curvature.any(axis=0).all():
                 point = objective.cautious(point)
-            self._precondition(objective, point, indices, taken)
+            since, since_each = self._precondition(objective, point, since, since_each)
             gradient = preconditioner.from_rows(point.gradient).astype(objective.rows.dtype)
             direction, taken = conjugate_gradients(
                 partial(self._curved, objective, point),
@@ -143,13 +206,13 @@ class _Descent:
             )
             step = preconditioner.to_rows(direction).astype(np.float64)
             slope = -np.asarray(np.sum(point.gradient * step, axis=None if joint else 0))
-            products += taken
+            products, since, since_each = products + taken, since + taken, since_each + taken
             # no descent although there is a gradient: the curvature is too flat to be a guide
             shortened = not point.cautious and bool(np.any(slope <= 0) and point.gradient.any())
             if shortened:
                 continue
             before = point
-            point, shortened = _search(objective, point, step, slope)
+            point, shortened = _search(objective, point, step, slope, len(history))
             rounding = float(objective.rounding(point).sum())
             scale = max(least, _scale(zero, point.value, rounding)) or 1.0
             promised = float(np.sum(slope)) / 2 / scale
@@ -163,34 +226,47 @@ class _Descent:
         reason = f"the last step promised {promised:.1e} of the objective, more than tol,"
         return _End(point, history, products, False, reason)
 
-    def _precondition(self, objective: Objective, point: Point, indices: Array, taken: int) -> None:
-        """Adapt the preconditioner: to each output where that costs less than products did."""
-        X, near = objective.array, self.preconditioner
-        size = point.coef.size * len(point.coef) * objective.rows.dtype.itemsize
-        fits = 4 * size <= parse_bytes(self.problem.memory_limit)
-        many = taken > max(_FEW, len(point.coef) / _FACTORIZATION)
-        if fits and many and X is not None and isinstance(near, Preconditioner):
-            near.update_each(X, point.curvature)
-        elif taken == 0 or (not near.by_output and taken > self._price_of_sums(objective, point)):
-            height = float(point.curvature.sum(axis=0, dtype=np.float64).mean())
-            near.update(height, point.curvature[indices])
+    def _precondition(
+        self, objective: Objective, point: Point, since: int, since_each: int
+    ) -> tuple[int, int]:
+        """Adapt the preconditioner if it costs less than the products since the last time.
 
-    def _price_of_sums(self, objective: Objective, point: Point) -> float:
-        """Return how many products with all rows take as long as the sums of a sample.
-
-        Zero where these are cheap: steps in the right direction are fewer.
+        To the mean curvature of the outputs, or to each output. ``since`` are the products since
+        either, ``since_each`` those since the latter; both are returned, zero if it was adapted.
         """
-        near, (width, k) = self.preconditioner, point.coef.shape
-        if isinstance(near, Diagonal) or near.landmarks:
-            return 0.0
-        sampled = min(_sample_size(self.problem, objective.n_rows), objective.n_rows)
-        products = float(sampled * width / (_FASTER * objective.n_rows * k))
-        return products if products > _FEW else 0.0
+        near, price = self.preconditioner, self.price
+        height = float(point.curvature.sum(axis=0, dtype=np.float64).mean())
+        if isinstance(near, Diagonal) or (near.landmarks and not price.summed and since == 0):
+            near.stand_in(height)
+            return since, since_each
+        if objective.array is not None and since_each > price.of_each(point):
+            near.update_each(objective.array, point.curvature)
+            return 0, 0
+        if near.by_output or 0 < since <= price.of_sums(point):
+            if near.standing_in:
+                near.stand_in(height)
+            return since, since_each
+        near.update(*self._chosen(objective, point, height))
+        return 0, since_each
 
-    def _curved(self, objective: Objective, point: Point, V: Array) -> Array:
-        """Return the curvature of the objective times V, in the preconditioner's coordinates."""
+    def _chosen(self, objective: Objective, point: Point, height: float) -> tuple[Array, Array]:
+        """Return rows for the preconditioner, with their share of the curvature."""
+        X, D = objective.array, point.curvature.mean(axis=1, dtype=np.float64)
+        if X is None:
+            whole = next(self.part.copy_with(block_rows=self.part.n_rows).blocks())
+            X = dense_features(whole.X, objective.rows.dtype)
+            D = D[self.indices] if objective.n_rows > len(self.indices) else D
+        curved = np.flatnonzero(D)
+        left_out = np.ones(len(D), bool)
+        left_out[curved[:: max(1, -(-len(curved) // self.price.most_rows))]] = False
+        D[left_out] = 0
+        D *= height / (D.sum() or 1.0)
+        return X, D
+
+    def _curved(self, objective: Objective, point: Point, V: Array, columns: Array) -> Array:
+        """Return the curvature of some outputs times V, in the preconditioner's coordinates."""
         pre = self.preconditioner
-        product = pre.from_rows(objective.curved(point, pre.to_rows(V)))
+        product = pre.from_rows(objective.curved(point, pre.to_rows(V), columns))
         product[:-1] += V.dtype.type(2 * self.problem.alpha) * V[:-1]
         if not self.problem.fit_intercept:
             product[-1] = 0
@@ -208,16 +284,15 @@ def _scale(zero: float, value: float, rounding: float) -> float:
 
 def _kept_if_it_fits(problem: Problem) -> tuple[Rows, str]:
     rows, width = problem.rows, problem.rows.n_features
-    n_outputs = np.asarray(next(rows.copy_with(block_rows=1).blocks()).y).shape[1]
-    n_rows = rows.n_rows
+    n_rows, n_outputs = rows.n_rows, _n_outputs(rows)
     # targets, and predictions and curvature of two points
     own = 40 * n_rows * n_outputs
     if _is_wide(rows):
         # gradients, steps and directions; the diagonal
         own += (64 * n_outputs + 16) * width
     else:
-        # T and its copies; the sample
-        own += (16 + rows.dtype.itemsize) * width**2
+        # T, its inverse and their copies; the sample
+        own += (16 + 2 * rows.dtype.itemsize) * width**2
         own += min(n_rows, _sample_size(problem, n_rows)) * width * rows.dtype.itemsize
     require_memory(
         own,
@@ -228,6 +303,10 @@ def _kept_if_it_fits(problem: Problem) -> tuple[Rows, str]:
     if own + kept_bytes(rows) <= parse_bytes(problem.memory_limit):
         return keep_rows(rows), "features kept in memory"
     return rows, "features computed in each pass"
+
+
+def _n_outputs(rows: Rows) -> int:
+    return int(np.asarray(next(rows.copy_with(block_rows=1).blocks()).y).shape[1])
 
 
 def _is_wide(rows: Rows) -> bool:
@@ -246,32 +325,53 @@ def _sample_size(problem: Problem, n_rows: int) -> int:
     return max(1, min(_SAMPLE * width, room // width))
 
 
-def _search(objective: Objective, point: Point, step: Array, slope: Array) -> tuple[Point, bool]:
-    """Take a step, the whole of it if the objective falls enough, to its minimum if not.
+def _search(
+    objective: Objective, point: Point, step: Array, slope: Array, number: int
+) -> tuple[Point, bool]:
+    """Go along a step to the minimum of each output, or near enough, in one pass forth and back.
 
-    Also tell whether little of it was taken.
+    The minimum lies beyond the end where many rows cease to cost anything on the way. The first
+    steps do not go there: their models are smooth ones, among which early stopping chooses. Also
+    tell whether little of the step was taken.
     """
-    trial = objective.at(point.coef + step[:-1], point.intercept + step[-1])
-    enough = trial.values <= point.values - _SUFFICIENT * slope + objective.rounding(point)
-    if enough.all():
-        return trial, False
-    t = np.where(enough, 1.0, _minimum_between(objective.slope_between(point, trial), enough))
-    nearer = objective.at(point.coef + t * step[:-1], point.intercept + t * step[-1])
-    falls = nearer.value <= point.value + objective.rounding(point).sum()
-    return nearer if falls else point, bool(t.min() < _LITTLE)
+    change = objective.along(step)
+    slopes = objective.slope_along(point, step, change)
+    early = number < _EARLY
+    rounding = objective.rounding(point).reshape(slope.shape)
+    flat = np.maximum(rounding, (1.0 if early else _FLAT) * slope)
+    t = _minimum_along(slopes, flat, 0 if early else _DOUBLINGS)
+    moved = objective.moved(point, step, t, change)
+    falls = moved.value <= point.value + objective.rounding(point).sum()
+    return moved if falls else point, bool(t.min() < _LITTLE)
 
 
-def _minimum_between(slope: Callable[[Array], Array], skipped: Array) -> Array:
-    """Return where the slope of each output is zero, or a little before, between 0 and 1."""
-    high = np.ones(skipped.shape)
-    low = high / 4
+def _minimum_along(slope: Callable[[Array], Array], flat: Array, doublings: int) -> Array:
+    """Return where the slope of each output is about zero: 1 if it is no more than flat there.
+
+    If it is negative after so many doublings, return the end of them.
+    """
+    high = np.ones(flat.shape)
+    end = slope(high)
+    low, done = np.zeros_like(high), np.abs(end) <= flat
+    for _ in range(doublings):
+        falling = (end < 0) & ~done
+        if not falling.any():
+            break
+        low, high = np.where(falling, high, low), np.where(falling, 2 * high, high)
+        end = slope(high)
+    falling = (end < 0) & ~done
+    low, done = np.where(falling, high, low), done | falling
+    low = np.where(done, high, np.where(low > 0, low, high / 4))
     for _ in range(_QUARTERINGS):
-        rising = (slope(low) > 0) & ~skipped
+        rising = (slope(low) > 0) & ~done
         if not rising.any():
             break
         high, low = np.where(rising, low, high), np.where(rising, low / 4, low)
     for _ in range(_BISECTIONS):
+        if done.all():
+            break
         middle = (low + high) / 2
         rising = slope(middle) > 0
-        low, high = np.where(rising, low, middle), np.where(rising, middle, high)
+        low = np.where(rising | done, low, middle)
+        high = np.where(rising & ~done, middle, high)
     return low

@@ -36,13 +36,13 @@ class Diagonal:
         self._means[:-1] *= rows.coded.value
         self._inverse = np.ones_like(self._means)
 
-    def update(self, height: float, curvature: Array) -> None:
-        """Adapt to a mean curvature; that of single rows makes no difference."""
+    def stand_in(self, height: float) -> None:
+        """Adapt to a mean curvature."""
         curved = height * self._means
         curved[:-1] += 2 * self._alpha
         self._inverse = np.divide(1.0, curved, out=np.ones_like(curved), where=curved > 0)
 
-    def solve(self, R: Array) -> Array:
+    def solve(self, R: Array, columns: Array) -> Array:
         """Return the inverse of the approximate curvature times R."""
         solved: Array = (self._inverse * R).astype(self._dtype)
         return solved

@@ -21,8 +21,10 @@ class Newton(Solver):
     .. math::
         \Bigl(\frac{1}{\sum_i w_i} \sum_i w_i \, \ell''_i \, z_i z_i^T + 2 \alpha P\Bigr) \, d = -g
 
-    by conjugate gradients, preconditioned as in Falkon, to a tolerance that tightens as the
-    steps get shorter, and goes as far along d as the objective falls. It stops where a step
+    by conjugate gradients, to a tolerance that tightens as the steps get shorter, and goes as far
+    along d as the objective falls. One preconditioner serves all outputs: the mean of their
+    curvatures over some rows, or over the landmarks as in Falkon if few outputs share it. Outputs
+    that are solved leave the products. It stops where a step
     promises to lower the objective by less than ``tol`` times its value, or times what it is below
     that of the zero function if that is less: :math:`g^T H^{-1} g / 2`, the gradient's square in
     the norm of the inverse curvature. Where the loss is hardly curved, parabolas above it take its

@@ -15,9 +15,9 @@ from skimp.losses import Loss
 from skimp.solvers._base import Problem
 from skimp.solvers._features import features, targets
 
-_STRIP = 512
-"""Rows that are used forth and back while they are in cache."""
-_FEW = 0.3
+_STRIP, _ENTRIES = 512, 2**18
+"""Most rows, and most numbers in them, that are used forth and back while they are in cache."""
+_FEW = 0.25
 """Share of curved predictions below which they are visited one by one."""
 _NEGLIGIBLE = 1e-3
 """Curvatures below this share of their mean are left out of products, never of gradients."""
@@ -80,14 +80,11 @@ def _add(total: Array, part: Array | _Product) -> Array:
 
 @dataclass
 class _Sums:
-    """Sums over rows with their weights, and what is kept of each row."""
+    """Sums over rows with their weights."""
 
-    start: int
     weight: float
     values: Array
     gradient: Any
-    outputs: Array
-    curvature: Array
 
 
 class Objective:
@@ -117,47 +114,83 @@ class Objective:
         return X if _is_plain(X, self.rows.dtype) else None
 
     def at(self, coef: Array, intercept: Array) -> Point:
-        """Evaluate the objective and its derivatives, in one pass."""
+        """Evaluate the objective and its derivatives."""
+        if coef.any():
+            return self._at(coef, intercept, self._products(coef, intercept))
+        outputs = np.empty((self.n_rows, len(intercept)), self._dtype)
+        outputs[...] = intercept
+        return self._at(coef, intercept, outputs)
+
+    def along(self, step: Array) -> Array:
+        """Return what a step, of a gradient's shape, adds to the predictions."""
+        return self._products(step[:-1], step[-1])
+
+    def moved(self, point: Point, step: Array, t: Array, change: Array) -> Point:
+        """Evaluate the objective after t times a step, which changes predictions by ``change``."""
+        outputs = change * t.astype(change.dtype)
+        outputs += point.outputs
+        return self._at(point.coef + t * step[:-1], point.intercept + t * step[-1], outputs)
+
+    def _products(self, coef: Array, intercept: Array) -> Array:
+        """Return the features of all rows times coefficients, plus the intercept."""
+        C, b = coef.astype(self._dtype), intercept.astype(self._dtype)
+        outputs = np.empty((self.n_rows, len(b)), self._dtype)
+
+        def of_block(block: Block, scratch: Scratch) -> None:
+            F = outputs[block.start : block.start + block.size]
+            if isinstance(block.X, Codes):
+                F[...] = block.X @ C + b
+                return
+            for part in _strips(np.arange(block.size), block):
+                F[part] = self._strip(block.X, part, scratch) @ C + b
+
+        self.rows.map_reduce(of_block, lambda total, _: total, None)
+        return outputs
+
+    def _strip(self, X: Matrix, part: Array | slice, scratch: Scratch) -> Any:
+        """Return some rows of a block in the dtype of the predictions."""
+        if not isinstance(X, np.ndarray) or X.dtype == self._dtype:
+            return features(X[part], self._dtype)
+        Z = X[part]
+        buffer = scratch.array("strip", Z.shape, self._dtype)
+        buffer[...] = Z
+        return buffer
+
+    def _at(self, coef: Array, intercept: Array, outputs: Array) -> Point:
+        """Evaluate the objective where predictions are known: rows that cost nothing are free."""
         loss, dtype = self._loss, self._dtype
-        C, b = coef.astype(dtype), intercept.astype(dtype)
-        outputs = np.empty((self.n_rows, len(b)), dtype)
         curvature = np.empty(outputs.shape, self.rows.dtype)
         first = self._targets is None
         every_target = np.empty(outputs.shape, dtype) if self._targets is None else self._targets
 
-        def of_block(block: Block, _: Scratch) -> _Sums:
+        def of_block(block: Block, scratch: Scratch) -> _Sums:
             Y, weight = targets(block, dtype)
             rows = slice(block.start, block.start + block.size)
             if first:
                 every_target[rows], self._weight[rows] = Y, weight
-            F = np.empty(Y.shape, dtype)
+            F = outputs[rows]
+            slope = weight * loss.gradient(Y, F)
+            curvature[rows] = weight * loss.curvature(Y, F)
             gradient: Array | _Product
             if isinstance(block.X, Codes):
-                F[...] = block.X @ C + b
-                gradient = _Product(block.X, weight * loss.gradient(Y, F))
+                gradient = _Product(block.X, slope)
             else:
-                gradient = np.zeros((len(C) + 1, len(b)), dtype)
-                for part in _strips(np.arange(block.size), block.size):
-                    Z = features(block.X[part], dtype)
-                    F[part] = Z @ C + b
-                    slope = weight[part] * loss.gradient(Y[part], F[part])
-                    gradient[:-1] += Z.T @ slope
-                    gradient[-1] += slope.sum(axis=0)
+                gradient = np.zeros((len(coef) + 1, len(intercept)), dtype)
+                for part in _strips(np.flatnonzero(slope.any(axis=1)), block):
+                    gradient[:-1] += self._strip(block.X, part, scratch).T @ slope[part]
+                gradient[-1] = slope.sum(axis=0)
             values = (weight * loss.value(Y, F)).sum(axis=0, dtype=np.float64)
-            total = float(weight.sum(dtype=np.float64))
-            return _Sums(block.start, total, values, gradient, F, weight * loss.curvature(Y, F))
+            return _Sums(float(weight.sum(dtype=np.float64)), values, gradient)
 
         def add(total: _Sums, part: _Sums) -> _Sums:
-            rows = slice(part.start, part.start + len(part.outputs))
-            outputs[rows], curvature[rows] = part.outputs, part.curvature
             total.weight += part.weight
             total.values += part.values
             _add(total.gradient, part.gradient)
             return total
 
-        n_values = 1 if loss.joint else len(b)
-        zeros = np.zeros(n_values), np.zeros((len(C) + 1, len(b)))
-        sums = self.rows.map_reduce(of_block, add, _Sums(0, 0.0, *zeros, outputs, curvature))
+        n_values = 1 if loss.joint else len(intercept)
+        zeros = _Sums(0.0, np.zeros(n_values), np.zeros((len(coef) + 1, len(intercept))))
+        sums = self.rows.map_reduce(of_block, add, zeros)
         check_representable(sums.values, sums.gradient)
         Pc = coef if self._penalty is None else self._penalty @ coef
         gradient, values = sums.gradient / sums.weight, sums.values / sums.weight
@@ -191,40 +224,44 @@ class Objective:
         rounding: Array = share * np.abs(point.values)
         return rounding
 
-    def slope_between(self, point: Point, other: Point) -> Callable[[Array], Array]:
-        """Return the derivative of each output's objective on the way from one point to another.
+    def slope_along(self, point: Point, step: Array, change: Array) -> Callable[[Array], Array]:
+        """Return the derivative of each output's objective after t times a step.
 
-        Predictions are linear on it: no pass over the rows is needed.
+        The step changes predictions by ``change``: no pass over the rows is needed.
         """
         loss, Y, weight = self._loss, self._targets, self._weight
         assert Y is not None, "it was evaluated"
-        V = other.outputs - point.outputs
-        step = other.coef - point.coef
-        Ps = step if self._penalty is None else self._penalty @ step
         axis = None if loss.joint else 0
-        at_start, growth = np.sum(point.coef * Ps, axis=axis), np.sum(step * Ps, axis=axis)
+        coef = step[:-1]
+        Ps = coef if self._penalty is None else self._penalty @ coef
+        at_start, growth = np.sum(point.coef * Ps, axis=axis), np.sum(coef * Ps, axis=axis)
 
         def slope(t: Array) -> Array:
-            F = point.outputs + t.astype(V.dtype) * V
-            rises = np.sum(weight * loss.gradient(Y, F) * V, axis=axis, dtype=np.float64)
+            F = point.outputs + t.astype(change.dtype) * change
+            rises = np.sum(weight * loss.gradient(Y, F) * change, axis=axis, dtype=np.float64)
             return np.asarray(rises + 2 * self._alpha * (at_start + t * growth))
 
         return slope
 
-    def curved(self, point: Point, V: Array) -> Array:
-        """Return the second derivative of the mean loss at a point, times V of a gradient's shape.
+    def curved(self, point: Point, V: Array, columns: Array) -> Array:
+        """Return the second derivative of the mean loss at a point, times V.
 
+        V has the columns of a gradient with these numbers, which are all of them for a joint loss.
         In the dtype of the rows. Rows where the loss is not curved cost nothing.
         """
         loss, dtype = self._loss, self.rows.dtype
+        curvature = point.curvature
+        if len(columns) < curvature.shape[1]:
+            curvature = curvature[:, columns]
         V = V.astype(dtype, copy=False)
         transposed = np.ascontiguousarray(V.T)
         exact = loss.joint and not point.cautious
 
         def of_block(block: Block, _: Scratch) -> Array | _Product:
             rows = slice(block.start, block.start + block.size)
-            D = point.curvature[rows]
-            few = not exact and np.count_nonzero(D) <= _FEW * D.size
+            D = curvature[rows]
+            chosen = np.flatnonzero(D.any(axis=1))
+            few = not exact and np.count_nonzero(D) <= _FEW * len(chosen) * D.shape[1]
             if few and _is_plain(block.X, dtype):
                 return _few_curved(block.X, transposed, D)
             Y = targets(block, dtype)[0]
@@ -240,7 +277,7 @@ class Objective:
             if isinstance(block.X, Codes):
                 return _Product(block.X, product(block.X, slice(None)))
             sums = np.zeros(V.shape, dtype)
-            for part in _strips(np.flatnonzero(D.any(axis=1)), block.size):
+            for part in _strips(chosen, block):
                 Z = features(block.X[part], dtype)
                 U = product(Z, part)
                 sums[:-1] += Z.T @ U
@@ -263,13 +300,14 @@ def _is_plain(X: Matrix, dtype: DType) -> bool:
     return isinstance(X, np.ndarray) and X.dtype == dtype and X.flags.c_contiguous
 
 
-def _strips(chosen: Array, size: int) -> Iterator[Array | slice]:
-    """Yield the chosen of ``size`` rows, a few hundred at a time, as slices if all are chosen."""
-    for start in range(0, len(chosen), _STRIP):
-        if len(chosen) == size:
-            yield slice(start, start + _STRIP)
+def _strips(chosen: Array, block: Block) -> Iterator[Array | slice]:
+    """Yield the chosen rows of a block, a few at a time, as slices if all are chosen."""
+    size = max(1, min(_STRIP, _ENTRIES // block.X.shape[1]))
+    for start in range(0, len(chosen), size):
+        if len(chosen) == block.size:
+            yield slice(start, start + size)
         else:
-            yield chosen[start : start + _STRIP]
+            yield chosen[start : start + size]
 
 
 def mean_loss(rows: Rows, loss: Loss, coef: Array, intercept: Array) -> float:

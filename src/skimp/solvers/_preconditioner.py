@@ -1,5 +1,6 @@
 """Approximate curvature that is cheap to invert, for conjugate gradients."""
 
+from collections.abc import Callable
 from typing import final
 
 import numpy as np
@@ -17,7 +18,6 @@ from skimp._core._types import Array
 from skimp.data import Rows
 from skimp.solvers._base import Problem
 from skimp.solvers._bordered_factor import BorderedFactor
-from skimp.solvers._features import dense_features
 
 _STALE = 1.5
 """Factor by which the mean curvature may change before landmarks are factorized anew."""
@@ -32,13 +32,14 @@ class Preconditioner:
     With :math:`P = T^T T` the coordinates are u = T c. The second derivative of the objective in
     them is approximated by :math:`S + 2 \alpha I`, with a border for the intercept.
 
-    Landmarks stand for the rows, as in Falkon: with a mean curvature h, :math:`S = h T T^T / m`,
-    without a further kernel value. Where there is no P, S is summed over a sample of rows, with
-    the curvature of each of them.
+    S is summed over some rows, with the mean curvature of each of them over the outputs.
+    Landmarks can stand for the rows instead, as in Falkon, which costs no sum: with a mean
+    curvature h, :math:`S = h T T^T / m`. That is a good guide where they are distributed as rows
+    are, and a poor one where they are centres of clusters.
 
-    T is computed in float64, and :math:`T T^T` in place in the same m x m buffer. They are kept
-    and applied in the dtype of the rows: T shares an array with the factor of
-    :math:`S + 2 \alpha I`, which takes m^3 / 3 operations. One factor serves all outputs; where
+    T and :math:`T T^T` are computed in float64. They are kept and applied in the dtype of the
+    rows: T shares an array with the factor of :math:`S + 2 \alpha I`, which takes m^3 / 3
+    operations. One factor serves all outputs; where
     that makes many iterations, `update_each` gives every output its own.
 
     References
@@ -46,58 +47,84 @@ class Preconditioner:
     Rudi, Carratino and Rosasco (2017), Falkon: an optimal large scale kernel method.
     """
 
-    def __init__(self, problem: Problem, sample: Rows):
+    def __init__(self, problem: Problem, rows: Rows, *, standing_in: bool = True):
         self._alpha = problem.alpha
         self._fit_intercept = problem.fit_intercept
-        self._n_threads = thread_count(sample.n_jobs)
+        self._n_threads = thread_count(rows.n_jobs)
         self._height = 0.0
         self._shared: BorderedFactor | None = None
         self._outputs: list[BorderedFactor] = []
         self.landmarks = problem.penalty is not None
-        if problem.penalty is not None:
-            known = problem.factor
-            T = _upper_factor(problem.penalty) if known is None else known.copy("F")
-            diagonal = T.diagonal().copy()
-            self._mean = np.array([T[i, i:].sum() for i in range(len(T))]) / len(T)
-            mirror_upper(T)
-            linalg.lapack.dlauum(T, lower=1, overwrite_c=1)
-            with np.errstate(over="ignore"):  # found where it is factorized
-                self._diagonal = diagonal.astype(sample.dtype)
-                self._buffer = T.astype(sample.dtype, order="F")
-            self._gram = self._buffer / sample.dtype.type(len(T))
-        else:
-            whole = next(sample.copy_with(block_rows=sample.n_rows).blocks())
-            self._rows = dense_features(whole.X, sample.dtype)
-            self._buffer = np.zeros((sample.n_features,) * 2, sample.dtype, order="F")
+        width = rows.n_features
+        self._buffer = np.zeros((width, width), rows.dtype, order="F")
+        self._inverse: Array | None = None
+        if problem.penalty is None:
+            return
+        known = problem.factor
+        T = _upper_factor(problem.penalty) if known is None else known
+        with np.errstate(over="ignore"):
+            for j in range(width):
+                self._buffer[: j + 1, j] = T[: j + 1, j]
+            self._diagonal = self._buffer.diagonal().copy()
+            check_representable(self._diagonal**2)
+            self._inverse = linalg.lapack.dtrtri(T, lower=0)[0].astype(rows.dtype, order="C")
+        if not standing_in:
+            return
+        self._mean = np.array([T[i, i:].sum() for i in range(width)]) / width
+        gram = T.copy("F")
+        mirror_upper(gram)
+        linalg.lapack.dlauum(gram, lower=1, overwrite_c=1)
+        gram /= width
+        with np.errstate(over="ignore"):
+            self._gram = gram.astype(rows.dtype, order="F")
 
     @property
     def by_output(self) -> bool:
         """Whether every output has a factor of its own."""
         return bool(self._outputs)
 
-    def update(self, height: float, curvature: Array) -> None:
-        """Adapt to a mean curvature, and to that of each sampled row, up to a factor."""
-        fresh = self._height / _STALE < height < self._height * _STALE
-        if self.landmarks and fresh and not self._outputs:
-            return
-        self._height = height
-        corner = height if self._fit_intercept else 0.0
+    @property
+    def standing_in(self) -> bool:
+        """Whether landmarks stand for rows."""
+        return self._height > 0
 
-        def landmarks() -> Array:
-            scale = self._buffer.dtype.type(height)
-            for j in range(len(self._buffer)):
-                self._buffer[j:, j] = scale * self._gram[j:, j]
+    def stand_in(self, height: float) -> None:
+        """Adapt to a mean curvature, with landmarks for rows; little changes are ignored."""
+        if self._height / _STALE < height < self._height * _STALE:
+            return
+
+        def fill() -> Array:
+            self._set_lower(self._gram, height)
             return height * self._mean
 
-        def sampled() -> Array:
-            D = curvature.mean(axis=1, dtype=np.float64)
-            D *= height / (D.sum() or 1.0)
-            self._buffer[...], border = _weighted_gram(self._rows, D, self._n_threads)
+        self._share(fill, height)
+        self._height = height
+
+    def update(self, X: Array, D: Array) -> None:
+        """Adapt to rows with the curvatures D, of which zeros cost nothing."""
+        S, border = self._sums(X, D, self._n_threads)
+
+        def fill() -> Array:
+            self._set_lower(S, 1.0)
             return border
 
+        self._share(fill, float(D.sum()))
+        self._height = 0.0
+
+    def _share(self, fill: Callable[[], Array], height: float) -> None:
         self._outputs = []
-        fill = landmarks if self.landmarks else sampled
+        corner = height if self._fit_intercept else 0.0
         self._shared = BorderedFactor(self._buffer, fill, corner, self._alpha)
+
+    def _set_lower(self, S: Array, scale: float) -> None:
+        factor = self._buffer.dtype.type(scale)
+        for j in range(len(S)):
+            self._buffer[j:, j] = factor * S[j:, j]
+
+    def _sums(self, X: Array, D: Array, n_threads: int) -> tuple[Array, Array]:
+        """Return S and its border in the coordinates u."""
+        # rows are changed before they are summed: rounding of their sums would be magnified
+        return _weighted_gram(X, D, self._inverse, n_threads)
 
     def update_each(self, X: Array, curvature: Array) -> None:
         """Factorize the curvature of each output, from all rows where it is not zero."""
@@ -105,11 +132,7 @@ class Preconditioner:
         def factorize(output: int, _: object) -> BorderedFactor:
             D = curvature[:, output].astype(np.float64)
             buffer = np.zeros(self._buffer.shape, self._buffer.dtype, order="F")
-            S, border = _weighted_gram(X, D, 1)
-            if self.landmarks:
-                half = self._changed(S, transposed=True)
-                S = self._changed(half.T, transposed=True)
-                border = self._changed(border[:, None], transposed=True)[:, 0]
+            S, border = self._sums(X, D, 1)
 
             def fill() -> Array:
                 buffer[...] = S
@@ -122,17 +145,15 @@ class Preconditioner:
             return [*factors, factor]
 
         initial: list[BorderedFactor] = []
-        self._set_diagonal()
         outputs = range(curvature.shape[1])
         self._outputs = fold(outputs, factorize, append, initial, self._n_threads)
 
-    def solve(self, R: Array) -> Array:
-        """Return the inverse of the approximate curvature times R."""
+    def solve(self, R: Array, columns: Array) -> Array:
+        """Return the inverse of the approximate curvature times R, of these outputs."""
         if not self._outputs:
             assert self._shared is not None, "it was updated"
             return self._shared.solve(R)
-        columns = [factor.solve(R[:, [c]]) for c, factor in enumerate(self._outputs)]
-        return np.hstack(columns)
+        return np.hstack([self._outputs[c].solve(R[:, [j]]) for j, c in enumerate(columns)])
 
     def to_rows(self, V: Array) -> Array:
         """Return the coefficients of coordinates u; the last row, of the intercept, is kept."""
@@ -160,14 +181,19 @@ class Preconditioner:
             np.einsum("ii->i", self._buffer)[:] = self._diagonal
 
 
-def _weighted_gram(X: Array, D: Array, n_threads: int) -> tuple[Array, Array]:
-    """Return ``sum_i D_i x_i x_i^T`` and ``sum_i D_i x_i`` over rows where D is not zero."""
+def _weighted_gram(X: Array, D: Array, change: Array | None, n_threads: int) -> tuple[Array, Array]:
+    """Return ``sum_i D_i z_i z_i^T`` and ``sum_i D_i z_i`` over rows where D is not zero.
+
+    z are the rows of X times ``change``.
+    """
     chosen = np.flatnonzero(D)
 
     def of_chunk(start: int, _: Scratch) -> tuple[Array, Array]:
         rows = chosen[start : start + _CHUNK]
         root = np.sqrt(D[rows]).astype(X.dtype)
         Z = X[rows] * root[:, None]
+        if change is not None:
+            Z = Z @ change
         return Z.T @ Z, root @ Z
 
     def add(total: tuple[Array, Array], part: tuple[Array, Array]) -> tuple[Array, Array]:
