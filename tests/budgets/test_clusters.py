@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.cluster import kmeans_plusplus
 
 from skimp.budgets import _clusters
-from skimp.budgets._clusters import Clusters, Frame, cluster, means, seed, vectors
+from skimp.budgets._clusters import Clusters, Frame, cluster, means, spread_seeds, vectors
 from skimp.kernels import FunctionKernel, Gaussian, Precomputed
 
 STEPS, FEW = 5, 64
@@ -48,12 +47,23 @@ def centres_of(X, n_clusters, weight=None, *, random_seed=1):
 def test_few_centres_are_those_of_lloyd_from_seeds_of_kmeans_plusplus(n_clusters, weighted):
     X, weight = data()
     weight = weight if weighted else None
-    state = seed(np.random.default_rng(1))
-    seeds, _ = kmeans_plusplus(
-        X, n_clusters, sample_weight=weight, random_state=state, n_local_trials=1
-    )
+    Z, share = Frame.of(X).scaled(X), np.ones(len(X)) if weight is None else weight / weight.max()
+    seeds = X[spread_seeds(Z, n_clusters, np.random.default_rng(1), share)]
     found = centres_of(X, n_clusters, weight)
     np.testing.assert_allclose(found, lloyd(X, seeds, weight), rtol=1e-10)
+
+
+def test_seeds_are_drawn_by_weights_and_squared_distances():
+    X, weight = np.array([[0.0], [1.0], [3.0]]), np.array([1.0, 4.0, 2.0])
+    rng, draws = np.random.default_rng(0), 4000
+    pairs = [tuple(spread_seeds(X, 2, rng, weight)) for _ in range(draws)]
+    chances = {}
+    for i, j in ((i, j) for i in range(3) for j in range(3) if i != j):
+        costs = weight * ((X - X[i]) ** 2)[:, 0]
+        chances[i, j] = weight[i] / weight.sum() * costs[j] / costs.sum()
+    for pair, p in chances.items():
+        # five standard deviations of a share
+        assert abs(pairs.count(pair) / draws - p) <= 5 * np.sqrt(p * (1 - p) / draws)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
