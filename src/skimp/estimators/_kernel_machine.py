@@ -45,6 +45,7 @@ from skimp.estimators._certified import certified
 from skimp.estimators._judging import ALPHAS, Span, merge_equal
 from skimp.estimators._limits import Limits
 from skimp.estimators._search import LARGEST_LEFT_OUT, NEAR_ALPHAS, Choice, Search
+from skimp.estimators._typicality import typicality
 from skimp.features import FeatureMap, Landmarks, Nystroem, RandomBinning
 from skimp.features._scale import mean_diagonal
 from skimp.features._transformer import MAP_NAMES, TRANSFORMER, as_map
@@ -419,6 +420,29 @@ class KernelMachine(Parametrized, ABC):
         if self._certificate is None:
             self._certificate = certified(self)
         return self._certificate
+
+    def typicality(self, X: Any) -> Array:
+        """Return how typical rows are of the training rows, to find those far from all of them.
+
+        Far from the training rows a model knows nothing: its prediction falls back to the
+        intercept. The number is the share of training rows, of a sample of 1,000, that are at least
+        as far from their nearest neighbour in the sample as this row is, in the kernel's distance.
+        Of rows like those of ``fit``, one in a hundred is below 0.01.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n,)
+            Numbers above 0, and 1 for rows that are as near as any.
+        """
+        check_is_fitted(self)
+        rows = as_rows(self, X, reset=False)
+        kernel = getattr(self, "kernel_", None)
+        return typicality(rows, self._sampled[0], kernel, self.approximation_)
 
     def _keep(self, basis: Any, solution: Solution, rows: Rows) -> None:
         self._certificate = None

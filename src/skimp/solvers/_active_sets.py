@@ -172,7 +172,8 @@ class _Output:
         for taken in range(1, _STEPS + 1):
             active = np.flatnonzero(point.active)
             if not len(active):
-                return point, taken, True
+                # a smaller model may cost nothing, too: this is not the way to it
+                return point, taken, False
             y, f = self.y[active], point.fitted[active]
             # the bottom of the parabola of each row
             bottom = f - self.loss.gradient(y, f) / self.loss.curvature(y, f)
