@@ -380,7 +380,9 @@ class Search:
         fitted.fit_rows(parts.training, np.random.default_rng(self._seed))
         if self._alpha is not None:
             alphas = np.array([self._alpha])
-        found = self._judged(fitted, parts, alphas, halved=candidate.is_landmarks)
+        # the first trials on small data are many: of the best one alone, half is tried later
+        halved = candidate.is_landmarks and not (self.small and (size or 0) <= _SMALL_SIZE)
+        found = self._judged(fitted, parts, alphas, halved=halved)
         # kernel columns that depend on each other are whitened, which takes longer
         conditioned = not candidate.is_landmarks or fitted.basis().penalty is not None
         trial = Trial(
