@@ -21,8 +21,8 @@ def solve_best_exact(K: Array, rows: Block, *, fit_intercept: bool, bounded: boo
     smoother = ExactSmoother(K, rows.y, rows.weight, fit_intercept=fit_intercept, n_jobs=1)
     alphas = smoother.grid()
     scores = smoother.scores(alphas, "loo")
-    coefs, intercepts = smoother.models(alphas)
     if bounded:
+        _, intercepts = smoother.models(alphas)
         inside = Span.of(rows.y).holds(intercepts, intercepts)
         scores[~inside] = np.inf
     alpha = best_alpha(alphas, scores)

@@ -39,8 +39,10 @@ from skimp.features._scale import mean_diagonal
 from skimp.losses import squared
 from skimp.solvers import Problem
 
-_SMALL_SIZE, LARGEST_LEFT_OUT = 256, 2048
-"""Landmarks of the first trials on small data, and the most whose rows are left out one by one."""
+_SMALL_SIZE, _LARGEST_SMALL = 256, 2048
+"""Landmarks of the first trials on small data, and the most of them."""
+LARGEST_LEFT_OUT = 1024
+"""Features up to which the penalty of the final map is chosen by leaving out each row."""
 _LEAST_SIZE = 8
 """A family whose smallest model exceeds a limit is not tried."""
 _LEAST_BLOCK = 256
@@ -274,7 +276,7 @@ class Search:
             most = LARGEST_SIZE
             if candidate.is_landmarks:
                 most = min(best.n_rows if self.small else self._available, most)
-                most = min(most, LARGEST_LEFT_OUT) if self.small else most
+                most = min(most, _LARGEST_SMALL) if self.small else most
             doubled = min(2 * size, most)
             if doubled < 1.5 * size:
                 return self._chosen(best, size, "there are no more rows, or it is the largest size")

@@ -94,6 +94,16 @@ def solve_active_sets(problem: Problem) -> Solution | None:
     )
 
 
+def solve_dual_ridge(A: Array, T: Array, fit_intercept: bool) -> tuple[Array, Array]:
+    """Solve ``A beta + b = T``, with sums of zero over beta if there is an intercept b."""
+    solved = np.linalg.solve(A, np.column_stack([T, np.ones(len(A))]))
+    beta, one = solved[:, :-1], solved[:, -1]
+    if not fit_intercept:
+        return beta, np.zeros(T.shape[1])
+    intercept = beta.sum(axis=0) / one.sum()
+    return beta - np.outer(one, intercept), intercept
+
+
 @dataclass(frozen=True)
 class _Data:
     """Rows in coordinates in which the penalty is the identity, and what all outputs share."""
@@ -120,13 +130,7 @@ class _Data:
         if len(active) <= Z.shape[1]:
             A = self.products[np.ix_(active, active)]
             A.flat[:: len(A) + 1] += ridge / w
-            ones = np.ones((len(A), 1))
-            solved = np.linalg.solve(A, np.hstack([T, ones]))
-            beta, one = solved[:, :-1], solved[:, -1]
-            intercept = np.zeros(T.shape[1])
-            if self.fit_intercept:
-                intercept = beta.sum(axis=0) / one.sum()
-                beta = beta - np.outer(one, intercept)
+            beta, intercept = solve_dual_ridge(A, T, self.fit_intercept)
             return Z.T @ beta, intercept
         share = w / w.sum()
         mean, middle = np.zeros(Z.shape[1]), np.zeros(T.shape[1])
