@@ -2,8 +2,8 @@
 Models that choose themselves
 =============================
 
-How many landmarks? Which kernel, which bandwidth, which penalty? By default a fit tries some models,
-judges them by rows that are left out, and stops if a larger model is not worth its cost.
+How many landmarks? Which kernel, which bandwidth, which penalty? By default a fit tries some
+models, judges them by rows that are left out, and stops if a larger model is not worth its cost.
 """
 
 # %%
