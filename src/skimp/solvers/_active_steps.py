@@ -52,7 +52,7 @@ class ActiveSteps:
         curved = point.curvature > 0
         D, a = self._features.shape[1], curved.sum(axis=0).astype(float)
         new = np.count_nonzero(curved.any(axis=1) & (self._numbers < 0))
-        if point.cautious or a.max() > D or len(self._kept) + new > self._most:
+        if point.cautious or a.max() > 2 * D or len(self._kept) + new > self._most:
             return np.inf
         changed = 0.0 if self._problem.factor is None else float(new) * D**2
         return changed + float(np.sum(a**2 * D + a**3))

@@ -44,6 +44,8 @@ _FEW = 8
 """Products that are always cheaper than a better preconditioner would be."""
 _EXPECTED = 20
 """Products of the first steps with all rows, if landmarks stand for rows."""
+_LATE = 160
+"""The same near the minimum, and the steps that are saved if one is exact."""
 _SLOWER, _CALL = 4, 2e6
 """How much longer an operation of a product takes than one of a sum, since it waits for memory;
 and operations in the time that calling one takes."""
@@ -149,8 +151,8 @@ class _Price:
         return max(_FEW, operations / self._product(curved))
 
     def of_step(self, point: Point) -> float:
-        """Return operations in the time of the usual products of a step."""
-        return _EXPECTED * self._product(int(np.count_nonzero(point.curvature)))
+        """Return operations in the time of the products of a step near the minimum."""
+        return _LATE * self._product(int(np.count_nonzero(point.curvature)))
 
     def _sums(self, n_rows: int) -> float:
         return self._row() * min(n_rows, self.most_rows) + self._width**3 / 3
