@@ -44,7 +44,7 @@ _FEW = 8
 """Products that are always cheaper than a better preconditioner would be."""
 _EXPECTED = 20
 """Products of the first steps with all rows, if landmarks stand for rows."""
-_LATE = 160
+_LATE = 60
 """The same near the minimum, and the steps that are saved if one is exact."""
 _SLOWER, _CALL = 4, 2e6
 """How much longer an operation of a product takes than one of a sum, since it waits for memory;
