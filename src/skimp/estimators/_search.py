@@ -125,9 +125,10 @@ class _Parts:
     """Rows to fit to, rows to judge by, and what is known of their targets.
 
     Without rows to judge by, each row is left out once; ``counts`` says of how many equal rows
-    each is made.
+    each is made, and ``n_rows`` how many there were before equal ones were merged.
     """
 
+    n_rows: int
     training: Rows
     judging: Rows | None
     span: Span | None
@@ -172,6 +173,7 @@ class Search:
         self.small = small
         self._judging = 0 if small else min(JUDGING_ROWS, max(1, rows.n_rows // 5))
         self._available = max(1, rows.n_rows - self._judging)
+        self._present = rows.n_rows
         self._trials: list[Trial] = []
         self._drawn: tuple[int, _Parts] | None = None
 
@@ -273,8 +275,9 @@ class Search:
                 return self._chosen(best, None, "a linear model has one size")
             most = LARGEST_SIZE
             if candidate.is_landmarks:
-                most = min(best.n_rows if self.small else self._available, most)
-                most = min(most, LARGEST_LEFT_OUT) if self.small else most
+                most = min(self._available, most)
+            if candidate.is_landmarks and self.small:
+                most = min(self._parts(best.n_rows).training.n_rows, LARGEST_LEFT_OUT)
             doubled = min(2 * size, most)
             if doubled < 1.5 * size:
                 return self._chosen(best, size, "there are no more rows, or it is the largest size")
@@ -353,7 +356,8 @@ class Search:
         if not given:
             approximation, n_rows, why = self.limits.shrunk(approximation)
         # what stays about the same with more rows is the penalty n alpha
-        alpha = best.alpha * best.n_rows / n_rows if self._alpha is None else self._alpha
+        present = self._present * n_rows / self._rows.n_rows
+        alpha = best.alpha * best.n_rows / present if self._alpha is None else self._alpha
         held = max(
             self.limits.trial_bytes(t.approximation, t.n_rows, left_out=self.small)
             for t in self._trials
@@ -386,7 +390,7 @@ class Search:
         trial = Trial(
             candidate,
             sized,
-            parts.training.n_rows,
+            parts.n_rows,
             found.alpha,
             found.error,
             found.ranking,
@@ -441,17 +445,20 @@ class Search:
             return few.copy_with(n_jobs=rows.n_jobs, feature_names=rows.feature_names)
 
         everything = Block(drawn.X, drawn.y, drawn.weight, 0)
+        # rows of weight zero are not drawn
+        if everything.size < min(n + self._judging, rows.n_rows):
+            self._present = everything.size
         if self.small:
             distinct, counts = merge_equal(everything)
-            parts = _Parts(part(distinct), None, span, variance, counts)
+            parts = _Parts(everything.size, part(distinct), None, span, variance, counts)
         else:
             cut = min(self._judging, everything.size - 1)
-            # rows of weight zero are not drawn
             if everything.size < n + self._judging:
                 self._available = max(1, everything.size - cut)
             # a single row is judged by itself
             judging = part(everything[: max(1, cut)])
-            parts = _Parts(part(everything[cut:]), judging, span, variance)
+            training = part(everything[cut:])
+            parts = _Parts(training.n_rows, training, judging, span, variance)
         self._drawn = n, parts
         return parts
 
