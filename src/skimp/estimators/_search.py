@@ -52,7 +52,8 @@ _NEAR = NEAR_ALPHAS[1:-1]
 _CLEARLY, _HOPELESS = 0.99, 1.5
 """Error ratios: a bandwidth or scaling is accepted below the first, a family dropped above the
 second."""
-_STEP = 4.0
+_STEP, _REACH = 4.0, 256.0
+"""What bandwidths are multiplied by, once and in all while models are no better than a constant."""
 _DIMINISHING = 0.7
 """The next doubling brings this power of what the last one did."""
 _NEXT = 16
@@ -255,14 +256,18 @@ class Search:
 
     def _climb(self, first: Trial) -> Trial:
         """Multiply the bandwidth, or else divide it, for as long as that helps."""
-        best = first
+        best, reach = first, first.candidate.factor * _REACH
         for step in (_STEP, 1 / _STEP):
+            factor = best.candidate.factor
             improving = bool(first.candidate.free) and best is first
             while improving and not (self.limits.are_near or self._is_exact(best)):
-                other = replace(best.candidate, factor=best.candidate.factor * step)
+                factor *= step
+                other = replace(best.candidate, factor=factor)
                 trial = self._try(other, best.approximation.size, best.n_rows)
                 improving = trial.error < _CLEARLY * best.error
                 best = trial if improving else best
+                # functions with many hills are a constant to all bandwidths but narrow ones
+                improving |= step > 1 and factor < reach and self._is_constant(best)
         return best
 
     def _grown(self, best: Trial) -> Choice:
@@ -341,6 +346,10 @@ class Search:
     def _is_exact(self, trial: Trial) -> bool:
         """Tell whether an error is rounding, next to the variance of the targets."""
         return trial.error <= _EXACT * self._parts(trial.n_rows).variance
+
+    def _is_constant(self, trial: Trial) -> bool:
+        """Tell whether a model does no better than the mean of the targets."""
+        return trial.error > _CLEARLY * self._parts(trial.n_rows).variance
 
     def _price(self, trial: Trial, trying: float = 0.0) -> float:
         """Return the price of a model, and of trying it first, which takes a share of a fit."""
