@@ -51,7 +51,6 @@ def test_labels_of_any_kind_are_classes(wrap):
         regression(100)[1],
         np.arange(100),
         np.arange(200).reshape(100, 2) % 3,
-        np.array(["red", None] * 50, object),
         np.array(["red", 1] * 50, object),
     ],
 )

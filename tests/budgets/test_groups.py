@@ -67,7 +67,10 @@ def test_one_class_has_the_number_zero():
         (np.array([0.5, 1.5, 1.5, 2.5]), "Balanced: y must hold classes.*found continuous"),
         (np.array([[0, 1], [1, 0]] * 2), "Balanced: y must hold classes.*found multilabel"),
         (np.array([[0, 2], [1, 0]] * 2), "Balanced: y must hold classes.*multioutput"),
-        (np.array(["red", None] * 2, object), "Balanced: y must hold classes"),
+        (
+            np.array(["red", None] * 2, object),
+            "y contains NaN or other missing values in 2 of 4 rows",
+        ),
         (np.array(["red", 1] * 2, object), "Balanced: y must hold classes"),
     ],
 )

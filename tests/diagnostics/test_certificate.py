@@ -15,6 +15,7 @@ from tests.reference import naive
 TRIAL = {
     "map": "Nystroem",
     "kernel": "Gaussian(gamma=0.5)",
+    "columns": "standardized",
     "size": 64,
     "rows": 400,
     "alpha": 1e-6,
@@ -24,6 +25,7 @@ TRIAL = {
 CERTIFICATE = Certificate(
     approximation="Nystroem(budget=1024,\n         kernel=Gaussian(gamma=0.5))",
     kernel="Gaussian(gamma=0.5)",
+    columns="standardized; column 'income' holds 99 % of the variance of X",
     size=1024,
     alpha=1e-6,
     residual_trace=0.0123456,
@@ -48,6 +50,7 @@ def line(name, certificate=CERTIFICATE):
 def test_text_has_a_line_for_each_number():
     assert repr(CERTIFICATE) == str(CERTIFICATE)
     assert line("approximation") == "Nystroem(budget=1024, kernel=Gaussian(gamma=0.5))"
+    assert line("columns") == "standardized; column 'income' holds 99 % of the variance of X"
     assert line("size") == "1,024"
     assert line("residual trace") == "0.01235"
     assert line("kernel evaluations") == "1,234,567"
@@ -86,11 +89,10 @@ def test_html_has_a_table_for_numbers_and_one_for_trials():
 
 
 def test_html_escapes_what_users_named():
-    named = replace(
-        CERTIFICATE, kernel="<script>", reason="<i>", trials=({**TRIAL, "kernel": "<b>&"},)
-    )
+    trials = ({**TRIAL, "kernel": "<b>&"},)
+    named = replace(CERTIFICATE, kernel="<script>", columns="<u>", reason="<i>", trials=trials)
     html = named._repr_html_()
-    assert not any(tag in html for tag in ("<script>", "<i>", "<b>"))
+    assert not any(tag in html for tag in ("<script>", "<u>", "<i>", "<b>"))
     assert "&lt;b&gt;&amp;" in html
 
 

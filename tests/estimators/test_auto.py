@@ -223,23 +223,37 @@ def test_kernel_of_a_map_may_choose_its_bandwidth():
     assert inner.kernel == Gaussian("auto")
 
 
-@pytest.mark.parametrize("loss", ["huber", "squared_epsilon_insensitive"])
-@pytest.mark.parametrize("approximation", ["auto", *MAPS[:4]], ids=repr)
-def test_losses_without_equations_take_the_penalty_of_the_trials(loss, approximation):
+@pytest.mark.parametrize("approximation", ["auto", *MAPS], ids=repr)
+def test_every_loss_has_the_penalty_that_left_out_rows_prefer(approximation):
     X, y, _ = regression(60)
-    model = auto_regressor(Laplacian(0.5), approximation=approximation, loss=loss).fit(X, y)
+    huber, other = (
+        auto_regressor(Laplacian(0.5), approximation=approximation, loss=loss).fit(X, y)
+        for loss in ("huber", "squared_epsilon_insensitive")
+    )
+    assert huber.alpha_ == huber.certificate_.alpha == other.alpha_
+    if approximation is None or isinstance(approximation, RandomBinning):
+        return
+    # the squared loss has it as well, unless the model is exact or solved by sweeps
+    plain = auto_regressor(Laplacian(0.5), approximation=approximation).fit(X, y)
+    assert huber.alpha_ == plain.alpha_
+
+
+def test_binning_takes_the_penalty_of_its_trial():
+    X, y, _ = regression(60)
+    model = auto_regressor(Laplacian(0.5), approximation=MAPS[3], loss="huber").fit(X, y)
     trial = model.certificate_.trials[-1]
-    assert model.alpha_ == model.certificate_.alpha
+    # what stays the same for more rows is n alpha
+    assert trial["rows"] < 60
     assert model.alpha_ == pytest.approx(trial["alpha"] * trial["rows"] / 60)
 
 
 @pytest.mark.parametrize("approximation", MAPS[:3], ids=repr)
-def test_equations_take_a_penalty_near_that_of_the_trials(approximation):
+def test_penalty_is_near_that_of_the_best_trial(approximation):
     X, y, _ = regression(60)
     model = auto_regressor(approximation=approximation).fit(X, y)
     best = min(model.certificate_.trials, key=lambda trial: trial["error"])
-    factors = [0.1, 0.316, 1, 3.16, 10] if approximation is not None else [1]
-    assert np.isclose(model.alpha_ / best["alpha"], factors, rtol=1e-6).any()
+    # landmarks of the trial are others, and so is the grid of the exact model
+    assert 0.03 < model.alpha_ / best["alpha"] < 30
 
 
 @pytest.mark.parametrize("approximation", [RandomLayer(20), RBFSampler(n_components=20)], ids=repr)

@@ -1,5 +1,6 @@
 """Fits that may take so much time and memory, and no more."""
 
+import re
 from time import monotonic
 
 import numpy as np
@@ -7,10 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp._core._rates import NOMINAL
 from skimp.data import ArrayRows
-from skimp.diagnostics._cost import Phase
-from skimp.estimators import _limits, _search
 from skimp.estimators._limits import Limits
 from skimp.features import Nystroem, RandomBinning, RandomFourier
 from skimp.kernels import Gaussian, Laplacian
@@ -22,53 +20,96 @@ from tests.problems import labelled, regression
 MAPS = [Nystroem(Gaussian(1.0), budget=200), RandomFourier(Gaussian(1.0), n_components=200)]
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch):
-    monkeypatch.setattr(_limits, "measured_rates", lambda n_jobs: NOMINAL)
-    for name, value in {"FIRST_ROWS": 400, "FIRST_SIZE": 64, "LARGEST_SIZE": 256}.items():
-        monkeypatch.setattr(_search, name, value)
-
-
 def limits(n=5000, loss=squared, n_jobs=2, **allowed):
     rows = ArrayRows(regression(n)[0], None, None).copy_with(n_jobs=n_jobs)
     return Limits(rows, 1, loss, Auto(), labelled=False, **allowed)
 
 
-def plan_bytes(approximation, **options):
-    return max(phase.bytes for phase in limits(**options)._phases(approximation, NOMINAL))
-
-
 @pytest.mark.parametrize("approximation", MAPS, ids=repr)
-def test_nothing_is_exceeded_where_there_is_room(approximation):
-    assert limits(memory_limit="1GB").exceeded_by(approximation, 400, 0.0) == ""
-    assert limits(deadline=monotonic() + 1000).exceeded_by(approximation, 400, 0.0) == ""
+def test_nothing_is_exceeded_if_there_is_room(approximation):
+    roomy = limits(memory_limit="1GB", deadline=monotonic() + 1000)
+    assert roomy.exceeded_by(approximation) == ""
+    assert roomy.trial_exceeded_by(approximation, 400, left_out=True) == ""
+    assert roomy.shrunk(approximation) == (approximation, 5000, "")
 
 
 @pytest.mark.parametrize("approximation", MAPS, ids=repr)
 def test_limits_are_named(approximation):
-    assert limits(memory_limit=1000).exceeded_by(approximation, 400, 0.0) == "memory_limit"
-    late = limits(deadline=monotonic() - 1)
-    assert late.exceeded_by(approximation, 400, 0.0) == "time_limit"
+    tight, late = limits(memory_limit=1000), limits(deadline=monotonic() - 1)
+    assert tight.exceeded_by(approximation) == "memory_limit"
+    assert tight.trial_exceeded_by(approximation, 400, left_out=False) == "memory_limit"
+    assert late.exceeded_by(approximation) == "time_limit"
 
 
-def test_trials_count_against_the_time(monkeypatch):
-    monkeypatch.setattr(_limits, "monotonic", lambda: 100.0)
-    monkeypatch.setattr(Limits, "_phases", lambda *_: (Phase("solve", 8.0, 0),))
-    exactly = limits(deadline=110.0 + 1e-9)
-    assert exactly.exceeded_by(MAPS[1], 400, 0.0) == ""
-    assert exactly.exceeded_by(MAPS[1], 400, 0.01) == "time_limit"
+def test_trials_count_against_the_time():
+    seconds = limits().nominal_seconds(MAPS[1], 0.3)
+    enough = limits(deadline=monotonic() + 100 + 2 * seconds)
+    assert enough.exceeded_by(MAPS[1], trials=50.0) == ""
+    assert enough.exceeded_by(MAPS[1], trials=100.0 + 2 * seconds) == "time_limit"
+
+
+def test_slow_trials_make_a_fit_slower():
+    seconds = limits().nominal_seconds(MAPS[1], 0.3)
+    timed = limits(deadline=monotonic() + 5 + 4 * seconds)
+    assert timed.exceeded_by(MAPS[1]) == ""
+    # a trial that should take milliseconds took an hour
+    timed.observe(MAPS[1], 400, 3600.0)
+    assert timed.slowness > 10
+    timed.deadline = monotonic() + 4 * seconds
+    assert timed.exceeded_by(MAPS[1]) == "time_limit"
+
+
+def test_speed_does_not_matter_without_a_time_limit():
+    untimed = limits()
+    untimed.observe(MAPS[1], 400, 3600.0)
+    assert untimed.slowness == 1
 
 
 def test_rows_of_a_trial_count_against_the_memory():
-    room = int(1.01 * max(plan_bytes(MAPS[1]), limits().trial_bytes(MAPS[1], 0)))
-    tight = limits(memory_limit=room)
-    assert tight.exceeded_by(MAPS[1], 0, 0.0) == ""
-    # three columns of float64, twice
-    assert tight.exceeded_by(MAPS[1], 1 + room // 48, 0.0) == "memory_limit"
+    held = limits().trial_bytes(MAPS[1], 1000, left_out=True)
+    tight = limits(memory_limit=held)
+    assert tight.trial_exceeded_by(MAPS[1], 1000, left_out=True) == ""
+    assert tight.trial_exceeded_by(MAPS[1], 1001, left_out=True) == "memory_limit"
 
 
-def test_nominal_seconds_grow_with_the_size_and_do_not_wait_for_a_clock(monkeypatch):
-    monkeypatch.setattr(_limits, "measured_rates", None)
+@pytest.mark.parametrize("left_out", [True, False])
+@pytest.mark.parametrize("memory", ["200KB", "1MB", "10MB"])
+def test_first_trials_fit_into_the_memory(memory, left_out):
+    tight = limits(memory_limit=memory)
+    size, n_rows = tight.first_trial(256, 4000, left_out=left_out)
+    landmarks = Nystroem(Gaussian(1.0), budget=size)
+    assert tight.trial_exceeded_by(landmarks, n_rows, left_out=left_out) == ""
+    assert size >= 8
+    assert n_rows >= 64
+    assert limits(memory_limit="1GB").first_trial(256, 4000, left_out=left_out) == (256, 4000)
+
+
+def test_first_trials_are_small_if_there_is_little_time():
+    sizes = [limits(time_limit=t).first_trial(256, 4000, left_out=True) for t in (1e-3, 0.5, 1e3)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] == (8, 64)
+    assert sizes[-1] == (256, 4000)
+
+
+@pytest.mark.parametrize("memory", [100_000, 300_000, 10**6, 3 * 10**6])
+@pytest.mark.parametrize(
+    "approximation",
+    [*MAPS, Nystroem(Gaussian(1.0), budget=2000, selector="kmeans")],
+    ids=["landmarks", "features", "centres"],
+)
+def test_models_are_shrunk_until_they_fit(approximation, memory):
+    tight = limits(memory_limit=memory)
+    found, n_rows, why = tight.shrunk(approximation)
+    assert tight.exceeded_by(found, n_rows=n_rows) == ""
+    if tight.exceeded_by(approximation):
+        assert "a larger model" in why
+        assert "would exceed memory_limit" in why
+    assert (f"more than {n_rows} of 5000 rows" in why) is (n_rows < 5000)
+    # what was given is not changed
+    assert approximation.size in (200, 2000)
+
+
+def test_nominal_seconds_grow_with_the_size_and_do_not_wait_for_a_clock():
     few, many = (limits().nominal_seconds(RandomFourier(n_components=m), 0.3) for m in (100, 1000))
     assert 0 < few < many
     assert few == limits().nominal_seconds(RandomFourier(n_components=100), 0.3)
@@ -142,35 +183,56 @@ def test_exact_model_that_does_not_fit_is_refused():
         KernelRegressor("rbf", approximation=None, alpha=1e-3, memory_limit="1MB").fit(X, y)
 
 
-def test_less_memory_gives_a_smaller_budget():
+def test_less_memory_gives_a_smaller_model():
     X, y, _ = regression(1500)
     sizes = []
     for limit in ("1GB", "3MB"):
         model = KernelRegressor(Gaussian(0.3), memory_limit=limit, random_state=0).fit(X, y)
-        sizes.append(model._choice.approximation.size)
+        sizes.append(model.certificate_.size)
     assert sizes[1] < sizes[0]
     assert "would exceed memory_limit" in model.certificate_.reason
     assert max(phase.bytes for phase in model.certificate_.phases) <= 3e6
 
 
-def test_less_time_gives_a_smaller_budget():
+def test_less_time_gives_a_smaller_model():
     X, y, _ = regression(1500)
     sizes = []
     for limit in (None, 1e-9):
         model = KernelRegressor(Gaussian(0.3), time_limit=limit, random_state=0).fit(X, y)
-        sizes.append(model._choice.approximation.size)
+        sizes.append(model.certificate_.size)
     assert sizes[1] < sizes[0]
-    assert model.certificate_.reason == "128 would exceed time_limit"
+    assert "would exceed time_limit" in model.certificate_.reason
 
 
-def test_penalty_is_chosen_where_equations_do_not_fit():
+def test_rows_are_left_out_as_the_last_resort():
+    X, y, _ = regression(3000)
+    model = KernelRegressor(memory_limit="60KB", random_state=0).fit(X, y)
+    found = re.search(r"more than (\d+) of 3000 rows", model.certificate_.reason)
+    assert 64 <= int(found[1]) < 3000
+    assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("memory", ["1GB", "3MB"])
+def test_a_penalty_is_chosen_even_if_equations_do_not_fit(memory):
     X, y, _ = regression(1500)
     landmarks = Nystroem(budget=100, selector="uniform")
-    model = KernelRegressor(Gaussian(1.0), approximation=landmarks, memory_limit="3MB", n_jobs=2)
+    model = KernelRegressor(Gaussian(1.0), approximation=landmarks, memory_limit=memory, n_jobs=2)
     model.set_params(random_state=0).fit(X, y)
-    assert "pcg" in model.solution_.message
-    other = KernelRegressor(Gaussian(1.0), approximation=landmarks, solver="pcg", random_state=0)
-    assert model.alpha_ == other.fit(X, y).alpha_
+    assert ("pcg" in model.solution_.message) is (memory == "3MB")
+    other = KernelRegressor(Gaussian(1.0), approximation=landmarks, random_state=0).fit(X, y)
+    # fewer rows may be left out
+    assert 0.09 < model.alpha_ / other.alpha_ < 11
+
+
+@every_estimator
+def test_a_given_size_that_takes_too_long_warns_with_its_plan(estimator):
+    X, y, _ = labelled(300)
+    model = estimator(Gaussian(1.0), approximation=100, loss="squared", time_limit=1e-4)
+    with pytest.warns(ConvergenceWarning, match="time_limit=0.0001 will probably be") as caught:
+        model.fit(X, y)
+    lines = str(caught[0].message).splitlines()
+    assert lines[1].split() == ["phase", "seconds", "memory"]
+    assert lines[-1].startswith("fit")
 
 
 @pytest.mark.parametrize("loss", ["log", "squared_hinge", "hinge"])
@@ -178,8 +240,11 @@ def test_solvers_stop_where_time_is_over(loss):
     X, y, _ = labelled(200)
     model = KernelClassifier(Gaussian(1.0), approximation=20, loss=loss, alpha=1e-6, tol=1e-12)
     model.set_params(time_limit=1e-9, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="Raise max_iter or time_limit"):
+    with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X, y)
+    predicted, stopped = (str(warning.message) for warning in caught)
+    assert "will probably be exceeded" in predicted
+    assert "Raise max_iter or time_limit" in stopped
     assert model.n_iter_ == 1
     assert not model.solution_.converged
     assert model.solution_.message.endswith("at the time limit")
@@ -188,7 +253,9 @@ def test_solvers_stop_where_time_is_over(loss):
 def test_equations_do_not_watch_the_clock():
     X, y, _ = regression(200)
     model = KernelRegressor(Gaussian(1.0), approximation=20, time_limit=1e-9, random_state=0)
-    assert model.fit(X, y).solution_.converged
+    with pytest.warns(ConvergenceWarning, match="will probably be exceeded"):
+        model.fit(X, y)
+    assert model.solution_.converged
     assert "time limit" not in model.solution_.message
 
 
@@ -205,8 +272,9 @@ def test_early_stopping_and_the_clock_work_together():
     model = KernelClassifier(Gaussian(1.0), approximation=20, **options)
     patient = model.fit(X, y).coef_
     assert np.array_equal(model.set_params(time_limit=1e6).fit(X, y).coef_, patient)
-    with pytest.warns(ConvergenceWarning, match="time limit"):
+    with pytest.warns(ConvergenceWarning) as caught:
         hasty = model.set_params(time_limit=1e-9).fit(X, y)
+    assert "time limit" in str(caught[-1].message)
     assert hasty.n_iter_ == 1
     assert "coefficients of check 1 of 1" in hasty.solution_.message
 

@@ -184,6 +184,30 @@ def ridge(Z, Y, *, alpha, weight=None, penalty=None, fit_intercept=True):
     return solved[:width], solved[width] if fit_intercept else np.zeros(Y.shape[1])
 
 
+def left_out(Z, Y, *, alpha, weight=None, penalty=None, fit_intercept=True, counts=None):
+    """Return predictions of each row by a refit without one of the equal rows that it stands for.
+
+    The penalty n alpha stays as it is.
+    """
+    n = len(Z)
+    w = np.ones(n) if weight is None else np.asarray(weight, float)
+    counts = np.ones(n) if counts is None else counts
+    predicted = np.empty(Y.shape)
+    for i in range(n):
+        kept = w.copy()
+        kept[i] -= w[i] / counts[i]
+        coef, constant = ridge(
+            Z,
+            Y,
+            alpha=alpha * w.sum() / kept.sum(),
+            weight=kept,
+            penalty=penalty,
+            fit_intercept=fit_intercept,
+        )
+        predicted[i] = Z[i] @ coef + constant
+    return predicted
+
+
 def kernel_ridge(K, Y, *, alpha, weight=None, fit_intercept=True):
     """Return coefficients and constants: one bordered system, coefficients that sum to zero."""
     n = len(K)

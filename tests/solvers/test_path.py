@@ -252,8 +252,17 @@ def test_equal_columns_fit_as_one_does(alpha):
     np.testing.assert_allclose(path.residuals[0], path.residuals[1], rtol=1e-6)
 
 
-def test_other_numbers_have_no_factor():
+def test_penalties_that_rounding_undoes_have_no_residuals():
     S = summed(*data()[:2])
-    broken = replace(S, within=-np.eye(9))
-    with pytest.raises(np.linalg.LinAlgError, match="must be positive semidefinite numbers"):
-        ridge_path(broken, [1e-3], intercept=True)
+    # not positive semidefinite, as sums that cancel may leave it, but with the second penalty
+    lost = replace(S, within=S.within - 2 * np.linalg.eigvalsh(S.within)[0] * np.eye(9))
+    sample = Sampled(data()[0][:3], data()[1][:3], np.full(3, 1 / 40))
+    path = ridge_path(lost, [1e-12, 10.0], (5, 9), intercept=True, sample=sample)
+    assert np.isinf(path.residuals[-1]).tolist() == [True, False]
+    assert np.isinf(path.gcv[-1]).tolist() == [True, False]
+    assert not path.coefs[-1][0].any()
+    assert path.dimensions[-1, 0] == 9
+    # what is left is the mean of the targets
+    mean = np.tile(data()[1].mean(axis=0), (3, 1))
+    np.testing.assert_allclose(path.left_out[-1, 0], mean, rtol=1e-12)
+    assert path.best() == 1

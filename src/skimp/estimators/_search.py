@@ -54,7 +54,8 @@ _NEAR = NEAR_ALPHAS[1:-1]
 _CLEARLY, _HOPELESS = 0.99, 1.5
 """Error ratios: a bandwidth or scaling is accepted below the first, a family dropped above the
 second."""
-_STEP = 4.0
+_STEP, _REACH = 4.0, 256.0
+"""What bandwidths are multiplied by, once and in all while models are no better than a constant."""
 _DIMINISHING = 0.7
 """The next doubling brings this power of what the last one did."""
 _NEXT = 16
@@ -127,9 +128,10 @@ class _Parts:
     """Rows to fit to, rows to judge by, and what is known of their targets.
 
     Without rows to judge by, each row is left out once; ``counts`` says of how many equal rows
-    each is made.
+    each is made, and ``n_rows`` how many there were before equal ones were merged.
     """
 
+    n_rows: int
     training: Rows
     judging: Rows | None
     span: Span | None
@@ -174,6 +176,7 @@ class Search:
         self.small = small
         self._judging = 0 if small else min(JUDGING_ROWS, max(1, rows.n_rows // 5))
         self._available = max(1, rows.n_rows - self._judging)
+        self._present = rows.n_rows
         self._trials: list[Trial] = []
         self._drawn: tuple[int, _Parts] | None = None
 
@@ -255,14 +258,18 @@ class Search:
 
     def _climb(self, first: Trial) -> Trial:
         """Multiply the bandwidth, or else divide it, for as long as that helps."""
-        best = first
+        best, reach = first, first.candidate.factor * _REACH
         for step in (_STEP, 1 / _STEP):
+            factor = best.candidate.factor
             improving = bool(first.candidate.free) and best is first
             while improving and not (self.limits.are_near or self._is_exact(best)):
-                other = replace(best.candidate, factor=best.candidate.factor * step)
+                factor *= step
+                other = replace(best.candidate, factor=factor)
                 trial = self._try(other, best.approximation.size, best.n_rows)
                 improving = trial.error < _CLEARLY * best.error
                 best = trial if improving else best
+                # functions with many hills are a constant to all bandwidths but narrow ones
+                improving |= step > 1 and factor < reach and self._is_constant(best)
         return best
 
     def _grown(self, best: Trial) -> Choice:
@@ -275,8 +282,9 @@ class Search:
                 return self._chosen(best, None, "a linear model has one size")
             most = LARGEST_SIZE
             if candidate.is_landmarks:
-                most = min(best.n_rows if self.small else self._available, most)
-                most = min(most, _LARGEST_SMALL) if self.small else most
+                most = min(self._available, most)
+            if candidate.is_landmarks and self.small:
+                most = min(self._parts(best.n_rows).training.n_rows, _LARGEST_SMALL)
             doubled = min(2 * size, most)
             if doubled < 1.5 * size:
                 return self._chosen(best, size, "there are no more rows, or it is the largest size")
@@ -341,6 +349,10 @@ class Search:
         """Tell whether an error is rounding, next to the variance of the targets."""
         return trial.error <= _EXACT * self._parts(trial.n_rows).variance
 
+    def _is_constant(self, trial: Trial) -> bool:
+        """Tell whether a model does no better than the mean of the targets."""
+        return trial.error > _CLEARLY * self._parts(trial.n_rows).variance
+
     def _price(self, trial: Trial, trying: float = 0.0) -> float:
         """Return the price of a model, and of trying it first, which takes a share of a fit."""
         seconds = self.limits.nominal_seconds(
@@ -355,7 +367,8 @@ class Search:
         if not given:
             approximation, n_rows, why = self.limits.shrunk(approximation)
         # what stays about the same with more rows is the penalty n alpha
-        alpha = best.alpha * best.n_rows / n_rows if self._alpha is None else self._alpha
+        present = self._present * n_rows / self._rows.n_rows
+        alpha = best.alpha * best.n_rows / present if self._alpha is None else self._alpha
         held = max(
             self.limits.trial_bytes(t.approximation, t.n_rows, left_out=self.small)
             for t in self._trials
@@ -390,7 +403,7 @@ class Search:
         trial = Trial(
             candidate,
             sized,
-            parts.training.n_rows,
+            parts.n_rows,
             found.alpha,
             found.error,
             found.ranking,
@@ -445,17 +458,20 @@ class Search:
             return few.copy_with(n_jobs=rows.n_jobs, feature_names=rows.feature_names)
 
         everything = Block(drawn.X, drawn.y, drawn.weight, 0)
+        # rows of weight zero are not drawn
+        if everything.size < min(n + self._judging, rows.n_rows):
+            self._present = everything.size
         if self.small:
             distinct, counts = merge_equal(everything)
-            parts = _Parts(part(distinct), None, span, variance, counts)
+            parts = _Parts(everything.size, part(distinct), None, span, variance, counts)
         else:
             cut = min(self._judging, everything.size - 1)
-            # rows of weight zero are not drawn
             if everything.size < n + self._judging:
                 self._available = max(1, everything.size - cut)
             # a single row is judged by itself
             judging = part(everything[: max(1, cut)])
-            parts = _Parts(part(everything[cut:]), judging, span, variance)
+            training = part(everything[cut:])
+            parts = _Parts(training.n_rows, training, judging, span, variance)
         self._drawn = n, parts
         return parts
 
