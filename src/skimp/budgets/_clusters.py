@@ -131,7 +131,8 @@ def spread_seeds(Z: Matrix, n_seeds: int, rng: np.random.Generator, weight: Arra
     from the nearest one before it. Fewer where fewer rows differ.
     """
     norms = squared_norms(Z)
-    chances, chosen = weight.astype(np.float64), []
+    chances = weight.astype(np.float64)
+    chosen: list[int] = []
     distances = np.full(Z.shape[0], np.inf)
     with single_threaded_blas():
         while len(chosen) < n_seeds and chances.any():
@@ -164,7 +165,7 @@ def _nearest_centres(Z: Matrix, centres: Array) -> Array:
 def _mean_variance(Z: Matrix) -> float:
     """Return the variance of columns, averaged."""
     mean = np.asarray(Z.mean(axis=0), np.float64).ravel()
-    return float(np.mean(squared_norms(Z)) - mean @ mean) / Z.shape[1]
+    return float(np.mean(squared_norms(Z)) - mean @ mean) / int(Z.shape[1])
 
 
 def quietly(fit: Any, *args: Any, **options: Any) -> Any:

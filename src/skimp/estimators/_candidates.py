@@ -174,7 +174,7 @@ class Columns:
             "hardly sees the others. Standardize the columns, or leave kernel='auto', which tries "
             "that.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=6,
         )
 
     def scalings(self) -> dict[str, Array]:

@@ -57,20 +57,14 @@ class Span:
         return np.logical_and(inside, np.all(high <= self.most + room, axis=1))
 
 
-def hinge_errors(Y: Array, F: Array) -> Array:
-    """Return squared hinge losses, summed over outputs."""
-    losses: Array = np.square(np.maximum(1 - Y[:, None, :] * F, 0)).sum(axis=2)
-    return losses[:, :, None]
-
-
 def class_errors(Y: Array, F: Array) -> Array:
-    """Return squared hinge losses, then negative log-likelihoods for several factors of scores.
+    """Return squared errors, then negative log-likelihoods for several factors of scores.
 
-    Targets are 1 for the class of a row and -1 for others. The first is like the loss that models
-    are fitted with. The best of the others is fair to linear models, whose scores rank classes well
-    even if they are far from 1 and -1.
+    Targets are 1 for the class of a row and -1 for others. The first chooses, and the best of the
+    others is fair to linear models, whose scores rank classes well even if they are far from 1 and
+    -1.
     """
-    found = [hinge_errors(Y, F)[:, :, 0]]
+    found = [squared_errors(Y, F)[:, :, 0]]
     for factor in _FACTORS:
         if Y.shape[1] == 1:
             found.append(np.logaddexp(0.0, -factor * (Y * F[:, :, 0])))
@@ -90,7 +84,7 @@ class Judgement:
     alpha : float
         The penalty.
     error : float
-        The squared error, or the squared hinge loss of classes.
+        The squared error.
     ranking : float
         The same for numbers; for classes, the negative log-likelihood of scores times the best
         factor, by which linear models are compared with others.
@@ -121,7 +115,7 @@ def by_leaving_out(
     kept, n = replace(problem, rows=keep_rows(problem.rows)), float(counts.sum())
     measures: tuple[Measure, ...] = (squared_errors,)
     if span is None:
-        measures = (hinge_errors, class_errors)[-len(sizes) :]
+        measures = (squared_errors, class_errors)[-len(sizes) :]
 
     def best(found: LeftOut) -> Judgement:
         share = np.minimum(found.dimensions / n, 1.0)

@@ -67,21 +67,22 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     Parameters
     ----------
     kernel : Kernel or str, default="auto"
-        What it means for two rows to be alike. "auto" takes the Gaussian for landmarks and Fourier
-        features, and the Laplacian for grids; a ``gamma="auto"`` is the bandwidth that is best on a
-        sample of the rows.
+        What it means for two rows to be alike. "auto" tries the Gaussian, the Laplacian and a
+        linear model; if ``approximation`` is given, the Laplacian for grids and the Gaussian
+        otherwise. It also chooses the bandwidth, and scales the columns if that is better:
+        ``kernel_.gamma`` is an array then. ``gamma="auto"`` of a kernel chooses these two alone.
     approximation : "auto", int, str, FeatureMap or None, default="auto"
         An int is a budget of that many points (`~skimp.features.Nystroem`); a feature map is used
         as it is, and "nystroem", "fourier" and "binning" are maps of their default size; None fits
-        the exact model, for a few thousand rows. "auto" tries landmarks, Fourier features and grids
-        on a sample, and doubles the size of the best until the next doubling is not worth its cost,
-        or exceeds a limit.
+        the exact model, for a few thousand rows. "auto" tries landmarks and, on more than 8,192
+        rows, Fourier features and grids. It doubles the size of the best until the next doubling is
+        not worth its cost or would exceed a limit.
     loss : str or Loss, default="squared_hinge"
         What a mistake costs: "hinge", "squared_hinge", "log" or "squared" for one function a
         class, "softmax" or "multiclass_hinge" for all classes together, or any other loss.
     alpha : float or "auto", default="auto"
-        Strength of the penalty; it does not grow with n. "auto" is the best by generalized
-        cross-validation of the squared loss, on all rows where normal equations are solved.
+        Strength of the penalty; it does not grow with n. "auto" compares penalties by the squared
+        hinge loss of rows that are left out one by one, or held out if there are more than 8,192.
         An SVM's C is 1 / (2 n alpha).
     solver : str or Solver, default="auto"
         How the objective is minimised: "direct", "pcg", "newton" or "dual_cd", whose intercept is
@@ -105,9 +106,12 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         Share of the rows that early stopping holds out.
     memory_limit : int, str or None, default=None
         Bytes, or "2GB", that a fit may take besides the data; None for half of the machine's.
+        "auto" chooses a smaller model, or fits fewer rows, to stay within it. A size that was given
+        raises MemoryError if it does not fit.
     time_limit : float or None, default=None
-        Seconds that a fit may take: "auto" stops growing in time, and solvers that iterate stop
-        where it is over. Choices then depend on the machine and its load.
+        Seconds that a fit may take. "auto" chooses a model that ends in time, at the speed of its
+        trials, and solvers that iterate stop at the limit. Choices then depend on the machine and
+        its load. A size that was given warns if it will probably not end in time.
     n_jobs : int or None, default=None
         Threads; None for all cores that the process may use.
     verbose : int, default=0

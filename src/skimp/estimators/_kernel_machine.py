@@ -37,14 +37,16 @@ from skimp._core._rules import (
 )
 from skimp._core._tally import counted
 from skimp._core._types import Array, Matrix, RandomState
-from skimp.data import ArrayRows, Block, Rows, as_rows
+from skimp.data import ArrayRows, Rows, as_rows
 from skimp.data._split import has_weight, split_rows
 from skimp.diagnostics._certificate import Certificate
+from skimp.estimators._best_exact import solve_best_exact
 from skimp.estimators._candidates import SMALL, Columns, candidates, free_bandwidths
 from skimp.estimators._certified import certified
-from skimp.estimators._judging import ALPHAS, Span, merge_equal
+from skimp.estimators._judging import ALPHAS, merge_equal
 from skimp.estimators._limits import Limits
 from skimp.estimators._search import LARGEST_LEFT_OUT, NEAR_ALPHAS, Choice, Search
+from skimp.estimators._typicality import typicality
 from skimp.features import FeatureMap, Landmarks, Nystroem, RandomBinning
 from skimp.features._scale import mean_diagonal
 from skimp.features._transformer import MAP_NAMES, TRANSFORMER, as_map
@@ -63,9 +65,7 @@ from skimp.solvers import (
     solve_exact,
 )
 from skimp.solvers._deadline import Deadline
-from skimp.solvers._exact_smoother import ExactSmoother
 from skimp.solvers._features import features
-from skimp.solvers._smoother import best_alpha
 
 _STRIP = 512
 _SAMPLE = 1000
@@ -308,7 +308,8 @@ class KernelMachine(Parametrized, ABC):
             width = given.planned_width(rows)
             by_equations = isinstance(limits.loss, Squared) and self.approximation is not None
             by_equations &= isinstance(limits.solver, Auto | Direct)
-            by_equations &= limits.have_room_for(width)
+            # equations of all rows take long for each penalty, a trial does not
+            by_equations &= limits.have_room_for(width) and limits.deadline is None
             left_out = search.small and width <= LARGEST_LEFT_OUT
             known = left_out or by_equations or self.approximation is None
             if known or not is_auto(self.alpha):
@@ -331,7 +332,8 @@ class KernelMachine(Parametrized, ABC):
         if search.small and width <= LARGEST_LEFT_OUT and not (found and self._labelled):
             return search.penalty(self.approximation_), None
         if found is not None:
-            return found, None if search.small else found * NEAR_ALPHAS
+            near = not search.small and search.limits.deadline is None
+            return found, found * NEAR_ALPHAS if near else None
         scale = 10.0 ** np.round(np.log10(mean_diagonal(self.approximation_, ArrayRows(X))))
         return 1e-6 * float(scale), scale * ALPHAS
 
@@ -392,7 +394,7 @@ class KernelMachine(Parametrized, ABC):
         self._sampled = basis.points[spread], everything.weight[spread]
         with self._clock.phase("solve"):
             if is_auto(self.alpha):
-                solution = _best_exact(
+                solution = solve_best_exact(
                     K,
                     everything,
                     fit_intercept=self.fit_intercept,
@@ -419,6 +421,29 @@ class KernelMachine(Parametrized, ABC):
         if self._certificate is None:
             self._certificate = certified(self)
         return self._certificate
+
+    def typicality(self, X: Any) -> Array:
+        """Return how typical rows are of the training rows, to find those far from all of them.
+
+        Far from the training rows a model knows nothing: its prediction falls back to the
+        intercept. The number is the share of training rows, of a sample of 1,000, that are at least
+        as far from their nearest neighbour in the sample as this row is, in the kernel's distance.
+        Of rows like those of ``fit``, one in a hundred is below 0.01.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n,)
+            Numbers above 0, and 1 for rows that are as near as any.
+        """
+        check_is_fitted(self)
+        rows = as_rows(self, X, reset=False)
+        kernel = getattr(self, "kernel_", None)
+        return typicality(rows, self._sampled[0], kernel, self.approximation_)
 
     def _keep(self, basis: Any, solution: Solution, rows: Rows) -> None:
         self._certificate = None
@@ -475,30 +500,3 @@ class KernelMachine(Parametrized, ABC):
         tags.input_tags.positive_only = has_flag(kernel, "needs_nonnegative")
         tags.input_tags.string = has_flag(kernel, "takes_objects")
         return tags
-
-
-def _best_exact(K: Array, rows: Block, *, fit_intercept: bool, bounded: bool) -> Solution:
-    """Return the exact model with the penalty that is best when each row is left out.
-
-    The intercept of a ``bounded`` model, which it predicts far from all rows, stays near the range
-    of the targets.
-    """
-    assert rows.y is not None, "estimators have targets"
-    # one thread: LAPACK gives other bits for other numbers of threads
-    smoother = ExactSmoother(K, rows.y, rows.weight, fit_intercept=fit_intercept, n_jobs=1)
-    alphas = smoother.grid()
-    scores = smoother.scores(alphas, "loo")
-    coefs, intercepts = smoother.models(alphas)
-    if bounded:
-        inside = Span.of(rows.y).holds(intercepts, intercepts)
-        scores[~inside] = np.inf
-    alpha = best_alpha(alphas, scores)
-    coefs, intercepts = smoother.models(np.array([alpha]))
-    return Solution(
-        coef=coefs[0],
-        intercept=intercepts[0],
-        n_iter=1,
-        converged=True,
-        message=f"exact: factorization of the {len(K)} x {len(K)} kernel matrix",
-        alpha=alpha,
-    )

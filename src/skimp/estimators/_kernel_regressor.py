@@ -34,23 +34,25 @@ class KernelRegressor(RegressorMixin, KernelMachine):
     Parameters
     ----------
     kernel : Kernel or str, default="auto"
-        What it means for two rows to be alike. "auto" takes the Gaussian for landmarks and Fourier
-        features, and the Laplacian for grids; a ``gamma="auto"`` is the bandwidth that is best on a
-        sample of the rows.
+        What it means for two rows to be alike. "auto" tries the Gaussian, the Laplacian and a
+        linear model; if ``approximation`` is given, the Laplacian for grids and the Gaussian
+        otherwise. It also chooses the bandwidth, and scales the columns if that is better:
+        ``kernel_.gamma`` is an array then. ``gamma="auto"`` of a kernel chooses these two alone.
     approximation : "auto", int, str, FeatureMap or None, default="auto"
         An int is a budget of that many points (`~skimp.features.Nystroem`); a feature map is used
         as it is, and "nystroem", "fourier" and "binning" are maps of their default size; None fits
-        the exact model, for a few thousand rows. "auto" tries landmarks, Fourier features and grids
-        on a sample, and doubles the size of the best until the next doubling is not worth its cost,
-        or exceeds a limit.
+        the exact model, for a few thousand rows. "auto" tries landmarks and, on more than 8,192
+        rows, Fourier features and grids. It doubles the size of the best until the next doubling is
+        not worth its cost or would exceed a limit.
     loss : str or Loss, default="squared"
         What a mistake costs: "squared", "huber", "epsilon_insensitive" (support vector
         regression), "squared_epsilon_insensitive" or "quantile"; an object such as
         ``losses.Quantile(0.9)`` sets its parameters.
     alpha : float or "auto", default="auto"
-        Strength of the penalty; it does not grow with n. "auto" is the best by generalized
-        cross-validation of the squared loss, on all rows where normal equations are solved.
-        A ridge penalty is n alpha.
+        Strength of the penalty; it does not grow with n. "auto" compares penalties by the squared
+        error of rows that are left out one by one, or held out if there are more than 8,192. It
+        avoids penalties whose predictions lie far outside the range of y. A ridge penalty is
+        n alpha.
     solver : str or Solver, default="auto"
         How the objective is minimised: "direct", "pcg", "newton" or "dual_cd", whose intercept is
         penalized; "auto" chooses by the loss and says why in ``solution_.message``. The exact
@@ -71,9 +73,12 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         Share of the rows that early stopping holds out.
     memory_limit : int, str or None, default=None
         Bytes, or "2GB", that a fit may take besides the data; None for half of the machine's.
+        "auto" chooses a smaller model, or fits fewer rows, to stay within it. A size that was given
+        raises MemoryError if it does not fit.
     time_limit : float or None, default=None
-        Seconds that a fit may take: "auto" stops growing in time, and solvers that iterate stop
-        where it is over. Choices then depend on the machine and its load.
+        Seconds that a fit may take. "auto" chooses a model that ends in time, at the speed of its
+        trials, and solvers that iterate stop at the limit. Choices then depend on the machine and
+        its load. A size that was given warns if it will probably not end in time.
     n_jobs : int or None, default=None
         Threads; None for all cores that the process may use.
     verbose : int, default=0
@@ -84,7 +89,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
     Attributes
     ----------
     kernel_ : Kernel
-        The kernel with numbers for parameters.
+        The kernel with numbers for parameters. A linear model, which "auto" may choose, has none.
     approximation_ : FeatureMap or Landmarks
         The fitted approximation.
     coef_ : array of shape (width, k)

@@ -238,7 +238,7 @@ class Limits:
                 f"{owner}: time_limit={self.time_limit} will probably be exceeded by "
                 f"approximation={approximation!r}. The plan of the fit:\n{plan}",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=6,
             )
 
     @contextmanager

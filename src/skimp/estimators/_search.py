@@ -39,8 +39,10 @@ from skimp.features._scale import mean_diagonal
 from skimp.losses import squared
 from skimp.solvers import Problem
 
-_SMALL_SIZE, LARGEST_LEFT_OUT = 256, 2048
-"""Landmarks of the first trials on small data, and the most whose rows are left out one by one."""
+_SMALL_SIZE, _LARGEST_SMALL = 256, 2048
+"""Landmarks of the first trials on small data, and the most of them."""
+LARGEST_LEFT_OUT = 1024
+"""Features up to which the penalty of the final map is chosen by leaving out each row."""
 _LEAST_SIZE = 8
 """A family whose smallest model exceeds a limit is not tried."""
 _LEAST_BLOCK = 256
@@ -282,7 +284,7 @@ class Search:
             if candidate.is_landmarks:
                 most = min(self._available, most)
             if candidate.is_landmarks and self.small:
-                most = min(self._parts(best.n_rows).training.n_rows, LARGEST_LEFT_OUT)
+                most = min(self._parts(best.n_rows).training.n_rows, _LARGEST_SMALL)
             doubled = min(2 * size, most)
             if doubled < 1.5 * size:
                 return self._chosen(best, size, "there are no more rows, or it is the largest size")
@@ -393,7 +395,9 @@ class Search:
         fitted.fit_rows(parts.training, np.random.default_rng(self._seed))
         if self._alpha is not None:
             alphas = np.array([self._alpha])
-        found = self._judged(fitted, parts, alphas, halved=candidate.is_landmarks)
+        # the first trials on small data are many: of the best one alone, half is tried later
+        halved = candidate.is_landmarks and not (self.small and (size or 0) <= _SMALL_SIZE)
+        found = self._judged(fitted, parts, alphas, halved=halved)
         # kernel columns that depend on each other are whitened, which takes longer
         conditioned = not candidate.is_landmarks or fitted.basis().penalty is not None
         trial = Trial(

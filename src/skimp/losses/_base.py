@@ -24,6 +24,8 @@ class Loss(Parametrized, ABC):
     """Whether targets must be 1 and -1."""
     smooth: ClassVar[bool] = True
     """Whether the gradient is continuous."""
+    parabolic: ClassVar[bool] = False
+    """Whether it is a parabola, of curvature 2, wherever it is not zero."""
     probabilistic: ClassVar[bool] = False
     """Whether predictions are log odds or log probabilities, up to a constant."""
 

@@ -28,6 +28,7 @@ class SquaredEpsilonInsensitive(PiecewiseLoss):
 
     _rules: ClassVar[dict[str, Rule]] = {"epsilon": number(at_least=0)}
     curve = True
+    parabolic = True
 
     def __init__(self, epsilon: float = 0.1):
         self.epsilon = epsilon

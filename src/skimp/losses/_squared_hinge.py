@@ -21,6 +21,7 @@ class SquaredHinge(PiecewiseLoss):
     """
 
     curve = True
+    parabolic = True
     labels = True
 
     def limits(self, y: Array) -> tuple[Array, Array]:

@@ -11,6 +11,7 @@ from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array
 from skimp.data import ArrayRows, Rows
 from skimp.data._kept import keep_rows, kept_bytes
+from skimp.solvers._active_steps import ActiveSteps
 from skimp.solvers._base import Problem, Solution
 from skimp.solvers._conjugate_gradients import conjugate_gradients
 from skimp.solvers._diagonal import Diagonal
@@ -43,6 +44,8 @@ _FEW = 8
 """Products that are always cheaper than a better preconditioner would be."""
 _EXPECTED = 20
 """Products of the first steps with all rows, if landmarks stand for rows."""
+_LATE = 60
+"""The same near the minimum, and the steps that are saved if one is exact."""
 _SLOWER, _CALL = 4, 2e6
 """How much longer an operation of a product takes than one of a sum, since it waits for memory;
 and operations in the time that calling one takes."""
@@ -147,6 +150,10 @@ class _Price:
         operations = self._row() * curved + self._k * self._width**3 / 3
         return max(_FEW, operations / self._product(curved))
 
+    def of_step(self, point: Point) -> float:
+        """Return operations in the time of the products of a step near the minimum."""
+        return _LATE * self._product(int(np.count_nonzero(point.curvature)))
+
     def _sums(self, n_rows: int) -> float:
         return self._row() * min(n_rows, self.most_rows) + self._width**3 / 3
 
@@ -185,6 +192,7 @@ class _Descent:
         """Take Newton steps until the next one promises little."""
         problem, preconditioner = self.problem, self.preconditioner
         joint = problem.loss.joint
+        active = ActiveSteps.of(problem, objective)
         point = objective.at(*start)
         history: list[float] = []
         products, promised, shortened = 0, np.inf, False
@@ -194,17 +202,21 @@ class _Descent:
         while len(history) < max_iter:
             if shortened or not point.curvature.any(axis=0).all():
                 point = objective.cautious(point)
-            since, since_each = self._precondition(objective, point, since, since_each)
-            gradient = preconditioner.from_rows(point.gradient).astype(objective.rows.dtype)
-            direction, taken = conjugate_gradients(
-                partial(self._curved, objective, point),
-                preconditioner.solve,
-                -gradient,
-                tol=self.forcing(promised),
-                max_iter=_INNER,
-                joint=joint,
-            )
-            step = preconditioner.to_rows(direction).astype(np.float64)
+            taken = 0
+            if active is not None and active.operations(point) < self.price.of_step(point):
+                step = active.step(point)
+            else:
+                since, since_each = self._precondition(objective, point, since, since_each)
+                gradient = preconditioner.from_rows(point.gradient).astype(objective.rows.dtype)
+                direction, taken = conjugate_gradients(
+                    partial(self._curved, objective, point),
+                    preconditioner.solve,
+                    -gradient,
+                    tol=self.forcing(promised),
+                    max_iter=_INNER,
+                    joint=joint,
+                )
+                step = preconditioner.to_rows(direction).astype(np.float64)
             slope = -np.asarray(np.sum(point.gradient * step, axis=None if joint else 0))
             products, since, since_each = products + taken, since + taken, since_each + taken
             # no descent although there is a gradient: the curvature is too flat to be a guide

@@ -77,7 +77,7 @@ class Direct(Solver):
         dimension = None
         if problem.alphas is not None:
             path = _path(S, problem)
-            best = path.best()
+            best = path.best(trusted=_trusted(S, path))
             problem = replace(problem, alpha=float(path.alphas[best]))
             dimension = float(path.dimensions[-1, best])
         H = _penalized(S, problem)
@@ -101,6 +101,8 @@ class Direct(Solver):
 
 
 _DOUBLE = np.dtype(np.float64)
+_FARTHEST = 5.0
+"""Standard deviations of the targets that an intercept may be away from their mean."""
 _JITTERS = (0.0, 1e-12, 1e-8)
 
 _LARGEST_CONDITION = 2.5e-4 / np.finfo(np.float32).eps
@@ -120,6 +122,13 @@ def _path(S: Covariance, problem: Problem) -> Path:
         factor=factor,
         n_jobs=problem.rows.n_jobs,
     )
+
+
+def _trusted(S: Covariance, path: Path) -> Array:
+    """Return which penalties have intercepts near the targets: a model predicts them far away."""
+    away = np.abs(np.einsum("i,aik->ak", S.mean, path.coefs[-1]))
+    near: Array = np.all(away <= _FARTHEST * np.sqrt(S.targets), axis=1)
+    return near
 
 
 def _condition(H: Array) -> float:

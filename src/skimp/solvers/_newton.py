@@ -5,6 +5,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from skimp._core._rules import Rule, broken, check_params, integer, number
+from skimp.solvers._active_sets import solve_active_sets
 from skimp.solvers._base import Problem, Solution, Solver
 from skimp.solvers._descent import descend
 
@@ -28,7 +29,8 @@ class Newton(Solver):
     promises to lower the objective by less than ``tol`` times its value, or times what it is below
     that of the zero function if that is less: :math:`g^T H^{-1} g / 2`, the gradient's square in
     the norm of the inverse curvature. Where the loss is hardly curved, parabolas above it take its
-    place.
+    place. Small problems with a squared hinge are solved exactly: each step is a least-squares
+    problem of the rows that still cost something.
 
     A pass over the rows costs 4 n D k operations for D features and k outputs, less where few
     rows are curved, and n D numbers where features fit the memory limit; they are computed
@@ -75,6 +77,9 @@ class Newton(Solver):
         check_params(self)
         if not problem.loss.smooth:
             raise broken(type(self).__name__, "loss", "a smooth one", problem.loss)
+        found = solve_active_sets(problem)
+        if found is not None:
+            return found
         return descend(
             problem,
             name="newton",

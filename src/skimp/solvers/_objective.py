@@ -113,6 +113,18 @@ class Objective:
         X = next(self.rows.copy_with(block_rows=self.n_rows).blocks()).X
         return X if _is_plain(X, self.rows.dtype) else None
 
+    @property
+    def weight(self) -> Array:
+        """The weights of all rows, known after a point was evaluated."""
+        return self._weight[:, 0]
+
+    def bottoms(self, point: Point, rows: Array, output: int) -> Array:
+        """Return where the loss of some rows, a parabola there, has its minimum."""
+        assert self._targets is not None, "a point was evaluated"
+        Y, F = self._targets[rows, output], point.outputs[rows, output]
+        bottoms: Array = F - self._loss.gradient(Y, F) / self._loss.curvature(Y, F)
+        return bottoms
+
     def at(self, coef: Array, intercept: Array) -> Point:
         """Evaluate the objective and its derivatives."""
         if coef.any():

@@ -76,12 +76,14 @@ class Path:
         np.divide(self.residuals, free**2, out=errors, where=free > 0)
         return errors
 
-    def best(self, size: int = -1) -> int:
+    def best(self, size: int = -1, trusted: Array | None = None) -> int:
         """Return which alpha is best by cautious cross-validation at the n-th size.
 
-        The largest one where none leaves any freedom.
+        Of those that are ``trusted``, if some are; the largest one where none leaves any freedom.
         """
         errors = self.cautious[size]
+        if trusted is not None:
+            errors = np.where(trusted, errors, np.inf)
         return int(np.argmin(errors) if np.isfinite(errors).any() else np.argmax(self.alphas))
 
 

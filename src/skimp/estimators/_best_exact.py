@@ -1,0 +1,37 @@
+"""The exact model, with the penalty that is best for it."""
+
+import numpy as np
+
+from skimp._core._types import Array
+from skimp.data import Block
+from skimp.estimators._judging import Span
+from skimp.solvers import Solution
+from skimp.solvers._exact_smoother import ExactSmoother
+from skimp.solvers._smoother import best_alpha
+
+
+def solve_best_exact(K: Array, rows: Block, *, fit_intercept: bool, bounded: bool) -> Solution:
+    """Return the exact model with the penalty that is best when each row is left out.
+
+    The intercept of a ``bounded`` model, which it predicts far from all rows, stays near the range
+    of the targets.
+    """
+    assert rows.y is not None, "estimators have targets"
+    # one thread: LAPACK gives other bits for other numbers of threads
+    smoother = ExactSmoother(K, rows.y, rows.weight, fit_intercept=fit_intercept, n_jobs=1)
+    alphas = smoother.grid()
+    scores = smoother.scores(alphas, "loo")
+    if bounded:
+        _, intercepts = smoother.models(alphas)
+        inside = Span.of(rows.y).holds(intercepts, intercepts)
+        scores[~inside] = np.inf
+    alpha = best_alpha(alphas, scores)
+    coefs, intercepts = smoother.models(np.array([alpha]))
+    return Solution(
+        coef=coefs[0],
+        intercept=intercepts[0],
+        n_iter=1,
+        converged=True,
+        message=f"exact: factorization of the {len(K)} x {len(K)} kernel matrix",
+        alpha=alpha,
+    )
