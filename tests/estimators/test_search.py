@@ -63,9 +63,9 @@ def test_error_of_a_trial_is_that_of_refits_without_each_row(fit_intercept, weig
     points = clone(candidate.sized(30)).set_params(selector="uniform")
     points.fit_rows(ArrayRows(drawn.X, None, drawn.weight), np.random.default_rng(3))
     B, share = points.budget_.points, drawn.weight / drawn.weight.sum()
+    Z, P = naive.laplacian(drawn.X, B, 0.5), naive.laplacian(B, B, 0.5)
 
-    def error(alpha, size):
-        Z, P = (naive.laplacian(X, B[:size], 0.5) for X in (drawn.X, B[:size]))
+    def error(alpha):
         model = {"penalty": P, "fit_intercept": fit_intercept, "weight": drawn.weight}
         F = naive.left_out(Z, drawn.y, alpha=alpha, **model)
         coef, constant = naive.ridge(Z, np.eye(60), alpha=alpha, **model)
@@ -73,10 +73,8 @@ def test_error_of_a_trial_is_that_of_refits_without_each_row(fit_intercept, weig
         plain = share @ np.square(drawn.y - F).sum(axis=1)
         return plain * (1 + 2 * np.sqrt(2 / 60) * followed)
 
-    assert trial.error == pytest.approx(error(trial.alpha, 30), rel=1e-6)
-    assert trial.error <= 1.003 * min(error(alpha, 30) for alpha in ALPHAS[6::4])
-    halves = [error(alpha, 15) for alpha in trial.alpha * 10.0 ** np.arange(-2, 2.5, 0.5)]
-    assert np.isclose(trial.half_error, halves, rtol=1e-6).any()
+    assert trial.error == pytest.approx(error(trial.alpha), rel=1e-6)
+    assert trial.error <= 1.003 * min(error(alpha) for alpha in ALPHAS[6::4])
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -250,7 +248,7 @@ def test_growth_ends_if_it_does_not_help():
     noise = np.random.default_rng(0).normal(size=1000)
     model = KernelRegressor(Gaussian(0.3), random_state=0).fit(X, noise)
     assert model.certificate_.size <= 256
-    assert {trial["size"] for trial in model.certificate_.trials} == {256}
+    assert max(trial["size"] for trial in model.certificate_.trials) == 256
 
 
 def hills(n, width, frequency):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skimp.data import ArrayRows
-from skimp.estimators._judging import class_errors, hinge_errors
+from skimp.estimators._judging import class_errors
 from skimp.losses import squared
 from skimp.solvers import Problem
 from skimp.solvers._left_out import leave_one_out, squared_errors
@@ -95,14 +95,14 @@ def test_classes_are_judged_by_their_own_measures(n_classes):
     labels = np.digitize(Y[:, 0], np.quantile(Y[:, 0], np.arange(1, n_classes) / n_classes))
     signs = 2.0 * np.eye(n_classes)[labels] - 1
     Y = signs[:, 1:] if n_classes == 2 else signs
-    half, whole = judged(Z, Y, (4, WIDTH), weight=weight, measures=(hinge_errors, class_errors))
+    half, whole = judged(Z, Y, (4, WIDTH), weight=weight, measures=(squared_errors, class_errors))
     share = weight / weight.sum()
     for left, size, n_measures in ((half, 4, 1), (whole, WIDTH, 4)):
         assert left.costs.shape == (len(ALPHAS), n_measures)
         for j, alpha in enumerate(ALPHAS):
             F = naive.left_out(Z[:, :size], Y, alpha=alpha, weight=weight)
-            hinge = naive.losses(naive.squared_hinge_loss, Y, F).sum(axis=1)
-            assert left.costs[j, 0] == pytest.approx(share @ hinge, rel=1e-7)
+            squares = np.square(Y - F).sum(axis=1)
+            assert left.costs[j, 0] == pytest.approx(share @ squares, rel=1e-7)
             loss = naive.log_loss if n_classes == 2 else naive.softmax_loss
             for cost, factor in zip(left.costs[j, 1:], (2.0, 8.0, 32.0), strict=False):
                 expected = share @ naive.losses(loss, Y, factor * F)[:, 0]
