@@ -42,7 +42,9 @@ def test_a_fit_stops_before_it_has_learnt_the_noise(loss):
     model = stopped(loss).fit(X, y)
     longer = stopped(loss, early_stopping=False).fit(X, y)
     assert "stopped by the monitor" in model.solution_.message
-    assert model.n_iter_ == best_iteration(model) + 3 < longer.n_iter_
+    assert model.n_iter_ == best_iteration(model) + 3
+    # small problems with a squared hinge are solved exactly, in other steps, if nothing stops them
+    assert model.n_iter_ < longer.n_iter_ or "exact" in longer.solution_.message
     assert model.solution_.converged
     assert np.linalg.norm(model.coef_) < np.linalg.norm(longer.coef_)
     if loss != "squared_hinge":

@@ -184,13 +184,22 @@ def test_rows_of_very_many_columns_are_told_apart_as_they_are_stored():
 
 
 @pytest.mark.parametrize(
-    ("distinct", "times", "alone"), [(128, 2, True), (129, 2, False), (20, 5, True), (20, 6, False)]
+    ("distinct", "times", "together"),
+    [(128, 2, True), (300, 2, True), (300, 5, True), (20, 5, True), (20, 6, False)],
 )
-def test_equal_ones_of_few_rows_are_left_out_together(distinct, times, alone):
+def test_rows_given_several_times_are_left_out_together(distinct, times, together):
     X = np.repeat(np.arange(float(distinct))[:, None], times, axis=0)
     merged, counts = merge_equal(block(X, X[:, 0]))
     assert merged.weight.tolist() == [times] * distinct
-    assert counts.tolist() == [1 if alone else times] * distinct
+    assert counts.tolist() == [1 if together else times] * distinct
+
+
+@pytest.mark.parametrize(("distinct", "together"), [(60, True), (70, False)])
+def test_many_rows_with_other_targets_are_left_out_one_by_one(distinct, together):
+    X = np.repeat(np.arange(float(distinct))[:, None], 4, axis=0)
+    merged, counts = merge_equal(block(X, np.arange(4 * distinct) // 2 % 2))
+    assert merged.weight.tolist() == [2] * 2 * distinct
+    assert counts.tolist() == [1 if together else 2] * 2 * distinct
 
 
 @pytest.mark.parametrize("estimator", [KernelRegressor, KernelClassifier])

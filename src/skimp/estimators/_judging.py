@@ -32,7 +32,7 @@ share of that range: a model that goes farther is not trusted with other rows.""
 _DOUBT = 2.0
 """Standard errors that are added to the error of a model that follows every row."""
 _FEW_DISTINCT, _MOST_REPEATED = 128, 5
-"""Up to so many distinct rows, given so many times on average, equal rows are left out together."""
+"""Few distinct rows, and the most times on average that rows are given to be left out together."""
 _FACTORS = (2.0, 8.0, 32.0)
 """What scores are multiplied by to be log-odds."""
 _DOUBLE = np.dtype(np.float64)
@@ -257,18 +257,21 @@ def merge_equal(rows: Block) -> tuple[Block, Array]:
     """Return rows of which no two are equal, targets included, and as how many each counts.
 
     Equal rows become one with the sum of their weights, which gives the same models. One of them
-    is left out at a time, as columns with few values have many that are equal. But of few rows,
-    all that are equal are left out together: a weight of 2 is then the same as a row given twice,
-    and neither is more to choose by.
+    is left out at a time, as columns with few values have many that are equal. But rows that were
+    given several times are left out together: few rows, or rows that always have the same target,
+    a few of each. A weight of 2 is then the same as a row given twice, and neither is more to
+    choose by.
     """
     assert rows.y is not None, "estimators have targets"
     weight = np.ones(rows.size) if rows.weight is None else np.asarray(rows.weight, np.float64)
     Y = np.ascontiguousarray(rows.y, np.float64)
     numbers: dict[Any, int] = {}
-    keys = zip(_row_keys(canonical(rows.X)), (row.tobytes() for row in Y), strict=True)
-    group = np.array([numbers.setdefault(key, len(numbers)) for key in keys])
+    keys = _row_keys(canonical(rows.X))
+    pairs = zip(keys, (row.tobytes() for row in Y), strict=True)
+    group = np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs])
     _, first, counts = np.unique(group, return_index=True, return_counts=True)
-    if len(first) <= _FEW_DISTINCT and rows.size <= _MOST_REPEATED * len(first):
+    given_again = len(first) <= _FEW_DISTINCT or len(set(keys)) == len(first)
+    if given_again and rows.size <= _MOST_REPEATED * len(first):
         counts = np.ones_like(counts)
     everything = len(first) == rows.size
     merged = Block(rows.X if everything else rows.X[first], Y[first], np.bincount(group, weight), 0)

@@ -40,9 +40,9 @@ from skimp._core._types import Array, Matrix, RandomState
 from skimp.data import ArrayRows, Rows, as_rows
 from skimp.data._split import has_weight, split_rows
 from skimp.diagnostics._certificate import Certificate
-from skimp.estimators._best_exact import solve_best_exact
 from skimp.estimators._candidates import SMALL, Columns, candidates, free_bandwidths
 from skimp.estimators._certified import certified
+from skimp.estimators._exact_model import solve_exact_model
 from skimp.estimators._judging import ALPHAS, merge_equal
 from skimp.estimators._limits import Limits
 from skimp.estimators._search import LARGEST_LEFT_OUT, NEAR_ALPHAS, Choice, Search
@@ -62,7 +62,6 @@ from skimp.solvers import (
     Solution,
     Solver,
     as_solver,
-    solve_exact,
 )
 from skimp.solvers._deadline import Deadline
 from skimp.solvers._features import features
@@ -393,22 +392,16 @@ class KernelMachine(Parametrized, ABC):
         spread = np.unique(np.linspace(0, everything.size - 1, _SAMPLE).astype(int))
         self._sampled = basis.points[spread], everything.weight[spread]
         with self._clock.phase("solve"):
-            if is_auto(self.alpha):
-                solution = solve_best_exact(
-                    K,
-                    everything,
-                    fit_intercept=self.fit_intercept,
-                    bounded=not self._labelled,
-                )
-            else:
-                solution = solve_exact(
-                    K,
-                    everything.y,
-                    everything.weight,
-                    alpha=float(self.alpha),
-                    fit_intercept=self.fit_intercept,
-                )
-        self.alpha_ = float(self.alpha) if solution.alpha is None else solution.alpha
+            given = None if is_auto(self.alpha) else float(self.alpha)
+            solution = solve_exact_model(
+                K,
+                everything,
+                alpha=given,
+                fit_intercept=self.fit_intercept,
+                bounded=not self._labelled,
+            )
+        assert solution.alpha is not None, "it was given or chosen"
+        self.alpha_ = solution.alpha
         self._keep(basis, solution, rows)
 
     @property

@@ -25,8 +25,10 @@ _HALVINGS = 30
 _DOUBLE = np.dtype(np.float64)
 
 
-def solve_active_sets(problem: Problem) -> Solution | None:
-    r"""Minimise exactly, output by output; return None if conjugate gradients are faster.
+def solve_active_sets(problem: Problem, max_iter: int = 100) -> Solution | None:
+    r"""Minimise exactly, output by output.
+
+    Return None if conjugate gradients are faster, or if it takes more steps than ``max_iter``.
 
     On the rows A that cost something the loss is :math:`(t_i - f_i)^2`. With G the inner products
     of features in coordinates in which the penalty is the identity, the minimum over these rows is
@@ -37,7 +39,7 @@ def solve_active_sets(problem: Problem) -> Solution | None:
 
     or the same in the space of the features if these are fewer than rows. A step goes there, or as
     far as the objective falls, and the rows that then cost something are the next A. It ends when A
-    stays the same: that is the minimum. It starts from least squares.
+    stays the same: that is the minimum. It starts from least squares, or from where it is told.
 
     References
     ----------
@@ -45,7 +47,7 @@ def solve_active_sets(problem: Problem) -> Solution | None:
     """
     rows = problem.rows
     small = rows.n_rows <= _MOST_ROWS and rows.n_features <= _MOST_COLUMNS and rows.coded is None
-    if not (small and problem.loss.parabolic and problem.start is None and problem.monitor is None):
+    if not (small and problem.loss.parabolic and problem.monitor is None):
         return None
     size = rows.n_rows * (3 * rows.n_features + rows.n_rows) + 3 * rows.n_features**2
     if 8 * size > parse_bytes(problem.memory_limit):
@@ -60,7 +62,11 @@ def solve_active_sets(problem: Problem) -> Solution | None:
         check_representable(Z, Y)
         weight = np.ones(len(Z)) if block.weight is None else np.asarray(block.weight, np.float64)
         data = _Data(np.ascontiguousarray(Z), weight, problem.alpha, problem.fit_intercept)
-        coefs, intercepts = data.least_squares(np.arange(len(Z)), Y)
+        if problem.start is None:
+            coefs, intercepts = data.least_squares(np.arange(len(Z)), Y)
+        else:
+            coefs, intercepts = problem.start
+            coefs = coefs if problem.factor is None else problem.factor @ coefs
     outputs = [_Output(data, problem.loss, y) for y in Y.T]
     begun = [
         output.at(coef, float(intercept))
@@ -84,6 +90,8 @@ def solve_active_sets(problem: Problem) -> Solution | None:
     if problem.factor is not None:
         coef = triangular_solve(problem.factor, coef, lower=False)
     steps = max(taken for _, taken, _ in found)
+    if steps > max_iter:
+        return None
     return Solution(
         coef=coef,
         intercept=np.array([point.intercept for point, _, _ in found]),

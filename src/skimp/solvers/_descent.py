@@ -192,7 +192,8 @@ class _Descent:
         """Take Newton steps until the next one promises little."""
         problem, preconditioner = self.problem, self.preconditioner
         joint = problem.loss.joint
-        active = ActiveSteps.of(problem, objective)
+        # early stopping chooses among the models of short steps
+        active = ActiveSteps.of(problem, objective) if monitor is None else None
         point = objective.at(*start)
         history: list[float] = []
         products, promised, shortened = 0, np.inf, False

@@ -77,7 +77,7 @@ class Newton(Solver):
         check_params(self)
         if not problem.loss.smooth:
             raise broken(type(self).__name__, "loss", "a smooth one", problem.loss)
-        found = solve_active_sets(problem)
+        found = solve_active_sets(problem, self.max_iter)
         if found is not None:
             return found
         return descend(

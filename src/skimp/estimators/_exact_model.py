@@ -1,22 +1,29 @@
-"""The exact model, with the penalty that is best for it."""
+"""The exact model, with a penalty that is given or the best for it."""
+
+from dataclasses import replace
 
 import numpy as np
 
 from skimp._core._types import Array
 from skimp.data import Block
 from skimp.estimators._judging import Span
-from skimp.solvers import Solution
+from skimp.solvers import Solution, solve_exact
 from skimp.solvers._exact_smoother import ExactSmoother
 from skimp.solvers._smoother import best_alpha
 
 
-def solve_best_exact(K: Array, rows: Block, *, fit_intercept: bool, bounded: bool) -> Solution:
-    """Return the exact model with the penalty that is best when each row is left out.
+def solve_exact_model(
+    K: Array, rows: Block, *, alpha: float | None, fit_intercept: bool, bounded: bool
+) -> Solution:
+    """Return the exact model; without a penalty, that which is best when each row is left out.
 
-    The intercept of a ``bounded`` model, which it predicts far from all rows, stays near the range
-    of the targets.
+    The intercept of a ``bounded`` model, which it predicts far from all rows, then stays near the
+    range of the targets.
     """
     assert rows.y is not None, "estimators have targets"
+    if alpha is not None:
+        solution = solve_exact(K, rows.y, rows.weight, alpha=alpha, fit_intercept=fit_intercept)
+        return replace(solution, alpha=alpha)
     # one thread: LAPACK gives other bits for other numbers of threads
     smoother = ExactSmoother(K, rows.y, rows.weight, fit_intercept=fit_intercept, n_jobs=1)
     alphas = smoother.grid()
