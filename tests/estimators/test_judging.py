@@ -7,7 +7,14 @@ from sklearn.base import clone
 
 from skimp import KernelClassifier, KernelRegressor
 from skimp.data import ArrayRows, Block
-from skimp.estimators._judging import ALPHAS, Span, by_factors, by_leaving_out, merge_equal
+from skimp.estimators._judging import (
+    ALPHAS,
+    Judge,
+    Span,
+    by_factors,
+    by_leaving_out,
+    merge_equal,
+)
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Gaussian, Laplacian
 from skimp.losses import squared
@@ -23,10 +30,10 @@ def judge(Z, Y, how, *, span=True, alphas=PENALTIES, halved=False, weight=None, 
     spans = Span.of(Y) if span else None
     if how == "left out":
         problem = Problem(ArrayRows(Z, Y, weight), squared, 1.0, penalty=P)
-        return by_leaving_out(problem, alphas, np.ones(len(Z)), spans, halved)
+        return by_leaving_out(problem, alphas, np.ones(len(Z)), Judge(squared, spans), halved)
     cut = 2 * len(Z) // 3
     problem = Problem(ArrayRows(Z[:cut], Y[:cut]), squared, 1.0, penalty=P)
-    return by_factors(problem, alphas, ArrayRows(Z[cut:], Y[cut:]), spans, halved)
+    return by_factors(problem, alphas, ArrayRows(Z[cut:], Y[cut:]), Judge(squared, spans), halved)
 
 
 def leveraged(n=60):

@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegressionCV, RidgeCV
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, RidgeCV
+from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -251,3 +252,44 @@ def test_a_given_size_that_takes_too_long_warns():
     with pytest.warns(ConvergenceWarning, match=r"(?s)time_limit=0.01.*plan of the fit:\nphase"):
         model.fit(X, y)
     assert model.certificate_.size == 500
+
+
+@pytest.mark.parametrize("loss", ["huber", "quantile", "epsilon_insensitive"])
+def test_the_unit_of_y_does_not_matter_to_penalties_of_other_losses(loss):
+    X, y, _ = regression(500)
+    scores = []
+    for unit in (1.0, 1e5):
+        model = KernelRegressor(loss=loss, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X[:350], unit * y[:350])
+        scores.append(model.score(X[350:], unit * y[350:]))
+    assert min(scores) >= 0.85
+    assert abs(scores[0] - scores[1]) <= 0.02
+
+
+@pytest.mark.parametrize("loss", ["log", "softmax"])
+def test_probabilities_are_as_good_as_those_of_logistic_regression(loss):
+    X = np.random.default_rng(0).normal(size=(900, 4))
+    y = X.sum(axis=1) > 0
+    theirs = LogisticRegression().fit(X[:600], y[:600])
+    model = KernelClassifier(loss=loss, random_state=0).fit(X[:600], y[:600])
+    costs = [log_loss(y[600:], m.predict_proba(X[600:])) for m in (model, theirs)]
+    assert costs[0] <= costs[1]
+
+
+def test_sentinels_in_every_column_are_no_reason_for_a_constant():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 4))
+    y = X[:, 0] * X[:, 1] > 0
+    X[rng.random(X.shape) < 0.15] = -9999
+    model = KernelClassifier(random_state=0).fit(X[:600], y[:600])
+    assert model.certificate_.columns == "scaled by their middle"
+    # a constant has 0.5; three standard deviations of a share of 200 rows are 0.1
+    assert model.score(X[600:], y[600:]) >= 0.65
+
+
+def test_grids_of_few_rows_are_solved_without_equations():
+    X, y, _ = regression(300)
+    model = KernelRegressor(approximation="binning", random_state=0).fit(X, y)
+    assert "dual_cd" in model.solution_.message

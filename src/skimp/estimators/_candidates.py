@@ -30,9 +30,9 @@ _ALIKE = 2.0
 """Standard deviations of columns that differ by less than this factor are not adjusted."""
 _HEAVY = 3.0
 """A column has heavy tails if its standard deviation is this many times that of its middle."""
-_QUANTILES, _NORMAL_SPREAD = (0.1, 0.9), 2.5631
+_QUANTILES = {(0.25, 0.75): 1.349, (0.1, 0.9): 2.5631}
 """Quantiles between which the middle of a column lies, and how far apart they are for a normal
-distribution of variance one."""
+distribution of variance one; the second ones if the first are equal."""
 _LOOKED_AT, _MIDDLE_ROWS = 2**24, 2000
 """Bytes of the rows that columns are judged by, and rows that quantiles are taken of."""
 _STRIP = 256
@@ -141,9 +141,10 @@ class Columns:
         deviation[deviation <= 1e-12 * np.abs(mean)] = 0.0
         if X.shape[1] > _WIDEST:
             return cls(deviation, deviation)
-        few = np.asarray(X[:_MIDDLE_ROWS], np.float64)
-        low, high = np.quantile(few, _QUANTILES, axis=0)
-        middle = (high - low) / _NORMAL_SPREAD
+        few, middle = np.asarray(X[:_MIDDLE_ROWS], np.float64), np.zeros(X.shape[1])
+        for quantiles, spread in _QUANTILES.items():
+            low, high = np.quantile(few, quantiles, axis=0)
+            middle = np.where(middle > 0, middle, (high - low) / spread)
         return cls(deviation, np.where(middle > 0, middle, deviation))
 
     @property

@@ -13,6 +13,7 @@ from skimp._core._threads import single_threaded_blas, thread_count
 from skimp._core._types import Array, Matrix
 from skimp.data import ArrayRows, Block, Rows
 from skimp.data._kept import keep_rows
+from skimp.losses import Loss, Squared
 from skimp.solvers import DualCD, Problem
 from skimp.solvers._features import dense_features, features, targets
 from skimp.solvers._left_out import LeftOut, Measure, leave_one_out, squared_errors
@@ -33,6 +34,7 @@ _DOUBT = 2.0
 """Standard errors that are added to the error of a model that follows every row."""
 _FEW_DISTINCT, _MOST_REPEATED = 128, 5
 """Few distinct rows, and the most times on average that rows are given to be left out together."""
+_LEAST_RATE = 1e-9
 _FACTORS = (2.0, 8.0, 32.0)
 """What scores are multiplied by to be log-odds."""
 _DOUBLE = np.dtype(np.float64)
@@ -55,6 +57,68 @@ class Span:
         room = _BEYOND * (self.most - self.least)
         inside: Array = np.all(low >= self.least - room, axis=1)
         return np.logical_and(inside, np.all(high <= self.most + room, axis=1))
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What the predictions of rows that were held out cost.
+
+    Attributes
+    ----------
+    loss : Loss
+        The loss of the model that is to be fitted; trials are least squares.
+    span : Span or None
+        The range of the targets, None for classes.
+    """
+
+    loss: Loss
+    span: Span | None
+
+    def costs(self, Y: Array, F: Array) -> Array:
+        """Return squared errors, and other costs that `judgement` needs."""
+        if self.span is None:
+            return class_errors(Y, F)
+        squares = squared_errors(Y, F)
+        if isinstance(self.loss, Squared):
+            return squares
+        values = self.loss.value(np.broadcast_to(Y[:, None, :], F.shape), F).sum(axis=2)
+        return np.concatenate([squares, values[:, :, None]], axis=2)
+
+    def judgement(
+        self, alphas: Array, costs: Array, low: Array, high: Array, flat: float
+    ) -> "Judgement":
+        """Return the largest penalty of those with the least squared error, up to a factor.
+
+        Penalties whose predictions leave the range of the targets are not trusted. If none is
+        trusted, the largest is taken, with which a model is nearly constant.
+        """
+        squares = costs[:, 0]
+        trusted = np.isfinite(squares)
+        if self.span is not None:
+            trusted &= self.span.holds(low, high)
+        best = int(np.argmax(alphas))
+        if trusted.any():
+            least = flat * squares[trusted].min()
+            best = int(max(np.flatnonzero(trusted & (squares <= least)), key=alphas.__getitem__))
+        error, others = float(squares[best]), costs[best, 1:]
+        ranking = float(others.min()) if self.span is None and len(others) else error
+        return Judgement(float(alphas[best]), error, ranking, self._rate(error, others))
+
+    def _rate(self, error: float, others: Array) -> float:
+        """Return the penalty of the loss over that of squared errors.
+
+        A penalty is weighed against the loss. Errors of new rows that cost L instead of their
+        square E have the balance of squares with L / E times the penalty. Log-odds are scores
+        times a factor, and their squared norm is larger by the square of it.
+        """
+        if not (len(others) and error > 0):
+            return 1.0
+        if self.span is not None:
+            return max(float(others[0]) / error, _LEAST_RATE)
+        if not self.loss.probabilistic:
+            return 1.0
+        factor = _FACTORS[int(np.argmin(others))]
+        return max(float(others.min()) / error / factor**2, _LEAST_RATE)
 
 
 def class_errors(Y: Array, F: Array) -> Array:
@@ -88,6 +152,8 @@ class Judgement:
     ranking : float
         The same for numbers; for classes, the negative log-likelihood of scores times the best
         factor, by which linear models are compared with others.
+    rate : float
+        The penalty of the loss over that of squared errors.
     half_error : float or None
         The error with half of the columns.
     """
@@ -95,11 +161,12 @@ class Judgement:
     alpha: float
     error: float
     ranking: float
+    rate: float = 1.0
     half_error: float | None = None
 
 
 def by_leaving_out(
-    problem: Problem, alphas: Array, counts: Array, span: Span | None, halved: bool
+    problem: Problem, alphas: Array, counts: Array, judge: Judge, halved: bool
 ) -> Judgement:
     """Judge by all rows, each left out once; some stand for several.
 
@@ -113,21 +180,19 @@ def by_leaving_out(
     width = problem.rows.n_features
     sizes = (max(1, width // 2), width) if halved else (width,)
     kept, n = replace(problem, rows=keep_rows(problem.rows)), float(counts.sum())
-    measures: tuple[Measure, ...] = (squared_errors,)
-    if span is None:
-        measures = (squared_errors, class_errors)[-len(sizes) :]
+    measures: tuple[Measure, ...] = (squared_errors, judge.costs)[-len(sizes) :]
 
     def best(found: LeftOut) -> Judgement:
         share = np.minimum(found.dimensions / n, 1.0)
         costs = found.costs * (1 + _DOUBT * np.sqrt(2 / n) * share)[:, None]
-        return _best(alphas, costs, found.lowest, found.highest, span, _EQUAL)
+        return judge.judgement(alphas, costs, found.lowest, found.highest, _EQUAL)
 
     *half, whole = map(best, leave_one_out(kept, alphas, sizes, counts, measures))
     return replace(whole, half_error=half[0].error) if half else whole
 
 
 def by_factors(
-    problem: Problem, alphas: Array, judging: Rows, span: Span | None, halved: bool
+    problem: Problem, alphas: Array, judging: Rows, judge: Judge, halved: bool
 ) -> Judgement:
     """Judge by other rows, models of all and of half of the columns."""
     if problem.penalty is None and problem.rows.n_features > problem.rows.n_rows:
@@ -146,17 +211,17 @@ def by_factors(
     models = [
         (coef, S.target_mean - S.mean[: len(coef)] @ coef) for coefs in path.coefs for coef in coefs
     ]
-    costs, low, high = _judged(judging, models, _measure(span))
+    costs, low, high = _judged(judging, models, judge.costs)
     # a penalty that rounding undoes has no residuals
     costs[~np.isfinite(path.residuals).ravel()] = np.inf
     n = len(alphas)
-    half = _best(alphas, costs[:n], low[:n], high[:n], span, _EQUAL)
-    whole = _best(alphas, costs[-n:], low[-n:], high[-n:], span, _EQUAL)
+    half = judge.judgement(alphas, costs[:n], low[:n], high[:n], _EQUAL)
+    whole = judge.judgement(alphas, costs[-n:], low[-n:], high[-n:], _EQUAL)
     return replace(whole, half_error=half.error) if halved else whole
 
 
 def by_sweeps(
-    problem: Problem, alphas: Array | None, scale: float, judging: Rows, span: Span | None
+    problem: Problem, alphas: Array | None, scale: float, judging: Rows, judge: Judge
 ) -> Judgement:
     """Judge by other rows, models of codes, which have no equations."""
     if alphas is None:
@@ -174,7 +239,7 @@ def by_sweeps(
 
     initial: list[Any] = []
     models = fold(alphas, solved, append, initial, thread_count(n_jobs))
-    return _best(alphas, *_judged(judging, models, _measure(span)), span, _FLAT)
+    return judge.judgement(alphas, *_judged(judging, models, judge.costs), _FLAT)
 
 
 def _narrowed(problem: Problem, judging: Rows | None) -> tuple[Problem, Any]:
@@ -194,11 +259,6 @@ def _narrowed(problem: Problem, judging: Rows | None) -> tuple[Problem, Any]:
         return narrow, None
     judged = judging.collect()
     return narrow, rows(dense_features(judged.X, _DOUBLE) @ turned, judged)
-
-
-def _measure(span: Span | None) -> Measure:
-    """Return what predictions cost; classes have no range."""
-    return class_errors if span is None else squared_errors
 
 
 def _judged(
@@ -230,27 +290,6 @@ def _judged(
     initial: Any = None
     costs, low, high, weight = rows.map_reduce(of_block, add, initial)
     return costs / weight, low, high
-
-
-def _best(
-    alphas: Array, costs: Array, low: Array, high: Array, span: Span | None, flat: float
-) -> Judgement:
-    """Return the largest penalty of those that cost least, up to a factor, and its error.
-
-    The first of the costs is the error, and the least of the others is the ranking. Penalties whose
-    predictions leave the range of the targets are not trusted. If none is trusted, the largest is
-    taken, with which a model is nearly constant.
-    """
-    criterion = costs[:, 0]
-    trusted = np.isfinite(criterion)
-    if span is not None:
-        trusted &= span.holds(low, high)
-    best = int(np.argmax(alphas))
-    if trusted.any():
-        least = flat * criterion[trusted].min()
-        best = int(max(np.flatnonzero(trusted & (criterion <= least)), key=alphas.__getitem__))
-    error, *others = costs[best]
-    return Judgement(float(alphas[best]), float(error), float(min(others, default=error)))
 
 
 def merge_equal(rows: Block) -> tuple[Block, Array]:

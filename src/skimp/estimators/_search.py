@@ -26,6 +26,7 @@ from skimp.diagnostics._worth import (
 from skimp.estimators._candidates import Candidate
 from skimp.estimators._judging import (
     ALPHAS,
+    Judge,
     Judgement,
     Span,
     by_factors,
@@ -74,6 +75,7 @@ class Trial:
     alpha: float
     error: float
     ranking: float
+    rate: float
     half_error: float | None
     seconds: float
     traits: Traits
@@ -134,7 +136,7 @@ class _Parts:
     n_rows: int
     training: Rows
     judging: Rows | None
-    span: Span | None
+    judge: Judge
     variance: float
     counts: Array | None = None
 
@@ -197,7 +199,8 @@ class Search:
     def penalty(self, fitted: Any) -> float:
         """Return the best penalty of a map that is fitted already, by leaving out each row."""
         n = self.limits.most_rows(fitted.basis().width, self._available)
-        return self._judged(fitted, self._parts(n), None, halved=False).alpha
+        found = self._judged(fitted, self._parts(n), None, halved=False)
+        return found.rate * found.alpha
 
     def release(self) -> None:
         """Let go of the rows of the last trial."""
@@ -368,7 +371,8 @@ class Search:
             approximation, n_rows, why = self.limits.shrunk(approximation)
         # what stays about the same with more rows is the penalty n alpha
         present = self._present * n_rows / self._rows.n_rows
-        alpha = best.alpha * best.n_rows / present if self._alpha is None else self._alpha
+        chosen = best.rate * best.alpha * best.n_rows / present
+        alpha = chosen if self._alpha is None else self._alpha
         held = max(
             self.limits.trial_bytes(t.approximation, t.n_rows, left_out=self.small)
             for t in self._trials
@@ -407,6 +411,7 @@ class Search:
             found.alpha,
             found.error,
             found.ranking,
+            found.rate,
             found.half_error,
             monotonic() - began,
             Traits(conditioned),
@@ -430,14 +435,14 @@ class Search:
         scale = mean_diagonal(fitted, parts.training)
         if problem.rows.coded is not None:
             assert parts.judging is not None, "codes are judged by rows that were held out"
-            return by_sweeps(problem, alphas, scale, parts.judging.mapped(basis), parts.span)
+            return by_sweeps(problem, alphas, scale, parts.judging.mapped(basis), parts.judge)
         if parts.judging is None:
             assert parts.counts is not None, "rows that are left out are counted"
-            step = 1 if parts.span is not None else 2
+            step = 1 if parts.judge.span is not None else 2
             alphas = ALPHAS[::step] * scale if alphas is None else alphas
-            return by_leaving_out(problem, alphas, parts.counts, parts.span, halved)
+            return by_leaving_out(problem, alphas, parts.counts, parts.judge, halved)
         alphas = ALPHAS[::2] * scale if alphas is None else alphas
-        return by_factors(problem, alphas, parts.judging.mapped(basis), parts.span, halved)
+        return by_factors(problem, alphas, parts.judging.mapped(basis), parts.judge, halved)
 
     def _parts(self, n: int) -> _Parts:
         """Return rows to fit to, and rows to judge by."""
@@ -448,6 +453,7 @@ class Search:
         drawn = rows.sample(n + self._judging, self._seed)
         assert drawn.y is not None, "estimators have targets"
         span = None if self.limits.labelled else Span.of(drawn.y)
+        judge = Judge(self.limits.loss, span)
         share = drawn.weight / drawn.weight.sum()
         variance = float(share @ np.square(drawn.y - share @ drawn.y).sum(axis=1))
 
@@ -463,7 +469,7 @@ class Search:
             self._present = everything.size
         if self.small:
             distinct, counts = merge_equal(everything)
-            parts = _Parts(everything.size, part(distinct), None, span, variance, counts)
+            parts = _Parts(everything.size, part(distinct), None, judge, variance, counts)
         else:
             cut = min(self._judging, everything.size - 1)
             if everything.size < n + self._judging:
@@ -471,7 +477,7 @@ class Search:
             # a single row is judged by itself
             judging = part(everything[: max(1, cut)])
             training = part(everything[cut:])
-            parts = _Parts(training.n_rows, training, judging, span, variance)
+            parts = _Parts(training.n_rows, training, judging, judge, variance)
         self._drawn = n, parts
         return parts
 

@@ -68,6 +68,8 @@ class Auto(Solver):
 def _choose(problem: Problem) -> tuple[Solver, str]:
     width, loss = problem.rows.n_features, problem.loss
     few = isinstance(loss, Squared) and width <= FEW
+    # codes of few rows have more features than rows: equations would be the longer way
+    few &= problem.rows.coded is None or width <= problem.rows.n_rows
     if few and Direct().needed_bytes(problem) <= parse_bytes(problem.memory_limit):
         return Direct(), f"the loss is squared and {width} features are few"
     if problem.rows.coded is not None and has_dual(loss):
