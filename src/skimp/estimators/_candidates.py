@@ -126,6 +126,8 @@ class Columns:
             mean = X.T @ share
             variance = X.multiply(X).T @ share - mean**2
             deviation = np.sqrt(np.maximum(variance, 0.0))
+            # the difference of two squares is rounding for a constant
+            deviation[deviation <= 1e-6 * np.abs(mean)] = 0.0
             return cls(deviation, deviation)
         strips = [slice(start, start + _STRIP) for start in range(0, len(X), _STRIP)]
         mean = sum(share[part] @ np.asarray(X[part], np.float64) for part in strips)

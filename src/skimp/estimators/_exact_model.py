@@ -27,10 +27,12 @@ def solve_exact_model(
     # one thread: LAPACK gives other bits for other numbers of threads
     smoother = ExactSmoother(K, rows.y, rows.weight, fit_intercept=fit_intercept, n_jobs=1)
     alphas = smoother.grid()
-    scores = smoother.scores(alphas, "loo")
+    # a single row leaves nothing to predict it by
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores = np.nan_to_num(smoother.scores(alphas, "loo"), nan=np.inf)
     if bounded:
         _, intercepts = smoother.models(alphas)
-        inside = Span.of(rows.y).holds(intercepts, intercepts)
+        inside = Span.of(rows.y, fit_intercept).holds(intercepts, intercepts)
         scores[~inside] = np.inf
     alpha = best_alpha(alphas, scores)
     coefs, intercepts = smoother.models(np.array([alpha]))

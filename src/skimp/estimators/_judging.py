@@ -48,13 +48,17 @@ class Span:
     most: Array
 
     @classmethod
-    def of(cls, Y: Array) -> "Span":
-        """Return the range of each column."""
-        return cls(Y.min(axis=0), Y.max(axis=0))
+    def of(cls, Y: Array, fit_intercept: bool) -> "Span":
+        """Return the range of each column, with the zero that is predicted without an intercept."""
+        least, most = Y.min(axis=0), Y.max(axis=0)
+        if fit_intercept:
+            return cls(least, most)
+        return cls(np.minimum(least, 0), np.maximum(most, 0))
 
     def holds(self, low: Array, high: Array) -> Array:
         """Return which models, of shape (n_models, k), stay within half a range of this one."""
-        room = _BEYOND * (self.most - self.least)
+        # an output that is constant has no range to leave
+        room = np.where(self.most > self.least, _BEYOND * (self.most - self.least), np.inf)
         inside: Array = np.all(low >= self.least - room, axis=1)
         return np.logical_and(inside, np.all(high <= self.most + room, axis=1))
 

@@ -207,7 +207,7 @@ class KernelMachine(Parametrized, ABC):
         self._sampled = sample.X, sample.weight
         if start is None:
             with clock.phase("search"):
-                alpha, alphas = self._penalties(sample.X, search)
+                alpha, alphas = self._penalties(sample.X, rows.n_rows, search)
         else:
             alpha, alphas = self.alpha_ if is_auto(self.alpha) else float(self.alpha), None
         search.release()
@@ -299,7 +299,8 @@ class KernelMachine(Parametrized, ABC):
         own = getattr(given, "kernel", None)
         kernel = self.kernel if own is None else own
         columns = Columns.of_sample(rows, kernel, limits.memory_limit)
-        if not self._has_free_kernel(given):
+        kernelled = given is None or "kernel" in given.get_params(deep=False)
+        if kernelled and not self._has_free_kernel(given):
             columns.warn(kernel, owner)
         if given is not None:
             limits.warn_of_time(given, owner)
@@ -322,14 +323,14 @@ class KernelMachine(Parametrized, ABC):
                 choice = search.choose(found, grow=False)
         return choice, columns.describe(choice.scaling)
 
-    def _penalties(self, X: Matrix, search: Search) -> tuple[float, Array | None]:
+    def _penalties(self, X: Matrix, n_rows: int, search: Search) -> tuple[float, Array | None]:
         """Return the penalty, and those from which cross-validation may choose instead."""
         if not is_auto(self.alpha):
             return float(self.alpha), None
         width = self.approximation_.basis().width
         found = self._choice.alpha
         if search.small and width <= LARGEST_LEFT_OUT and not (found and self._labelled):
-            return search.penalty(self.approximation_), None
+            return search.penalty(self.approximation_, n_rows), None
         if found is not None:
             near = not search.small and search.limits.deadline is None
             return found, found * NEAR_ALPHAS if near else None
@@ -354,7 +355,8 @@ class KernelMachine(Parametrized, ABC):
             return None
         # a penalty that was chosen belongs to its loss
         chosen = self.loss if is_auto(self.alpha) else None
-        parts = (self.approximation, self.random_state, is_auto(self.alpha), chosen)
+        kept = (self.fit_intercept, self.approximation, self.random_state)
+        parts = (*kept, is_auto(self.alpha), chosen)
         try:
             hashed = joblib.hash((parts, rows.n_features, rows.dtype.str, self._n_outputs))
         except PicklingError:

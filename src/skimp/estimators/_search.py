@@ -196,11 +196,16 @@ class Search:
             return self._chosen(best, None, "its size was given")
         return self._grown(best)
 
-    def penalty(self, fitted: Any) -> float:
-        """Return the best penalty of a map that is fitted already, by leaving out each row."""
+    def penalty(self, fitted: Any, n_rows: int) -> float:
+        """Return the best penalty of a map that is fitted already, by leaving out each row.
+
+        For a fit to some of the rows, or to all of them: n alpha stays the same.
+        """
         n = self.limits.most_rows(fitted.basis().width, self._available)
-        found = self._judged(fitted, self._parts(n), None, halved=False)
-        return found.rate * found.alpha
+        parts = self._parts(n)
+        found = self._judged(fitted, parts, None, halved=False)
+        present = self._present * n_rows / self._rows.n_rows
+        return found.rate * found.alpha * parts.n_rows / present
 
     def release(self) -> None:
         """Let go of the rows of the last trial."""
@@ -319,6 +324,8 @@ class Search:
         if best.half_error is not None:
             return best.half_error
         size = (best.approximation.size or 1) // 2
+        if size < 1:
+            return np.inf
         same = (t for t in self._trials if t.candidate is best.candidate)
         known = [t.error for t in same if (t.approximation.size, t.n_rows) == (size, best.n_rows)]
         if known:
@@ -452,7 +459,7 @@ class Search:
         rows = self._rows
         drawn = rows.sample(n + self._judging, self._seed)
         assert drawn.y is not None, "estimators have targets"
-        span = None if self.limits.labelled else Span.of(drawn.y)
+        span = None if self.limits.labelled else Span.of(drawn.y, self._fit_intercept)
         judge = Judge(self.limits.loss, span)
         share = drawn.weight / drawn.weight.sum()
         variance = float(share @ np.square(drawn.y - share @ drawn.y).sum(axis=1))

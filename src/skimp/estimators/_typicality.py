@@ -10,6 +10,7 @@ from skimp.data import ArrayRows, Rows
 from skimp.kernels import Kernel, Linear
 
 _DOUBLE = np.dtype(np.float64)
+_ROUNDING = 1e-12
 
 
 def typicality(rows: Rows, sample: Matrix, kernel: Kernel | None, feature_map: Any) -> Array:
@@ -26,16 +27,17 @@ def typicality(rows: Rows, sample: Matrix, kernel: Kernel | None, feature_map: A
 
     def distances(X: Matrix) -> Array:
         X = as_real(X, _DOUBLE)
-        found: Array = kernel.diag(X)[:, None] + norms - 2 * kernel(X, S, n_jobs=1)
-        return found
+        sums = kernel.diag(X)[:, None] + norms
+        found: Array = sums - 2 * kernel(X, S, n_jobs=1)
+        # equal rows are at a distance of zero, but for rounding
+        return np.where(found > _ROUNDING * sums, found, 0.0)
 
     own = distances(S)
     np.fill_diagonal(own, np.inf)
-    # rounding: neighbours of equal rows are at a distance of zero
-    nearest = np.sort(np.maximum(own.min(axis=1), 0.0))
+    nearest = np.sort(own.min(axis=1))
 
     def shares(block: Any, _: object) -> Array:
-        found = np.maximum(distances(block.X).min(axis=1), 0.0)
+        found = distances(block.X).min(axis=1)
         nearer: Array = np.searchsorted(nearest, found, side="left")
         return len(nearest) - nearer
 

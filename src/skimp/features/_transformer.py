@@ -6,6 +6,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
 from skimp._core._linalg import check_shape, dense
 from skimp._core._objects import as_numbers
@@ -86,7 +87,11 @@ class Transformer(FeatureMap):
         seeds = [name for name in transformer.get_params() if name.endswith("random_state")]
         unset = [name for name in seeds if transformer.get_params()[name] is None]
         transformer.set_params(**dict.fromkeys(unset, seed % 2**32))
-        return transformer.fit(as_numbers(rows.sample(size, seed).X, rows.dtype))
+        sample = rows.sample(size, seed)
+        X, weights = as_numbers(sample.X, rows.dtype), {}
+        if has_fit_parameter(transformer, "sample_weight"):
+            weights = {"sample_weight": sample.weight}
+        return transformer.fit(X, **weights)
 
     def _transformed(self, X: Matrix) -> Array:
         Z = self.transformer_.transform(as_numbers(X, self.dtype_))

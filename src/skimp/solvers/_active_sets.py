@@ -45,6 +45,14 @@ def solve_active_sets(problem: Problem, max_iter: int = 100) -> Solution | None:
     ----------
     Chapelle (2007), Training a support vector machine in the primal, section 4.
     """
+    try:
+        return _solved(problem, max_iter)
+    except np.linalg.LinAlgError:
+        # a penalty that is lost in rounding
+        return None
+
+
+def _solved(problem: Problem, max_iter: int) -> Solution | None:
     rows = problem.rows
     small = rows.n_rows <= _MOST_ROWS and rows.n_features <= _MOST_COLUMNS and rows.coded is None
     if not (small and problem.loss.parabolic and problem.monitor is None):
@@ -75,6 +83,9 @@ def solve_active_sets(problem: Problem, max_iter: int = 100) -> Solution | None:
     operations = sum(data.operations(int(point.active.sum())) for point in begun)
     if _EXPECTED * operations > _WORTH:
         return None
+
+    # before threads look for them
+    _ = data.products
 
     def solve(number: int, _: Scratch) -> tuple["_Point", int, bool]:
         return outputs[number].minimum(begun[number])

@@ -57,8 +57,8 @@ class ActiveSteps:
         changed = 0.0 if self._problem.factor is None else float(new) * D**2
         return changed + float(np.sum(a**2 * D + a**3))
 
-    def step(self, point: Point) -> Array:
-        """Return the step of each output, of a gradient's shape."""
+    def step(self, point: Point) -> Array | None:
+        """Return the step of each output, of a gradient's shape; None if rounding allows none."""
         problem, objective = self._problem, self._objective
         self._keep(np.flatnonzero(point.curvature.any(axis=1)))
         ridge = problem.alpha * float(objective.weight.sum())
@@ -79,7 +79,10 @@ class ActiveSteps:
             intercepts[output] = intercept[0]
 
         n_threads = thread_count(objective.rows.n_jobs)
-        fold(range(n_outputs), solve, lambda total, _: total, None, n_threads)
+        try:
+            fold(range(n_outputs), solve, lambda total, _: total, None, n_threads)
+        except np.linalg.LinAlgError:
+            return None
         if problem.factor is not None:
             coefs = triangular_solve(problem.factor, coefs, lower=False)
         return np.vstack([coefs - point.coef, intercepts - point.intercept])

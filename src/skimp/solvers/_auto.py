@@ -12,6 +12,7 @@ from skimp.solvers._dual_cd import DualCD, has_dual
 from skimp.solvers._newton import Newton
 from skimp.solvers._pcg import PCG
 
+_FEW_CODED = 1000
 FEW = 3000
 """Features for which normal equations are as fast as conjugate gradients, and exact."""
 
@@ -69,7 +70,7 @@ def _choose(problem: Problem) -> tuple[Solver, str]:
     width, loss = problem.rows.n_features, problem.loss
     few = isinstance(loss, Squared) and width <= FEW
     # codes of few rows have more features than rows: equations would be the longer way
-    few &= problem.rows.coded is None or width <= problem.rows.n_rows
+    few &= problem.rows.coded is None or width <= max(_FEW_CODED, problem.rows.n_rows)
     if few and Direct().needed_bytes(problem) <= parse_bytes(problem.memory_limit):
         return Direct(), f"the loss is squared and {width} features are few"
     if problem.rows.coded is not None and has_dual(loss):

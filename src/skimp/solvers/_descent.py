@@ -203,10 +203,10 @@ class _Descent:
         while len(history) < max_iter:
             if shortened or not point.curvature.any(axis=0).all():
                 point = objective.cautious(point)
-            taken = 0
+            taken, step = 0, None
             if active is not None and active.operations(point) < self.price.of_step(point):
                 step = active.step(point)
-            else:
+            if step is None:
                 since, since_each = self._precondition(objective, point, since, since_each)
                 gradient = preconditioner.from_rows(point.gradient).astype(objective.rows.dtype)
                 direction, taken = conjugate_gradients(

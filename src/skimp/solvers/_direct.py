@@ -101,6 +101,7 @@ class Direct(Solver):
 
 
 _DOUBLE = np.dtype(np.float64)
+_CONSTANT = 1e-12
 _FARTHEST = 5.0
 """Standard deviations of the targets that an intercept may be away from their mean."""
 _JITTERS = (0.0, 1e-12, 1e-8)
@@ -127,7 +128,9 @@ def _path(S: Covariance, problem: Problem) -> Path:
 def _trusted(S: Covariance, path: Path) -> Array:
     """Return which penalties have intercepts near the targets: a model predicts them far away."""
     away = np.abs(np.einsum("i,aik->ak", S.mean, path.coefs[-1]))
-    near: Array = np.all(away <= _FARTHEST * np.sqrt(S.targets), axis=1)
+    # an output that is constant to rounding has no deviation
+    varies = S.targets > _CONSTANT * S.target_mean**2
+    near: Array = np.all(away[:, varies] <= _FARTHEST * np.sqrt(S.targets[varies]), axis=1)
     return near
 
 
