@@ -364,7 +364,7 @@ ESTIMATORS = [
     ),
     _row(KernelClassifier("rbf", approximation=30, loss="hinge", alpha=0.1)),
     _row(KernelClassifier("rbf", approximation=30, loss="log", alpha=1e-2, tol=1e-12)),
-    _row(KernelClassifier("rbf", approximation=30, loss="softmax", alpha=1e-3, tol=1e-14)),
+    _row(KernelClassifier("rbf", approximation=30, loss="softmax", alpha=1e-3, tol=1e-12)),
     _row(KernelClassifier("rbf", approximation=30, loss="multiclass_hinge", alpha=0.1)),
     _row(KernelClassifier("rbf", approximation=30, loss="squared", alpha=1e-6)),
     _row(KernelClassifier("rbf", approximation=30, alpha=1e-2, early_stopping=True)),

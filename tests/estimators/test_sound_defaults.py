@@ -293,3 +293,51 @@ def test_grids_of_few_rows_are_solved_without_equations():
     X, y, _ = regression(300)
     model = KernelRegressor(approximation="binning", random_state=0).fit(X, y)
     assert "dual_cd" in model.solution_.message
+
+
+@pytest.mark.parametrize("approximation", ["auto", 50, None])
+def test_targets_far_from_zero_are_fitted_without_an_intercept(approximation):
+    X, y, _ = regression(200)
+    model = default(approximation=approximation, fit_intercept=False).fit(X, y + 100)
+    assert np.sqrt(np.mean((model.predict(X) - y - 100) ** 2)) <= 0.1 * y.std() + 1
+
+
+@pytest.mark.parametrize("n", [300, 8500])
+def test_a_constant_output_leaves_the_others_alone(n):
+    X, y, _ = regression(n)
+    alone = default(kernel="rbf", approximation=50).fit(X, y)
+    model = default(kernel="rbf", approximation=50).fit(X, np.column_stack([y, np.full(n, 0.1)]))
+    assert model.alpha_ == alone.alpha_
+    np.testing.assert_allclose(model.predict(X)[:, 1], 0.1)
+
+
+def test_a_map_without_a_kernel_is_not_warned_of_columns():
+    X, y, _ = regression(100)
+    model = default(approximation=StandardScaler()).fit(X * [1.0, 1.0, 1e4], y)
+    assert "holds 99 %" in model.certificate_.columns
+
+
+def test_small_limits_keep_the_sum_over_rows_of_the_penalty():
+    X, y, _ = regression(3000)
+    alphas = [
+        default(kernel=Gaussian(0.5), approximation=100, memory_limit=limit).fit(X, y).alpha_
+        for limit in (None, "4MB")
+    ]
+    assert 0.1 <= alphas[1] / alphas[0] <= 10
+
+
+def test_penalties_below_rounding_are_solved():
+    X = np.repeat(np.random.default_rng(0).normal(size=(10, 2)), 5, axis=0)
+    model = default(KernelClassifier, kernel="rbf", alpha=1e-18)
+    model.set_params(approximation=RandomFourier(n_components=200))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, np.arange(50) // 5 % 2)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_a_warm_start_without_an_intercept_has_none():
+    X, y, _ = regression(80)
+    model = default(kernel="rbf", approximation=20, alpha=1e-3, loss="huber", warm_start=True)
+    model.fit(X, y + 10)
+    assert model.set_params(fit_intercept=False).fit(X, y + 10).intercept_ == 0
