@@ -27,7 +27,7 @@ PENALTIES = np.logspace(-9, 1, 11)
 
 def judge(Z, Y, how, *, span=True, alphas=PENALTIES, halved=False, weight=None, P=None):
     """Return the judgement by leaving rows out, or by the last third of them."""
-    spans = Span.of(Y) if span else None
+    spans = Span.of(Y, True) if span else None
     if how == "left out":
         problem = Problem(ArrayRows(Z, Y, weight), squared, 1.0, penalty=P)
         return by_leaving_out(problem, alphas, np.ones(len(Z)), Judge(squared, spans), halved)

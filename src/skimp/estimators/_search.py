@@ -61,6 +61,9 @@ _DIMINISHING = 0.7
 """The next doubling brings this power of what the last one did."""
 _NEXT = 16
 """Seconds of the next two trials, of twice the size and the rows, over those of the last."""
+_HARDEST = 1e-4
+"""The least penalty n alpha of classes, over the mean of k(x, x), a C of 5,000: classes that least
+squares separates would have the least of all, and nearly no solution."""
 _EXACT = 1e-7
 """Error, relative to the variance of y, of a model that no other need improve on."""
 
@@ -445,11 +448,18 @@ class Search:
             return by_sweeps(problem, alphas, scale, parts.judging.mapped(basis), parts.judge)
         if parts.judging is None:
             assert parts.counts is not None, "rows that are left out are counted"
-            step = 1 if parts.judge.span is not None else 2
-            alphas = ALPHAS[::step] * scale if alphas is None else alphas
+            alphas = self._grid(parts, scale) if alphas is None else alphas
             return by_leaving_out(problem, alphas, parts.counts, parts.judge, halved)
-        alphas = ALPHAS[::2] * scale if alphas is None else alphas
+        alphas = self._grid(parts, scale) if alphas is None else alphas
         return by_factors(problem, alphas, parts.judging.mapped(basis), parts.judge, halved)
+
+    def _grid(self, parts: _Parts, scale: float) -> Array:
+        """Return the penalties to compare, each second one if rows are held out or have classes."""
+        classes = parts.judge.span is None
+        alphas = ALPHAS[:: 1 if parts.judging is None and not classes else 2]
+        if classes:
+            alphas = alphas[alphas >= min(_HARDEST / parts.n_rows, alphas[-1])]
+        return np.asarray(alphas * scale)
 
     def _parts(self, n: int) -> _Parts:
         """Return rows to fit to, and rows to judge by."""
