@@ -45,7 +45,8 @@ from skimp.estimators._certified import certified
 from skimp.estimators._exact_model import solve_exact_model
 from skimp.estimators._judging import ALPHAS, merge_equal
 from skimp.estimators._limits import Limits
-from skimp.estimators._search import LARGEST_LEFT_OUT, NEAR_ALPHAS, Choice, Search
+from skimp.estimators._search import LARGEST_LEFT_OUT, NEAR_ALPHAS, Search
+from skimp.estimators._trials import Choice
 from skimp.estimators._typicality import typicality
 from skimp.features import FeatureMap, Landmarks, Nystroem, RandomBinning
 from skimp.features._scale import mean_diagonal
