@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_info
 
-from skimp import KernelRegressor
+from skimp import KRLS, KernelRegressor
 from skimp.kernels import Gaussian
 from tests.catalog import ESTIMATORS, parts
 from tests.contracts.test_block_sources import outputs, problem
@@ -84,7 +84,9 @@ def test_concurrent_fits(estimator):
         return outputs(clone(estimator).fit(X, y, sample_weight=weight), X)
 
     expected, threads = fit(None), blas_threads()
+    # LAPACK runs on all cores in the exact KRLS, which is equal to rounding (decision 0014)
+    tolerance = 1e-9 if isinstance(estimator, KRLS) else 0.0
     with ThreadPoolExecutor(2) as pool:
         for found in pool.map(fit, range(4)):
-            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
     assert blas_threads() == threads

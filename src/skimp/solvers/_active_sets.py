@@ -46,7 +46,8 @@ def solve_active_sets(problem: Problem, max_iter: int = 100) -> Solution | None:
     Chapelle (2007), Training a support vector machine in the primal, section 4.
     """
     try:
-        return _solved(problem, max_iter)
+        with single_threaded_blas():
+            return _solved(problem, max_iter)
     except np.linalg.LinAlgError:
         # a penalty that is lost in rounding
         return None
