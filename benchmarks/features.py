@@ -220,7 +220,7 @@ def hadamard_speed() -> Bar:
     """The Walsh-Hadamard transform of rows against a copy of them, from and to memory."""
     from numba import njit
 
-    from skimp._core._hadamard_loops import hadamard
+    from skimp._core.loops._hadamard import hadamard
 
     @njit
     def transform(X: Any, buffer: Any) -> None:

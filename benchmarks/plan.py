@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.datasets import train_test, whole
 from benchmarks.harness import peak_bytes
 from skimp import KernelClassifier, KernelRegressor
-from skimp._core._rates import Rates, calibrated
+from skimp.choice._rates import Rates, calibrated
 from skimp._core._threads import thread_count
 from skimp.diagnostics._plan import plan
 from skimp.features import Nystroem, RandomBinning, RandomFourier

@@ -3,11 +3,16 @@
 from importlib import import_module
 from typing import Any
 
-_CLASSES = dict.fromkeys(("KRLS", "KernelClassifier", "KernelRegressor"), "skimp.estimators")
+_CLASSES = {
+    "KRLS": "skimp.effects",
+    "KernelClassifier": "skimp.estimators",
+    "KernelRegressor": "skimp.estimators",
+}
 _FOLDERS = (
     "budgets",
     "data",
     "diagnostics",
+    "effects",
     "estimators",
     "features",
     "kernels",

@@ -4,7 +4,7 @@ from scipy import special, stats
 from scipy.stats import qmc
 
 from skimp._core._draws import (
-    SAMPLING,
+    KINDS,
     IndependentDraws,
     OrthogonalDraws,
     QuasiDraws,
@@ -21,8 +21,8 @@ def draws(kind, size, seed=0):
 def test_kinds_have_names():
     made = [type(draws(kind, 3)) for kind in KINDS]
     assert made == [IndependentDraws, OrthogonalDraws, QuasiDraws]
-    assert all(map(SAMPLING.test, KINDS))
-    assert not SAMPLING.test("structured")
+    assert all(map(KINDS.test, KINDS))
+    assert not KINDS.test("structured")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -5,9 +5,9 @@ from scipy import sparse
 from sklearn.kernel_approximation import RBFSampler
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp._core._rates import NOMINAL
+from skimp.choice._cost import Phase
+from skimp.choice._rates import NOMINAL
 from skimp.data import open_rows
-from skimp.diagnostics._cost import Phase
 from skimp.diagnostics._plan import Plan, plan
 from skimp.features import Nystroem, RandomBinning, RandomFourier
 from skimp.kernels import Gaussian, Laplacian

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp._core._rates import NOMINAL
+from skimp.choice._rates import NOMINAL
+from skimp.choice._worth import FIRST_SIZE, LARGEST_SIZE
 from skimp.diagnostics import _plan
 from skimp.diagnostics._plan import plan
-from skimp.diagnostics._worth import FIRST_SIZE, LARGEST_SIZE
 from skimp.features import Nystroem
 from skimp.kernels import Gaussian
 from tests.models import every_estimator

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.kernel_approximation import RBFSampler
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp.diagnostics._certificate import Certificate, sampled_quality
+from skimp.estimators._certificate import Certificate, sampled_quality
 from skimp.features import Nystroem, RandomBinning, RandomFourier, RandomLayer
 from skimp.kernels import Gaussian, Laplacian
 from tests.models import every_estimator

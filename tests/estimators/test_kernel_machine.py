@@ -8,8 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from skimp import KernelRegressor
-from skimp._core import _progress
-from skimp.data import open_rows
+from skimp.data import _progress, open_rows
 from skimp.diagnostics import budget_curve, plan
 from skimp.features import KernelProjection, Nystroem, RandomBinning, RandomFourier
 from skimp.kernels import Gaussian, Laplacian, Linear, Polynomial

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skimp import losses
-from skimp._core._rules import check_params
+from skimp._params._rules import check_params
 from skimp.losses import EpsilonInsensitive, Huber, Loss, Quantile, Squared, as_loss
 
 NAMES = [name for name in losses.__all__ if isinstance(getattr(losses, name), Loss)]

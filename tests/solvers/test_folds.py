@@ -2,8 +2,8 @@ import numpy as np
 
 from skimp._core._random import row_keys
 from skimp.data import open_rows
-from skimp.estimators._choice import Choices
-from skimp.features._reduction import Reduction
+from skimp.effects._choice import Choices
+from skimp.effects._reduction import Reduction
 from skimp.kernels import Gaussian
 from skimp.solvers._folds import fold_scores
 from tests.problems import regression

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from skimp.choice._judging import class_errors
 from skimp.data import ArrayRows
-from skimp.estimators._judging import class_errors
 from skimp.losses import squared
 from skimp.solvers import Problem
 from skimp.solvers._left_out import leave_one_out, squared_errors

@@ -7,7 +7,6 @@ from typing import final
 import numpy as np
 from scipy.special import ndtri
 
-from skimp._core._rules import one_of
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array
 
@@ -131,15 +130,13 @@ class QuasiDraws(Draws):
         return np.ascontiguousarray(self._rng.permutation(points).T)
 
 
-_KINDS: dict[str, Callable[[int, np.random.Generator], Draws]] = {
+KINDS: dict[str, Callable[[int, np.random.Generator], Draws]] = {
     "iid": IndependentDraws,
     "orthogonal": OrthogonalDraws,
     "qmc": QuasiDraws,
 }
-SAMPLING = one_of(*_KINDS)
-"""The rule for the name of a kind."""
 
 
 def draws_of(sampling: str, size: int, rng: np.random.Generator) -> Draws:
     """Return draws of a kind, by its name."""
-    return _KINDS[sampling](size, rng)
+    return KINDS[sampling](size, rng)

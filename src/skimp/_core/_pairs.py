@@ -134,7 +134,7 @@ class ManhattanDistances(_LoopPairs, Distances):
 
     @staticmethod
     def _loops() -> tuple[Any, Any]:
-        from skimp._core._pair_loops import manhattan, manhattan_gradient
+        from skimp._core.loops._pairs import manhattan, manhattan_gradient
 
         return manhattan, manhattan_gradient
 
@@ -147,7 +147,7 @@ class ChiSquareDistances(_LoopPairs, Distances):
 
     @staticmethod
     def _loops() -> tuple[Any, Any]:
-        from skimp._core._pair_loops import chi_square, chi_square_gradient
+        from skimp._core.loops._pairs import chi_square, chi_square_gradient
 
         return chi_square, chi_square_gradient
 
@@ -160,7 +160,7 @@ class HarmonicMeans(_LoopPairs):
 
     @staticmethod
     def _loops() -> tuple[Any, Any]:
-        from skimp._core._pair_loops import harmonic, harmonic_gradient
+        from skimp._core.loops._pairs import harmonic, harmonic_gradient
 
         return harmonic, harmonic_gradient
 

@@ -46,7 +46,7 @@ class SquaredDistances(Distances):
 
     def _scaled(self, X: Matrix) -> tuple[Matrix, Array]:
         """Return rows whose plain distances are the weighted ones, and their squared norms."""
-        from skimp._core._pair_loops import centre_rows
+        from skimp._core.loops._pairs import centre_rows
 
         if self._centre is None and sparse.issparse(X):
             rows = scaled(X, self._root)
@@ -58,7 +58,7 @@ class SquaredDistances(Distances):
 
     def fill(self, X: Matrix, out: Array) -> None:
         """Write the squared distances."""
-        from skimp._core import _pair_loops as loops
+        from skimp._core.loops import _pairs as loops
 
         if self._Bt is not None:
             loops.squared_differences(private(X, self.dtype), self._Bt, self._weights, out)

@@ -83,7 +83,7 @@ class Tridiagonal:
 
     def inverse_diagonals(self, shifts: Array) -> Array:
         """Return the diagonals of the inverses, of shape (n_shifts, n)."""
-        from skimp._core._tridiagonal_loops import add_inverse_diagonals, factor
+        from skimp._core.loops._tridiagonal import add_inverse_diagonals, factor
 
         n = len(self)
         pivots, ratios = np.empty((n, len(shifts))), np.zeros((n, len(shifts)))

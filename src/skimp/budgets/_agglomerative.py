@@ -10,8 +10,8 @@ from scipy.spatial.distance import squareform
 from skimp._core._linalg import check_representable
 from skimp._core._objects import as_real
 from skimp._core._random import draw_seed
-from skimp._core._rules import Rule, integer, one_of
 from skimp._core._types import Array, Matrix
+from skimp._params._rules import Rule, integer, one_of
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._clusters import POINTS, Frame, means, quietly, seed, vectors
 from skimp.budgets._completion import complete, complete_centres

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skimp._core._names import as_object
-from skimp._core._parametrized import Parametrized
 from skimp._core._random import as_generator
-from skimp._core._rules import Rule, broken, check_params, integer
 from skimp._core._types import Array, Matrix
+from skimp._params._names import as_object
+from skimp._params._parametrized import Parametrized
+from skimp._params._rules import Rule, broken, check_params, integer
 from skimp.data import Rows, open_rows
 from skimp.data._sample import no_rows
 from skimp.data._split import masked_rows

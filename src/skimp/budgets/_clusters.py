@@ -13,9 +13,9 @@ from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import dense, squared_norms
 from skimp._core._objects import is_object
 from skimp._core._random import draw_seed
-from skimp._core._rules import broken, one_of
 from skimp._core._threads import openmp_after_fork, single_threaded_blas, thread_count
 from skimp._core._types import Array, DType, Matrix
+from skimp._params._rules import broken, one_of
 from skimp.kernels import Kernel
 
 _ALONE = threading.Lock()

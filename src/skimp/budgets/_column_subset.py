@@ -9,8 +9,8 @@ from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_representable, eigenpairs
 from skimp._core._objects import as_real
 from skimp._core._random import draw_seed
-from skimp._core._rules import Rule, integer
 from skimp._core._types import Array, Matrix
+from skimp._params._rules import Rule, integer
 from skimp.budgets._base import Budget, RowSelector
 from skimp.data import Block, Rows
 from skimp.kernels import Kernel

@@ -9,8 +9,8 @@ from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_representable, product
 from skimp._core._objects import as_real
 from skimp._core._random import draw_seed, row_keys
-from skimp._core._rules import Rule, integer, one_of
 from skimp._core._types import Array, Matrix
+from skimp._params._rules import Rule, integer, one_of
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._clusters import vectors
 from skimp.budgets._medoids import medoids

@@ -5,7 +5,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from skimp._core._random import draw_seed
-from skimp._core._rules import Rule, integer
+from skimp._params._rules import Rule, integer
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._clusters import POINTS, cluster, vectors
 from skimp.budgets._completion import complete, complete_centres

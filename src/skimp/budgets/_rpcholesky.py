@@ -9,9 +9,9 @@ from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_representable
 from skimp._core._objects import as_real
 from skimp._core._random import draw_seed
-from skimp._core._rules import FRACTION, NONE, Rule, integer
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, Matrix
+from skimp._params._rules import FRACTION, NONE, Rule, integer
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._completion import complete
 from skimp.data import ArrayRows, Block, Rows

@@ -5,8 +5,8 @@ from typing import ClassVar, final
 import numpy as np
 
 from skimp._core._random import draw_seed
-from skimp._core._rules import BOOLEAN, NONE, Rule, one_of
 from skimp._core._types import Array
+from skimp._params._rules import BOOLEAN, NONE, Rule, one_of
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._groups import class_codes, cluster_codes
 from skimp.budgets._shares import shares

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from skimp._core._random import as_generator
-from skimp._core._rules import broken
 from skimp._core._types import Array
+from skimp._params._rules import broken
 from skimp.budgets._base import Budget, Selector
 from skimp.data import Rows
 from skimp.kernels import Kernel

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite
 
-from skimp._core._rechunk import concatenate_rows
 from skimp._core._types import Array, Matrix
+from skimp.data._rechunk import concatenate_rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ class Codes:
 
     def __matmul__(self, C: Array) -> Array:
         """Return the product with C, of shape (width, k), in its dtype."""
-        from skimp._core._code_loops import gather
+        from skimp._core.loops._codes import gather
 
         if C.ndim != 2 or len(C) != self.width:
             raise ValueError(f"C must have {self.width} rows, found shape {C.shape}.")
@@ -113,7 +113,7 @@ class Codes:
 
     def add_transposed(self, U: Array, out: Array) -> None:
         """Add the product of the transposed rows with U, of shape (n, k), to ``out``."""
-        from skimp._core._code_loops import scatter
+        from skimp._core.loops._codes import scatter
 
         check_shape(out, (self.width, U.shape[1]))
         if len(U) != len(self.codes):

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 
 from skimp._core._linalg import canonical
 from skimp._core._objects import check_any_rows, is_object
-from skimp._core._rules import broken, integer
 from skimp._core._types import Array
+from skimp._params._rules import broken, integer
 from skimp.data._array import ArrayRows
 from skimp.data._frame import FrameRows, is_frame
 from skimp.data._refusals import columns_named, refuse, refuse_target

@@ -9,11 +9,11 @@ from typing import Any, Protocol, Self, TypeVar, cast, final
 import numpy as np
 
 from skimp._core._blocks import Scratch, fold
-from skimp._core._rechunk import rechunk
 from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType, Matrix, Report
 from skimp.data._block import Block, join
 from skimp.data._codes import Codes
+from skimp.data._rechunk import rechunk
 from skimp.data._sample import Sample, column_of, entry_moments, no_rows, sample_rows, take_rows
 
 P = TypeVar("P")

@@ -10,9 +10,9 @@ from scipy import sparse
 from skimp._core._blocks import Scratch
 from skimp._core._objects import as_numbers
 from skimp._core._random import row_keys
-from skimp._core._rechunk import concatenate_rows
 from skimp._core._types import Array, Matrix
 from skimp.data._block import Block, join
+from skimp.data._rechunk import concatenate_rows
 
 _SPARE = 1.25
 """Rows that may wait to be dropped, over those that are asked for."""

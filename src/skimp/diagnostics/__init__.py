@@ -1,5 +1,6 @@
 """How good a model, a budget or a feature map is, and what a fit will cost."""
 
+from skimp.choice._plan import Plan
 from skimp.diagnostics._bounds import (
     binning_bound,
     binning_size,
@@ -10,14 +11,14 @@ from skimp.diagnostics._bounds import (
 )
 from skimp.diagnostics._budget_curve import BudgetCurve, budget_curve
 from skimp.diagnostics._budget_quality import BudgetQuality, budget_quality
-from skimp.diagnostics._certificate import Certificate
 from skimp.diagnostics._compare_selectors import SelectorComparison, compare_selectors
 from skimp.diagnostics._distortion import distance_distortion
-from skimp.diagnostics._effects import EffectsSummary, Expectation
 from skimp.diagnostics._hash_recall import HashRecall, hash_recall
 from skimp.diagnostics._kernel_error import MapComparison, compare_maps, kernel_error
-from skimp.diagnostics._plan import Plan, plan
+from skimp.diagnostics._plan import plan
 from skimp.diagnostics._significance import Significance, compare_significance
+from skimp.effects._summary import EffectsSummary, Expectation
+from skimp.estimators._certificate import Certificate
 
 __all__ = [
     "BudgetCurve",

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from skimp._core._rules import FRACTION, broken, check_values, integer, number, one_of
+from skimp._params._rules import FRACTION, broken, check_values, integer, number, one_of
 from skimp.kernels import Kernel, as_kernel
 from skimp.kernels._checks import require
 

@@ -10,8 +10,8 @@ from sklearn.base import clone, is_classifier
 from skimp._core._linalg import check_representable
 from skimp._core._lines import Lined, Lines, span
 from skimp._core._random import as_generator, draw_seed
-from skimp._core._rules import Rule, broken, integer, is_auto, number
 from skimp._core._types import Array
+from skimp._params._rules import Rule, broken, integer, is_auto, number
 from skimp.budgets import Fixed
 from skimp.data import ArrayRows, Rows
 from skimp.data._split import split_rows

@@ -14,8 +14,8 @@ from skimp._core._linalg import (
 from skimp._core._lines import Lined, Lines
 from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
-from skimp._core._rules import RANDOM_STATE, Rule, broken, integer, number
 from skimp._core._types import Array, RandomState
+from skimp._params._rules import RANDOM_STATE, Rule, broken, integer, number
 from skimp.budgets import Budget
 from skimp.budgets._fixed import check_points
 from skimp.budgets._groups import are_classes

@@ -9,8 +9,8 @@ import numpy as np
 
 from skimp._core._lines import Lined, Lines, cut, span
 from skimp._core._random import as_generator, draw_seed
-from skimp._core._rules import RANDOM_STATE, Rule, broken, check_values, integer
 from skimp._core._types import RandomState
+from skimp._params._rules import RANDOM_STATE, Rule, broken, check_values, integer
 from skimp.budgets import Selector, as_selector
 from skimp.data import open_rows
 from skimp.diagnostics._budget_quality import BudgetQuality, budget_quality

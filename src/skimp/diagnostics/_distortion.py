@@ -7,8 +7,8 @@ from sklearn.utils import check_array, check_consistent_length
 
 from skimp._core._linalg import check_representable, dense, squared_norms
 from skimp._core._objects import as_real
-from skimp._core._rules import broken, instance
 from skimp._core._types import Array, Matrix
+from skimp._params._rules import broken, instance
 from skimp.data import open_rows
 from skimp.diagnostics._rows_like import is_rows_like
 from skimp.kernels import Kernel

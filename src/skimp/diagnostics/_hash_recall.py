@@ -10,8 +10,8 @@ from skimp._core._blocks import Scratch
 from skimp._core._lines import Lined, Lines, cut
 from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
-from skimp._core._rules import RANDOM_STATE, Rule, broken, check_values, instance, integer
 from skimp._core._types import Array, RandomState
+from skimp._params._rules import RANDOM_STATE, Rule, broken, check_values, instance, integer
 from skimp.data import Block, Rows, as_rows
 from skimp.diagnostics._compare_selectors import SIZES
 from skimp.diagnostics._distortion import ROUNDING

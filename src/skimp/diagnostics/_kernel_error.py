@@ -13,9 +13,9 @@ from skimp._core._linalg import centred, dense
 from skimp._core._lines import Lined, Lines
 from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
-from skimp._core._rules import NONE, RANDOM_STATE, broken, check_values, instance, integer
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, RandomState
+from skimp._params._rules import NONE, RANDOM_STATE, broken, check_values, instance, integer
 from skimp.data import open_rows
 from skimp.diagnostics._compare_selectors import SIZES, comparison_lines
 from skimp.diagnostics._distortion import PairErrors

@@ -1,6 +1,6 @@
 """What a fit will cost, before it runs."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from math import log
 from numbers import Integral
 from typing import Any
@@ -8,19 +8,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from skimp._core._html import table
 from skimp._core._linalg import reciprocal_condition, well_conditioned_factor
-from skimp._core._memory import MEMORY_LIMIT, parse_bytes, readable
-from skimp._core._rates import Rates, measured_rates
-from skimp._core._rules import N_JOBS, broken, check_params, integer, is_auto, number
 from skimp._core._threads import thread_count
+from skimp._params._memory import MEMORY_LIMIT, parse_bytes
+from skimp._params._rules import N_JOBS, broken, check_params, integer, is_auto, number
 from skimp.budgets import RPCholesky, as_selector
-from skimp.data import ArrayRows, Rows, open_rows
-from skimp.diagnostics._cost import Phase, Shape, Traits, predicted_phases
-from skimp.diagnostics._counts import Cost
-from skimp.diagnostics._krls_cost import krls_phases
-from skimp.diagnostics._rows_like import is_rows_like
-from skimp.diagnostics._worth import (
+from skimp.choice._cost import Phase, Shape, Traits, predicted_phases
+from skimp.choice._counts import Cost
+from skimp.choice._plan import Plan
+from skimp.choice._rates import Rates, measured_rates
+from skimp.choice._worth import (
     FIRST_ROWS,
     FIRST_SIZE,
     LARGEST_SIZE,
@@ -28,8 +25,11 @@ from skimp.diagnostics._worth import (
     TRIED,
     price,
 )
+from skimp.data import ArrayRows, Rows, open_rows
+from skimp.diagnostics._rows_like import is_rows_like
+from skimp.effects._cost import krls_phases
+from skimp.effects._reduction import Reduction
 from skimp.features import FeatureMap, Nystroem, RandomBinning
-from skimp.features._reduction import Reduction
 from skimp.features._transformer import MAP_NAMES, TRANSFORMER, as_map
 from skimp.kernels import Gaussian, Kernel, as_kernel
 from skimp.losses import Loss, Squared, as_loss, squared
@@ -47,60 +47,6 @@ _FIRST_TRIALS = 10
 """Trials of the first size."""
 _HOPED = 0.8
 """Error of twice the size, over that of the size."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Predicted seconds and bytes of a fit, by phase.
-
-    Attributes
-    ----------
-    phases : tuple of Phase
-        In their order; each has a ``name``, ``seconds`` and ``bytes``.
-    """
-
-    phases: tuple[Phase, ...]
-
-    @property
-    def seconds(self) -> float:
-        """Return the seconds of all phases."""
-        return sum(phase.seconds for phase in self.phases)
-
-    @property
-    def bytes(self) -> int:
-        """Return the most bytes that are held at the same time, besides the data."""
-        return max(phase.bytes for phase in self.phases)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the totals and the phases."""
-        phases = [asdict(phase) for phase in self.phases]
-        return {"seconds": self.seconds, "bytes": self.bytes, "phases": phases}
-
-    def to_frame(self) -> Any:
-        """Return a pandas frame with a row for each phase."""
-        import pandas as pd
-
-        return pd.DataFrame([asdict(phase) for phase in self.phases])
-
-    def __repr__(self) -> str:
-        """Return a table of the phases."""
-        lines = [("phase", "seconds", "memory"), *self._cells()]
-        widths = [max(len(line[column]) for line in lines) for column in range(3)]
-        return "\n".join(
-            f"{name:<{widths[0]}}  {seconds:>{widths[1]}}  {size:>{widths[2]}}"
-            for name, seconds, size in lines
-        )
-
-    def _repr_html_(self) -> str:
-        """Return the table for notebooks."""
-        return table(("phase", "seconds", "memory"), self._cells())
-
-    def _cells(self) -> list[tuple[str, str, str]]:
-        total = Phase("fit", self.seconds, self.bytes)
-        return [
-            (phase.name, f"{phase.seconds:.2f}", readable(phase.bytes))
-            for phase in (*self.phases, total)
-        ]
 
 
 def plan(

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from skimp._core._lines import Lined, Lines, cut
-from skimp._core._rules import BOOLEAN, broken, integer, is_number
 from skimp._core._types import Array
+from skimp._params._rules import BOOLEAN, broken, integer, is_number
 
 
 @dataclass(frozen=True, repr=False)

@@ -2,6 +2,5 @@
 
 from skimp.estimators._kernel_classifier import KernelClassifier
 from skimp.estimators._kernel_regressor import KernelRegressor
-from skimp.estimators._krls import KRLS
 
-__all__ = ["KRLS", "KernelClassifier", "KernelRegressor"]
+__all__ = ["KernelClassifier", "KernelRegressor"]

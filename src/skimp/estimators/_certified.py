@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from skimp.diagnostics._certificate import Certificate, sampled_quality
-from skimp.diagnostics._cost import Phase
+from skimp.choice._cost import Phase
+from skimp.estimators._certificate import Certificate, sampled_quality
 from skimp.features import Landmarks
 
 

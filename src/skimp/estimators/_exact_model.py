@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from skimp._core._types import Array
+from skimp.choice._judging import Span
 from skimp.data import Block
-from skimp.estimators._judging import Span
 from skimp.solvers import Solution, solve_exact
 from skimp.solvers._exact_smoother import ExactSmoother
 from skimp.solvers._smoother import best_alpha

@@ -8,9 +8,9 @@ from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from skimp._core._parametrized import whole_or_nothing
-from skimp._core._rules import NONE, Rule, broken, instance, number, one_of
 from skimp._core._types import Array, RandomState
+from skimp._params._parametrized import whole_or_nothing
+from skimp._params._rules import NONE, Rule, broken, instance, number, one_of
 from skimp.data import Rows
 from skimp.data._sample import no_rows
 from skimp.estimators._kernel_machine import KernelMachine

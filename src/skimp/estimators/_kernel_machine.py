@@ -14,13 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from skimp._core._clock import Clock
-from skimp._core._memory import MEMORY_LIMIT, require_memory
 from skimp._core._objects import as_real
-from skimp._core._parametrized import Parametrized
-from skimp._core._progress import LineReport
 from skimp._core._random import as_generator, draw_seed
-from skimp._core._rules import (
+from skimp._core._tally import counted
+from skimp._core._types import Array, Matrix, RandomState
+from skimp._params._memory import MEMORY_LIMIT, require_memory
+from skimp._params._parametrized import Parametrized
+from skimp._params._rules import (
     BOOLEAN,
     FRACTION,
     N_JOBS,
@@ -35,18 +35,18 @@ from skimp._core._rules import (
     number,
     one_of,
 )
-from skimp._core._tally import counted
-from skimp._core._types import Array, Matrix, RandomState
+from skimp.choice._candidates import SMALL, Columns, candidates, free_bandwidths
+from skimp.choice._judging import ALPHAS, merge_equal
+from skimp.choice._limits import Limits
+from skimp.choice._search import LARGEST_LEFT_OUT, NEAR_ALPHAS, Search
+from skimp.choice._trials import Choice
 from skimp.data import ArrayRows, Rows, as_rows
+from skimp.data._progress import LineReport
 from skimp.data._split import has_weight, split_rows
-from skimp.diagnostics._certificate import Certificate
-from skimp.estimators._candidates import SMALL, Columns, candidates, free_bandwidths
+from skimp.estimators._certificate import Certificate
 from skimp.estimators._certified import certified
+from skimp.estimators._clock import Clock
 from skimp.estimators._exact_model import solve_exact_model
-from skimp.estimators._judging import ALPHAS, merge_equal
-from skimp.estimators._limits import Limits
-from skimp.estimators._search import LARGEST_LEFT_OUT, NEAR_ALPHAS, Search
-from skimp.estimators._trials import Choice
 from skimp.estimators._typicality import typicality
 from skimp.features import FeatureMap, Landmarks, Nystroem, RandomBinning
 from skimp.features._scale import mean_diagonal

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from skimp._core._parametrized import whole_or_nothing
-from skimp._core._rules import broken
 from skimp._core._types import Array, RandomState
+from skimp._params._parametrized import whole_or_nothing
+from skimp._params._rules import broken
 from skimp.data import Rows
 from skimp.data._refusals import refuse_target
 from skimp.data._sample import no_rows

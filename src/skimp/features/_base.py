@@ -7,10 +7,10 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from skimp._core._parametrized import Parametrized, whole_or_nothing
 from skimp._core._random import as_generator
-from skimp._core._rules import check_params
 from skimp._core._types import Array, DType, Matrix, RandomState
+from skimp._params._parametrized import Parametrized, whole_or_nothing
+from skimp._params._rules import check_params
 from skimp.data import BlockMap, Rows, as_rows
 from skimp.kernels import Kernel, as_kernel
 from skimp.kernels._names import has_flag

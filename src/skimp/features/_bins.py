@@ -60,7 +60,7 @@ class Bins:
 
     def look_up(self, prints: Array, codes: Array) -> None:
         """Write the number of each hash among those of its grid, from 1 on, and 0 if unknown."""
-        from skimp._core._binning_loops import look_up
+        from skimp._core.loops._binning import look_up
 
         look_up(prints, self.known, self.starts, self.firsts, self.shifts, codes)
 

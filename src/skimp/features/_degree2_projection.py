@@ -5,8 +5,8 @@ from typing import ClassVar, final
 import numpy as np
 
 from skimp._core._linalg import check_finite, check_shape, dense, product
-from skimp._core._rules import RANDOM_STATE, Rule, integer, number
 from skimp._core._types import Array, Matrix, RandomState
+from skimp._params._rules import RANDOM_STATE, Rule, integer, number
 from skimp.data import Rows
 from skimp.features._base import FeatureMap
 from skimp.features._pool import signs
@@ -116,7 +116,7 @@ class Degree2Projection(FeatureMap):
 
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of the rows X into ``out``, strip by strip."""
-        from skimp._core._product_loops import add_squares
+        from skimp._core.loops._products import add_squares
 
         check_shape(out, (X.shape[0], self.width))
         t = len(self.vectors_)

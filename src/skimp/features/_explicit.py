@@ -7,9 +7,9 @@ import numpy as np
 from scipy import sparse
 
 from skimp._core._linalg import check_representable
-from skimp._core._memory import MEMORY_LIMIT, require_memory
-from skimp._core._rules import Rule, one_of
 from skimp._core._types import Array, DType
+from skimp._params._memory import MEMORY_LIMIT, require_memory
+from skimp._params._rules import Rule, one_of
 from skimp.data import Rows, open_rows
 from skimp.features._polynomial import ProductMap, Products
 from skimp.kernels._gamma import Gamma

@@ -6,8 +6,8 @@ import numpy as np
 
 from skimp._core._linalg import check_shape
 from skimp._core._random import draw_seed
-from skimp._core._rules import RANDOM_STATE, Rule, integer, one_of
 from skimp._core._types import Array, Matrix, RandomState
+from skimp._params._rules import RANDOM_STATE, Rule, integer, one_of
 from skimp.data import Rows
 from skimp.features._base import FeatureMap
 from skimp.features._frequencies import frequencies
@@ -148,7 +148,7 @@ class RandomFourier(FeatureMap):
 
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of the rows X into ``out``, strip by strip."""
-        from skimp._core._feature_loops import cosine_pairs, cosines
+        from skimp._core.loops._features import cosine_pairs, cosines
 
         check_shape(out, (X.shape[0], self.width))
         size = self._frequencies.size

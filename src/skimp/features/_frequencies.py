@@ -8,8 +8,8 @@ import numpy as np
 
 from skimp._core._linalg import check_columns, dense, product
 from skimp._core._objects import as_numbers
-from skimp._core._rules import broken
 from skimp._core._types import Array, DType, Matrix
+from skimp._params._rules import broken
 from skimp.kernels import Kernel, Scaled
 from skimp.kernels._radial import Radial
 
@@ -142,7 +142,7 @@ class StructuredFrequencies(HadamardFrequencies):
         return cls(scale.astype(dtype), signs, lengths.astype(dtype))
 
     def _multiply(self, X: Array, out: Array) -> None:
-        from skimp._core._hadamard_loops import structured
+        from skimp._core.loops._hadamard import structured
 
         structured(X, self.scale, self.signs, self.lengths, out)
 
@@ -178,7 +178,7 @@ class FastfoodFrequencies(HadamardFrequencies):
         return cls(scale.astype(dtype), signs, orders, normals.astype(dtype), lengths.astype(dtype))
 
     def _multiply(self, X: Array, out: Array) -> None:
-        from skimp._core._hadamard_loops import fastfood
+        from skimp._core.loops._hadamard import fastfood
 
         fastfood(X, self.scale, self.signs, self.orders, self.normals, self.lengths, out)
 

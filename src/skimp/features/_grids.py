@@ -50,7 +50,7 @@ class Grids:
 
     def prints(self, X: Matrix) -> Array:
         """Return a 32-bit hash of the bins of each row in each grid."""
-        from skimp._core._binning_loops import dense_keys, prints, sparse_keys
+        from skimp._core.loops._binning import dense_keys, prints, sparse_keys
 
         check_columns(X, len(self.origin))
         grids = self.resolutions, self.shifts, self.origin, self.factors

@@ -7,9 +7,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._blocks import Scratch, fold
-from skimp._core._parametrized import Parametrized, whole_or_nothing
 from skimp._core._random import as_generator
-from skimp._core._rules import (
+from skimp._core._threads import thread_count
+from skimp._core._types import Array, RandomState
+from skimp._params._parametrized import Parametrized, whole_or_nothing
+from skimp._params._rules import (
     BOOLEAN,
     RANDOM_STATE,
     Rule,
@@ -20,8 +22,6 @@ from skimp._core._rules import (
     integer,
     one_of,
 )
-from skimp._core._threads import thread_count
-from skimp._core._types import Array, RandomState
 from skimp.data import Block, Rows, as_rows
 from skimp.features._base import FeatureMap
 from skimp.features._kernel_projection import KernelProjection
@@ -274,7 +274,7 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         return words.view(np.uint8)[:, : self._n_features_out]
 
     def _nearest(self, words: Array, skipped: Array, n_neighbors: int) -> tuple[Array, Array]:
-        from skimp._core._hamming_loops import nearest_codes
+        from skimp._core.loops._hamming import nearest_codes
 
         distances, numbers = np.empty((2, len(words), n_neighbors), np.int64)
 

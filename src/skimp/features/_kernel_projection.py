@@ -7,8 +7,8 @@ import numpy as np
 from skimp._core._draws import OrthogonalDraws
 from skimp._core._linalg import centred, check_finite, check_shape, eigenpairs
 from skimp._core._random import draw_seed
-from skimp._core._rules import RANDOM_STATE, Rule, integer, one_of
 from skimp._core._types import Array, Matrix, RandomState
+from skimp._params._rules import RANDOM_STATE, Rule, integer, one_of
 from skimp.budgets import Selector, as_selector
 from skimp.data import Rows
 from skimp.features._base import FeatureMap

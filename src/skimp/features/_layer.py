@@ -6,8 +6,8 @@ import numpy as np
 
 from skimp._core._linalg import check_shape, product
 from skimp._core._random import draw_seed
-from skimp._core._rules import RANDOM_STATE, Rule, integer, one_of
 from skimp._core._types import Array, Matrix, RandomState
+from skimp._params._rules import RANDOM_STATE, Rule, integer, one_of
 from skimp.data import Rows
 from skimp.features._base import FeatureMap
 from skimp.features._strips import strips
@@ -116,7 +116,7 @@ class RandomLayer(FeatureMap):
 
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of the rows X into ``out``, strip by strip."""
-        from skimp._core._feature_loops import cosines, ramps, sigmoids
+        from skimp._core.loops._features import cosines, ramps, sigmoids
 
         check_shape(out, (X.shape[0], self.width))
         real = self.dtype_.type

@@ -5,8 +5,8 @@ from typing import ClassVar, final
 import numpy as np
 
 from skimp._core._linalg import check_representable
-from skimp._core._rules import RANDOM_STATE, Rule, integer
 from skimp._core._types import Array, DType, RandomState
+from skimp._params._rules import RANDOM_STATE, Rule, integer
 from skimp.features._polynomial import ProductMap, Products
 from skimp.features._pool import signs, stretched
 from skimp.kernels._gamma import Gamma

@@ -7,9 +7,9 @@ import numpy as np
 
 from skimp._core._linalg import inverse_lower, inverse_root, pivoted_cholesky
 from skimp._core._random import draw_seed
-from skimp._core._rules import NONE, RANDOM_STATE, Rule, integer
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, Matrix, RandomState
+from skimp._params._rules import NONE, RANDOM_STATE, Rule, integer
 from skimp.budgets import Selector, as_selector
 from skimp.data import Rows
 from skimp.features._base import Basis, FeatureMap

@@ -6,8 +6,8 @@ import numpy as np
 
 from skimp._core._linalg import check_columns, check_finite, check_shape, dense
 from skimp._core._objects import as_numbers
-from skimp._core._rules import RANDOM_STATE, Rule, integer
 from skimp._core._types import Array, Matrix, RandomState
+from skimp._params._rules import RANDOM_STATE, Rule, integer
 from skimp.data import Rows
 from skimp.features._base import FeatureMap
 from skimp.features._frequencies import transform_blocks
@@ -97,7 +97,7 @@ class OrthogonalProjection(FeatureMap):
 
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of the rows X into ``out``; sparse rows are made dense by strips."""
-        from skimp._core._hadamard_loops import rotated_parts
+        from skimp._core.loops._hadamard import rotated_parts
 
         check_shape(out, (X.shape[0], self.width))
         check_columns(X, len(self._scale))

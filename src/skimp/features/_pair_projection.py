@@ -6,8 +6,8 @@ import numpy as np
 
 from skimp._core._linalg import check_shape
 from skimp._core._random import draw_seed
-from skimp._core._rules import RANDOM_STATE, Rule, integer
 from skimp._core._types import Array, Matrix, RandomState
+from skimp._params._rules import RANDOM_STATE, Rule, integer
 from skimp.budgets._dbh import random_pairs
 from skimp.data import Rows
 from skimp.features._base import FeatureMap

@@ -8,8 +8,8 @@ import numpy as np
 
 from skimp._core._linalg import check_columns, check_finite, check_shape, product
 from skimp._core._random import draw_seed
-from skimp._core._rules import Rule, integer, number
 from skimp._core._types import Array, DType, Matrix
+from skimp._params._rules import Rule, integer, number
 from skimp.data import Rows
 from skimp.features._base import FeatureMap
 from skimp.features._strips import strips
@@ -106,7 +106,7 @@ class Products:
 
     def fill(self, X: Matrix, out: Array) -> None:
         """Write the features of the rows X into ``out``, strip by strip."""
-        from skimp._core._product_loops import products
+        from skimp._core.loops._products import products
 
         check_shape(out, (X.shape[0], self.width))
         check_columns(X, self.vectors.shape[0])

@@ -7,8 +7,8 @@ from scipy import fft, sparse
 
 from skimp._core._linalg import check_columns, check_finite, check_shape
 from skimp._core._objects import as_numbers, as_real
-from skimp._core._rules import RANDOM_STATE, Rule, integer
 from skimp._core._types import Array, Matrix, RandomState
+from skimp._params._rules import RANDOM_STATE, Rule, integer
 from skimp.data import Rows
 from skimp.features._polynomial import PolynomialMap
 from skimp.features._strips import strips
@@ -130,7 +130,7 @@ class TensorSketch(PolynomialMap):
 
     def _sketch(self, X: Matrix, j: int, out: Array) -> None:
         """Write a count sketch of the rows into ``out``."""
-        from skimp._core._sketch_loops import sketch_dense, sketch_sparse
+        from skimp._core.loops._sketch import sketch_dense, sketch_sparse
 
         if sparse.issparse(X):
             sketch_sparse(X.indptr, X.indices, X.data, self.buckets_[j], self.signs_[j], out)

@@ -11,8 +11,8 @@ from sklearn.utils.validation import has_fit_parameter
 from skimp._core._linalg import check_shape, dense
 from skimp._core._objects import as_numbers
 from skimp._core._random import draw_seed
-from skimp._core._rules import RANDOM_STATE, Rule, one_of
 from skimp._core._types import Array, Matrix, RandomState
+from skimp._params._rules import RANDOM_STATE, Rule, one_of
 from skimp.data import Rows
 from skimp.features._base import FeatureMap
 from skimp.features._binning import RandomBinning

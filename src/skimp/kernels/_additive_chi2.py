@@ -5,8 +5,8 @@ from typing import ClassVar, final
 import numpy as np
 
 from skimp._core._pairs import HarmonicMeans
-from skimp._core._rules import Rule
 from skimp._core._types import Array, Matrix
+from skimp._params._rules import Rule
 from skimp.kernels._pair_kernel import PairKernel
 
 

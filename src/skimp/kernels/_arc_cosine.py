@@ -4,8 +4,8 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._rules import Rule, integer
 from skimp._core._types import Array
+from skimp._params._rules import Rule, integer
 from skimp.kernels._angular import Angular, inverse_sines
 
 
@@ -52,12 +52,12 @@ class ArcCosine(Angular):
         return self.order
 
     def _profile(self, S: Array) -> None:
-        from skimp._core._profile_loops import arc_cosine
+        from skimp._core.loops._profiles import arc_cosine
 
         arc_cosine(S, self.order)
 
     def _slope(self, S: Array) -> None:
-        from skimp._core._profile_loops import arc_cosine
+        from skimp._core.loops._profiles import arc_cosine
 
         if self.order == 0:
             S[...] = inverse_sines(S)

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_array
 from skimp._core._blocks import fold
 from skimp._core._linalg import as_compute_dtype, canonical
 from skimp._core._objects import check_any_rows
-from skimp._core._rules import broken, check_params, is_number
 from skimp._core._tally import count
 from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType, Matrix
+from skimp._params._rules import broken, check_params, is_number
 from skimp.kernels._columns import STRIP, Columns
 from skimp.kernels._drawn import Drawn
 from skimp.kernels._gamma import RowStatistics

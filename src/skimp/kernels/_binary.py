@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skimp._core._rules import Rule, instance
 from skimp._core._types import Array, Matrix
+from skimp._params._rules import Rule, instance
 from skimp.kernels._base import Kernel
 from skimp.kernels._columns import Columns
 from skimp.kernels._composite import Composite

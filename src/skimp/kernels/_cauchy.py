@@ -37,7 +37,7 @@ class Cauchy(Radial):
         self.gamma = gamma
 
     def _profile(self, S: Array) -> None:
-        from skimp._core._profile_loops import reciprocal
+        from skimp._core.loops._profiles import reciprocal
 
         reciprocal(S)
 

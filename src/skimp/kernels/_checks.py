@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skimp._core._linalg import cholesky
-from skimp._core._rules import broken
 from skimp._core._types import Array
+from skimp._params._rules import broken
 
 if TYPE_CHECKING:
     from skimp.kernels._base import Kernel

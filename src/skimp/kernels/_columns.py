@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from skimp._core._objects import as_numbers
-from skimp._core._rules import broken
 from skimp._core._tally import count
 from skimp._core._types import Array, DType, Matrix
+from skimp._params._rules import broken
 
 if TYPE_CHECKING:
     from skimp.kernels._pair_kernel import PairKernel

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from skimp._core._draws import SAMPLING, Draws, draws_of
-from skimp._core._parametrized import Parametrized
-from skimp._core._rules import broken
+from skimp._core._draws import KINDS, Draws, draws_of
 from skimp._core._types import Array, Matrix
+from skimp._params._parametrized import Parametrized
+from skimp._params._rules import broken, one_of
 from skimp.kernels._checks import require
 from skimp.kernels._tents import TentMixture
 
@@ -69,8 +69,8 @@ class Drawn(Parametrized, ABC):
         """
         self.check_resolved()
         require(self, "stationary", owner="sample_frequencies", advice="others have no spectrum")
-        if not SAMPLING.test(sampling):
-            raise broken("sample_frequencies", "sampling", SAMPLING.wording, sampling)
+        if not one_of(*KINDS).test(sampling):
+            raise broken("sample_frequencies", "sampling", one_of(*KINDS).wording, sampling)
         return self._frequencies(n_features, draws_of(sampling, size, rng))
 
     def _frequencies(self, n_features: int, draws: Draws) -> Array:

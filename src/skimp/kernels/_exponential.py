@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skimp._core._rules import Rule
 from skimp._core._types import Array, Matrix
+from skimp._params._rules import Rule
 from skimp.kernels._gamma import GAMMA
 from skimp.kernels._pair_kernel import PairKernel
 
@@ -23,7 +23,7 @@ class Exponential(PairKernel, ABC):
         return np.ones(X.shape[0])
 
     def _profile(self, S: Array) -> None:
-        from skimp._core._profile_loops import negative_exp
+        from skimp._core.loops._profiles import negative_exp
 
         negative_exp(S)
 

@@ -7,8 +7,8 @@ import numpy as np
 from scipy import sparse
 
 from skimp._core._objects import as_real, is_object
-from skimp._core._rules import BOOLEAN, NONE, Rule
 from skimp._core._types import Array, DType, Matrix
+from skimp._params._rules import BOOLEAN, NONE, Rule
 from skimp.kernels._base import Kernel
 from skimp.kernels._columns import Columns
 

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from skimp._core._pairs import Distances
-from skimp._core._rules import number, numbers, one_of
 from skimp._core._squared_distances import SquaredDistances
 from skimp._core._types import Array, DType, Matrix
+from skimp._params._rules import number, numbers, one_of
 
 Gamma = float | str | Sequence[float] | Array
 """What may be passed as ``gamma``."""

@@ -2,7 +2,7 @@
 
 from typing import final
 
-from skimp._core._rules import broken
+from skimp._params._rules import broken
 from skimp.kernels._exponential import Exponential
 from skimp.kernels._gamma import Gamma
 from skimp.kernels._radial import Radial

@@ -3,8 +3,8 @@
 from typing import ClassVar, final
 
 from skimp._core._pairs import InnerProducts
-from skimp._core._rules import Rule
 from skimp._core._types import Array, Matrix
+from skimp._params._rules import Rule
 from skimp.kernels._pair_kernel import PairKernel
 
 

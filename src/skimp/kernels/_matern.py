@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import gammaincinv, gammaln, kve
 
 from skimp._core._draws import Draws
-from skimp._core._rules import Rule, number
 from skimp._core._types import Array
+from skimp._params._rules import Rule, number
 from skimp.kernels._gamma import GAMMA, Gamma
 from skimp.kernels._radial import Radial
 
@@ -80,7 +80,7 @@ class Matern(Radial):
             S[...] = -2 * self.nu * _power_times_bessel(S, self.nu, self.nu - 1, at_zero=0.0)
 
     def _decay(self, S: Array, a: float, b: float) -> None:
-        from skimp._core._profile_loops import decaying_polynomial
+        from skimp._core.loops._profiles import decaying_polynomial
 
         real = S.dtype.type
         decaying_polynomial(S, real(4 * self.nu), real(a), real(b))

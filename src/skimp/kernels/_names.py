@@ -3,8 +3,8 @@
 from numbers import Integral
 from typing import Any
 
-from skimp._core._names import as_object
-from skimp._core._rules import broken, is_number
+from skimp._params._names import as_object
+from skimp._params._rules import broken, is_number
 from skimp.kernels._base import Kernel
 
 _NAMES = {

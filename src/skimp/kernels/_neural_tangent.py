@@ -4,8 +4,8 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._rules import Rule
 from skimp._core._types import Array
+from skimp._params._rules import Rule
 from skimp.kernels._angular import Angular, inverse_sines
 
 
@@ -38,12 +38,12 @@ class NeuralTangent(Angular):
     _power = 1
 
     def _profile(self, S: Array) -> None:
-        from skimp._core._profile_loops import neural_tangent
+        from skimp._core.loops._profiles import neural_tangent
 
         neural_tangent(S)
 
     def _slope(self, S: Array) -> None:
-        from skimp._core._profile_loops import arc_cosine
+        from skimp._core.loops._profiles import arc_cosine
 
         # where x and y are parallel, the one-sided derivatives of kappa_0 cancel
         slope_of_first = (1 - S / 2) * inverse_sines(S) / np.pi

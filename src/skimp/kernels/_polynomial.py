@@ -2,8 +2,8 @@
 
 from typing import ClassVar, final
 
-from skimp._core._rules import Rule, integer, number
 from skimp._core._types import Array
+from skimp._params._rules import Rule, integer, number
 from skimp.kernels._gamma import GAMMA, Gamma
 from skimp.kernels._inner_product import InnerProduct
 
@@ -54,6 +54,6 @@ class Polynomial(InnerProduct):
             S *= self.degree
 
     def _power(self, S: Array, degree: int) -> None:
-        from skimp._core._profile_loops import shifted_power
+        from skimp._core.loops._profiles import shifted_power
 
         shifted_power(S, S.dtype.type(self.coef0), degree)

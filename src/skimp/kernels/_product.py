@@ -6,8 +6,8 @@ from typing import final
 import numpy as np
 
 from skimp._core._draws import Draws
-from skimp._core._rules import broken
 from skimp._core._types import Array, DType, Matrix
+from skimp._params._rules import broken
 from skimp.kernels._binary import Binary, BinaryColumns
 from skimp.kernels._columns import Columns
 from skimp.kernels._composite import grouped

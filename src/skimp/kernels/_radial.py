@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skimp._core._draws import Draws, IndependentDraws
-from skimp._core._rules import Rule
 from skimp._core._squared_distances import SquaredDistances
 from skimp._core._types import Array, Matrix
+from skimp._params._rules import Rule
 from skimp.kernels._gamma import GAMMA
 from skimp.kernels._pair_kernel import PairKernel
 

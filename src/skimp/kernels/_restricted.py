@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import clone
 
 from skimp._core._draws import Draws
-from skimp._core._rules import Rule, broken, instance, integer
 from skimp._core._types import Array, DType, Matrix
+from skimp._params._rules import Rule, broken, instance, integer
 from skimp.kernels._base import Kernel
 from skimp.kernels._columns import Columns
 from skimp.kernels._composite import Composite, grouped

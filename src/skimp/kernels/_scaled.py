@@ -5,8 +5,8 @@ from typing import ClassVar, final
 import numpy as np
 
 from skimp._core._draws import Draws
-from skimp._core._rules import Rule, instance, number
 from skimp._core._types import Array, DType, Matrix
+from skimp._params._rules import Rule, instance, number
 from skimp.kernels._base import Kernel
 from skimp.kernels._columns import Columns
 from skimp.kernels._composite import Composite, grouped

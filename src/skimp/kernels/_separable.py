@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from skimp._core._pairs import ManhattanDistances, private
-from skimp._core._rules import Rule
 from skimp._core._types import Array, DType, Matrix
+from skimp._params._rules import Rule
 from skimp.kernels._columns import Columns
 from skimp.kernels._function import function_name
 from skimp.kernels._gamma import GAMMA, Gamma

@@ -4,8 +4,8 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._rules import Rule, number
 from skimp._core._types import Array
+from skimp._params._rules import Rule, number
 from skimp.kernels._gamma import GAMMA, Gamma
 from skimp.kernels._inner_product import InnerProduct
 
@@ -44,7 +44,7 @@ class Tanh(InnerProduct):
         self.coef0 = coef0
 
     def _profile(self, S: Array) -> None:
-        from skimp._core._profile_loops import shifted_tanh
+        from skimp._core.loops._profiles import shifted_tanh
 
         shifted_tanh(S, S.dtype.type(self.coef0))
 

@@ -5,8 +5,8 @@ from typing import Any, final
 
 import numpy as np
 
-from skimp._core._rules import broken
 from skimp._core._types import Array
+from skimp._params._rules import broken
 
 _T = np.concatenate([[0.0], np.logspace(-8, 8, 8192)])
 _PROBES = np.logspace(-150, 150, 601)

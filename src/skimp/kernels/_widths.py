@@ -7,9 +7,9 @@ import numpy as np
 
 from skimp._core._objects import as_numbers
 from skimp._core._pairs import Distances, Pairs
-from skimp._core._rules import broken
 from skimp._core._squared_distances import SquaredDistances
 from skimp._core._types import Array, Matrix
+from skimp._params._rules import broken
 from skimp.kernels._base import Kernel
 from skimp.kernels._gamma import RowStatistics, resolve_gamma
 

@@ -3,10 +3,10 @@
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
-from skimp._core._names import as_object
-from skimp._core._parametrized import Parametrized
-from skimp._core._rules import Rule
 from skimp._core._types import Array
+from skimp._params._names import as_object
+from skimp._params._parametrized import Parametrized
+from skimp._params._rules import Rule
 
 
 class Loss(Parametrized, ABC):

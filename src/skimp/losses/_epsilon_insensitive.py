@@ -2,8 +2,8 @@
 
 from typing import ClassVar, final
 
-from skimp._core._rules import Rule, number
 from skimp._core._types import Array
+from skimp._params._rules import Rule, number
 from skimp.losses._piecewise import PiecewiseLoss
 
 

@@ -2,8 +2,8 @@
 
 from typing import ClassVar, final
 
-from skimp._core._rules import FRACTION, Rule
 from skimp._core._types import Array
+from skimp._params._rules import FRACTION, Rule
 from skimp.losses._piecewise import PiecewiseLoss
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from skimp._core._rules import broken
-from skimp.estimators import KRLS
+from skimp._params._rules import broken
+from skimp.effects import KRLS
 
 POWERS = tuple(float(power) for power in 2.0 ** np.arange(-5, 6))
 """The values of lambda and of sigma that the thesis on data reduction for KRLS chooses from."""

@@ -6,7 +6,7 @@ from skimp.report._takes import require_kind
 
 if TYPE_CHECKING:
     from skimp.diagnostics import EffectsSummary
-    from skimp.estimators import KRLS
+    from skimp.effects import KRLS
 
 _BINS = 12
 """Groups of equally many rows whose medians a line joins."""
@@ -155,7 +155,7 @@ class EffectsDisplay:
         """
         import numpy as np
 
-        from skimp._core._rules import broken, integer
+        from skimp._params._rules import broken, integer
 
         names = list(self.summary.names)
         known = integer(at_least=0, at_most=len(names) - 1).test(effect)
@@ -209,7 +209,7 @@ class EffectsDisplay:
         """
         import numpy as np
 
-        from skimp._core._rules import broken, integer
+        from skimp._params._rules import broken, integer
 
         found = self.model.expectation(column, n_points=n_points, level=self.summary.level)
         last = np.reshape(found.mean, (len(found.values), -1)).shape[1] - 1
@@ -280,7 +280,7 @@ class EffectsDisplay:
 
 
 def _require_krls(model: Any) -> None:
-    from skimp.estimators import KRLS
+    from skimp.effects import KRLS
 
     require_kind("EffectsDisplay", "model", model, KRLS, "a fitted KRLS, which has effects")
 

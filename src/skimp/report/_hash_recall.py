@@ -41,7 +41,7 @@ class HashRecallDisplay:
     """
 
     def __init__(self, recalls: "HashRecall | Mapping[str, HashRecall]"):
-        from skimp._core._rules import broken
+        from skimp._params._rules import broken
         from skimp.diagnostics import HashRecall
 
         owner = type(self).__name__

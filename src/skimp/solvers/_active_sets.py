@@ -8,9 +8,9 @@ import numpy as np
 
 from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import check_representable, triangular_solve
-from skimp._core._memory import parse_bytes
 from skimp._core._threads import single_threaded_blas, thread_count
 from skimp._core._types import Array
+from skimp._params._memory import parse_bytes
 from skimp.losses import Loss
 from skimp.solvers._base import Problem, Solution
 from skimp.solvers._features import dense_features

@@ -4,9 +4,9 @@ import numpy as np
 
 from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import triangular_solve
-from skimp._core._memory import parse_bytes
 from skimp._core._threads import thread_count
 from skimp._core._types import Array
+from skimp._params._memory import parse_bytes
 from skimp.solvers._active_sets import solve_dual_ridge
 from skimp.solvers._base import Problem
 from skimp.solvers._objective import Objective, Point

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import ClassVar, final
 
-from skimp._core._memory import parse_bytes
-from skimp._core._rules import NONE, Rule, check_params, integer, number
+from skimp._params._memory import parse_bytes
+from skimp._params._rules import NONE, Rule, check_params, integer, number
 from skimp.losses import Squared
 from skimp.solvers._base import Problem, Solution, Solver
 from skimp.solvers._direct import Direct

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skimp._core._names import as_object
-from skimp._core._parametrized import Parametrized
-from skimp._core._rules import Rule
 from skimp._core._types import Array
+from skimp._params._names import as_object
+from skimp._params._parametrized import Parametrized
+from skimp._params._rules import Rule
 from skimp.data import Rows
 from skimp.losses import Loss
 

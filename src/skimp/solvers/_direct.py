@@ -11,10 +11,10 @@ from skimp._core._linalg import (
     reciprocal_condition,
     solve_positive,
 )
-from skimp._core._memory import require_memory
-from skimp._core._rules import broken
 from skimp._core._threads import thread_count
 from skimp._core._types import Array
+from skimp._params._memory import require_memory
+from skimp._params._rules import broken
 from skimp.losses import Squared
 from skimp.solvers._base import Problem, Solution, Solver
 from skimp.solvers._moments import Covariance, covariance

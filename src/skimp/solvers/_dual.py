@@ -10,9 +10,9 @@ from scipy import sparse
 
 from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import check_representable, dense
-from skimp._core._memory import parse_bytes, require_memory
 from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType, Matrix
+from skimp._params._memory import parse_bytes, require_memory
 from skimp.data import ArrayRows, Block, Codes, Rows
 from skimp.data._kept import keep_rows, kept_bytes, kept_layout
 from skimp.losses import Log, Loss, PiecewiseLoss
@@ -87,7 +87,7 @@ def _layout(X: Matrix, dtype: DType) -> Any:
 
 def _loops(loss: Loss) -> tuple[Callable[..., int], Callable[..., None], tuple[Any, ...]]:
     """Return the sweep of a loss, what makes slopes active again, and their parameters."""
-    from skimp._core import _dual_loops as loops
+    from skimp._core.loops import _dual as loops
 
     if isinstance(loss, PiecewiseLoss):
         sides = np.array([-1.0, 1.0])
@@ -164,7 +164,7 @@ class Dual:
         self.reference, self.steps = np.inf, 0
 
     def _read(self) -> None:
-        from skimp._core._row_loops import squared_norms
+        from skimp._core.loops._rows import squared_norms
 
         def read(block: Block, _: Scratch) -> None:
             part = _part(block)
@@ -209,7 +209,7 @@ class Dual:
 
     def _set_slopes(self, slopes_of: Callable[..., Array], V: list[Array], b: Array) -> float:
         """Set slopes by what is predicted at a point, and return its objective."""
-        from skimp._core._row_loops import add_rows
+        from skimp._core.loops._rows import add_rows
 
         V, b = [own.copy("K") for own in V], b.copy()
 
@@ -230,7 +230,7 @@ class Dual:
 
     def _at(self, block: Block, scratch: Scratch, V: list[Array], b: Array) -> tuple[Array, ...]:
         """Return predictions at a point, targets, and C as a column."""
-        from skimp._core._row_loops import predictions
+        from skimp._core.loops._rows import predictions
 
         part = _part(block)
         F = scratch.array("F", self.Y[part].shape, _DOUBLE)

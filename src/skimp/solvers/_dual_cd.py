@@ -6,10 +6,10 @@ from typing import ClassVar, final
 import numpy as np
 
 from skimp._core._linalg import inverse_root
-from skimp._core._memory import require_memory
-from skimp._core._rules import Rule, broken, check_params, integer, number
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, DType, Matrix
+from skimp._params._memory import require_memory
+from skimp._params._rules import Rule, broken, check_params, integer, number
 from skimp.data import Rows
 from skimp.losses import Log, Loss, MulticlassHinge, PiecewiseLoss
 from skimp.solvers._base import Problem, Solution, Solver

@@ -139,7 +139,7 @@ def _moments(rows: Rows, dtype: DType, shift: Array) -> _Moments:
 
 def _coded_moments(block: Block, Z: Codes) -> _Moments:
     """Do the same for codes, whose features are equal or zero: they need no shift."""
-    from skimp._core._code_loops import gram
+    from skimp._core.loops._codes import gram
 
     Y, weight = targets(block, _DOUBLE)
     zz, zy, z = (np.zeros((Z.width, size)) for size in (Z.width, Y.shape[1], 1))

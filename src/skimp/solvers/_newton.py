@@ -4,7 +4,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._rules import Rule, broken, check_params, integer, number
+from skimp._params._rules import Rule, broken, check_params, integer, number
 from skimp.solvers._active_sets import solve_active_sets
 from skimp.solvers._base import Problem, Solution, Solver
 from skimp.solvers._descent import descend

@@ -301,7 +301,7 @@ class Objective:
 
 
 def _few_curved(Z: Array, transposed: Array, D: Array) -> Array:
-    from skimp._core._active_loops import add_curved
+    from skimp._core.loops._active import add_curved
 
     sums = np.zeros_like(transposed)
     add_curved(Z, transposed, D, sums)

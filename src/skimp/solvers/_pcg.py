@@ -2,7 +2,7 @@
 
 from typing import ClassVar, final
 
-from skimp._core._rules import Rule, broken, check_params, integer, number
+from skimp._params._rules import Rule, broken, check_params, integer, number
 from skimp.losses import Squared
 from skimp.solvers._base import Problem, Solution, Solver
 from skimp.solvers._descent import descend

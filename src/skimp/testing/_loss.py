@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from skimp._core._rules import check_params
 from skimp._core._types import Array
+from skimp._params._rules import check_params
 from skimp.losses import Loss
 from skimp.testing._promises import close, params_of, read_only, refused, require
 

@@ -1,0 +1,1 @@
+"""What "auto" does: candidates, trials, limits, and the plan of a fit."""

@@ -1,0 +1,264 @@
+"""How fast this machine computes: measured once, and kept in a small file."""
+
+import json
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from skimp._core._blocks import fold
+from skimp._core._threads import single_threaded_blas, thread_count
+from skimp._core._types import Array
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Speeds of a machine, in units a second.
+
+    Attributes
+    ----------
+    gemm32, gemm64 : float
+        Operations of matrix products on row blocks, by all threads together: two for each
+        multiplication and addition.
+    factor64 : float
+        Operations of LAPACK in float64, such as Cholesky, by one thread.
+    values : float
+        Values of a function such as the exponential in float64, by all threads together.
+    bytes : float
+        Bytes that are read from memory in order, by all threads together.
+    gathers : float
+        Coefficients that are read and changed at random places, by one thread.
+    sweeps : float
+        Multiplications of dense rows, in random order, with coefficients, by one thread.
+    calls : float
+        Calls of NumPy functions with next to nothing to do, by one thread.
+    """
+
+    gemm32: float
+    gemm64: float
+    factor64: float
+    values: float
+    bytes: float
+    gathers: float
+    sweeps: float
+    calls: float
+
+
+NOMINAL = Rates(
+    gemm32=150e9,
+    gemm64=70e9,
+    factor64=20e9,
+    values=5e8,
+    bytes=20e9,
+    gathers=6e7,
+    sweeps=1e9,
+    calls=1e6,
+)
+"""Speeds of an ordinary machine with two cores, for decisions that must not depend on a clock."""
+
+_REPEATS = 3
+
+
+def measured_rates(n_jobs: int | None = None) -> Rates:
+    """Return the speeds of this machine.
+
+    They are measured in about a second when asked for first, and read from a file in the user's
+    cache folder (``XDG_CACHE_HOME``, or ``.cache`` in the home folder) from then on. A file that
+    cannot be read, or written, is no error: speeds are measured again.
+
+    Parameters
+    ----------
+    n_jobs : int or None, default=None
+        Threads, as everywhere.
+
+    Examples
+    --------
+    >>> from skimp.choice._rates import measured_rates
+    >>> measured_rates().gemm32 > 0
+    True
+    """
+    return _known_rates(thread_count(n_jobs), str(_file()))
+
+
+@cache
+def _known_rates(n_threads: int, name: str) -> Rates:
+    file, key = Path(name), _key(n_threads)
+    stored = _stored(file)
+    rates = _valid(stored.get(key))
+    if rates is None:
+        rates = calibrated(n_threads)
+        _store(file, {**stored, key: asdict(rates)})
+    return rates
+
+
+def _file() -> Path:
+    given = os.environ.get("XDG_CACHE_HOME")
+    return (Path(given) if given else Path.home() / ".cache") / "skimp" / "rates.json"
+
+
+def _key(n_threads: int) -> str:
+    model = platform.processor() or platform.machine()
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line for line in lines if line.startswith("model name")), model)
+    model = model.partition(":")[2].strip() or model
+    return f"{model}, {n_threads} threads, numpy {np.__version__}"
+
+
+def _stored(file: Path) -> dict[str, Any]:
+    """Return what a file says, nothing where it says nothing that makes sense."""
+    try:
+        stored = json.loads(file.read_text())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return stored if isinstance(stored, dict) else {}
+
+
+def _valid(record: Any) -> Rates | None:
+    """Return the rates of a record, None unless it has every one as a positive number."""
+    names = {field.name for field in fields(Rates)}
+    if not isinstance(record, dict) or set(record) != names:
+        return None
+    positive = all(
+        type(value) in (int, float) and isfinite(value) and value > 0 for value in record.values()
+    )
+    return Rates(**{name: float(value) for name, value in record.items()}) if positive else None
+
+
+def _store(file: Path, records: dict[str, Any]) -> None:
+    """Write the file aside, then rename it."""
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle, aside = tempfile.mkstemp(dir=file.parent, suffix=".part")
+        try:
+            with os.fdopen(handle, "w") as stream:
+                json.dump(records, stream, indent=2)
+            Path(aside).replace(file)
+        except OSError:
+            Path(aside).unlink(missing_ok=True)
+            raise
+
+
+def calibrated(n_threads: int) -> Rates:
+    """Measure the speeds of this machine with a number of threads."""
+    rng = np.random.default_rng(0)
+    return Rates(
+        gemm32=_gemm(rng, np.float32, n_threads),
+        gemm64=_gemm(rng, np.float64, n_threads),
+        factor64=_factor(rng),
+        values=_values(rng, n_threads),
+        bytes=_bytes(n_threads),
+        gathers=_gathers(rng),
+        sweeps=_sweeps(rng),
+        calls=_calls(),
+    )
+
+
+def _per_second(units: float, run: Callable[[], object]) -> float:
+    """Return the best speed of several runs, after one in which loops are compiled."""
+    run()
+    best = float("inf")
+    for _ in range(_REPEATS):
+        start = time.perf_counter()
+        run()
+        best = min(best, time.perf_counter() - start)
+    return units / max(best, 1e-9)
+
+
+def _on_blocks(n_blocks: int, n_threads: int, run: Callable[[int], object]) -> None:
+    fold(range(n_blocks), lambda block, _: run(block), lambda total, _: total, None, n_threads)
+
+
+def _gemm(rng: np.random.Generator, dtype: Any, n_threads: int) -> float:
+    size, n_blocks = 512, 4 * n_threads
+    A = rng.standard_normal((size, size)).astype(dtype)
+    places = [np.empty_like(A) for _ in range(n_blocks)]
+    return _per_second(
+        2 * size**3 * n_blocks,
+        lambda: _on_blocks(n_blocks, n_threads, lambda b: np.matmul(A, A, out=places[b])),
+    )
+
+
+def _factor(rng: np.random.Generator) -> float:
+    size = 768
+    G = rng.standard_normal((size, size))
+    A = np.asfortranarray(G @ G.T + size * np.eye(size))
+    with single_threaded_blas():
+        return _per_second(size**3 / 3, lambda: linalg.lapack.dpotrf(A))
+
+
+def _values(rng: np.random.Generator, n_threads: int) -> float:
+    from skimp._core.loops._profiles import negative_exp
+
+    n_blocks = 4 * n_threads
+    blocks = [rng.random((256, 1000)) for _ in range(n_blocks)]
+    return _per_second(
+        blocks[0].size * n_blocks,
+        lambda: _on_blocks(n_blocks, n_threads, lambda b: negative_exp(blocks[b])),
+    )
+
+
+def _bytes(n_threads: int) -> float:
+    n_blocks = 4 * n_threads
+    blocks = np.ones((n_blocks, 2**20))
+    return _per_second(
+        blocks.nbytes, lambda: _on_blocks(n_blocks, n_threads, lambda b: float(blocks[b].sum()))
+    )
+
+
+def _gathers(rng: np.random.Generator) -> float:
+    """Measure products of codes with, and of their transpose into, 32 MB of coefficients."""
+    from skimp._core.loops._codes import gather, scatter
+
+    n_rows, groups, n_bins = 4096, 64, 2**16
+    # a few bins hold most rows, as in data
+    codes = (n_bins * rng.random((n_rows, groups)) ** 4).astype(np.uint16)
+    offsets = np.arange(groups) * n_bins
+    coef, out = np.zeros((groups * n_bins, 1)), np.empty((n_rows, 1))
+    value = np.float64(1.0)
+
+    def run() -> None:
+        gather(codes, offsets, value, 0, coef, out)
+        scatter(codes, offsets, value, 0, out, coef)
+
+    return _per_second(codes.size, run)
+
+
+def _sweeps(rng: np.random.Generator) -> float:
+    """Measure inner products of rows in random order, each added to the coefficients."""
+    from skimp._core.loops._dual import piecewise_sweep
+
+    n_rows, width = 20_000, 400
+    X: Array = rng.standard_normal((n_rows, width), dtype=np.float32)
+    order = rng.permutation(n_rows)
+    Q, C, Y = np.full(n_rows, float(width)), np.ones(n_rows), np.ones((n_rows, 1))
+    limits = np.zeros(2), np.ones(2)
+
+    def run() -> None:
+        slopes, active = np.zeros((n_rows, 1)), np.ones((n_rows, 1), bool)
+        V, b = np.zeros((1, width)), np.zeros(1)
+        worst, largest = np.full(1, np.inf), np.zeros(1)
+        state = slopes, active, 1.0, V, b, worst, largest
+        piecewise_sweep(X, order, (0, 1), Q, C, Y, *state, *limits, 0.0, 0.0)
+
+    return _per_second(X.size, run)
+
+
+def _calls() -> float:
+    n_calls, small = 10_000, np.ones(4)
+
+    def run() -> None:
+        for _ in range(n_calls):
+            np.add(small, small)
+
+    return _per_second(n_calls, run)

@@ -1,0 +1,64 @@
+"""What fitting KRLS costs: an exact factorization, or passes over the rows with few functions."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from skimp._params._memory import parse_bytes
+from skimp.choice._counts import DOUBLE, Cost, Phase
+from skimp.choice._map_cost import selected
+from skimp.effects._reduction import Reduction
+from skimp.solvers._folds import FOLDS
+
+
+def krls_phases(estimator: Any, reduction: Reduction, kernel: Any, cost: Cost) -> Iterator[Phase]:
+    """Yield the phases of a fit after the rows were read.
+
+    Parameters
+    ----------
+    estimator : KRLS
+        Its ``alpha`` says what a penalty is chosen by, its ``sigmas`` how many widths there are.
+    reduction : Reduction
+        What is fitted.
+    kernel : Kernel
+        The kernel.
+    cost : Cost
+        The data and the machine.
+    """
+    n = cost.shape.n_rows
+    m = reduction.size(n)
+    # the model of the best width is made twice
+    widths = 1 if estimator.sigmas is None else len(estimator.sigmas) + (len(estimator.sigmas) > 1)
+    criterion = estimator.alpha if isinstance(estimator.alpha, str) else None
+    if reduction.exact:
+        n = m if reduction.alone else n
+        refits = FOLDS * (1 - 1 / FOLDS) ** 3 if criterion == "kfold" else 0.0
+        seconds = cost.kernel(kernel, n, n, DOUBLE) + _tridiagonal(n, cost)
+        held = int((9 + 6 * (refits > 0)) * n**2 + 32 * n * cost.shape.n_features)
+        yield Phase("factor", widths * (1 + refits) * seconds, held)
+        return
+    points = m * cost.shape.n_features * 8
+    mapping = cost.kernel(kernel, n, m, DOUBLE)
+    if reduction.sketched:
+        mapping = cost.kernel(kernel, n, n, DOUBLE) + cost.gemm(2 * n**2 * m, DOUBLE)
+        yield Phase("draw", widths * mapping, int(8 * n * (m + cost.shape.n_features)))
+    else:
+        chosen, held_then = selected(reduction.selector, kernel, m, cost)
+        # each fold has points of its own
+        times = 1 + (FOLDS - 1) * (criterion == "kfold")
+        yield Phase("select", widths * times * chosen, int(held_then + points))
+    kept = 8 * n * m if 8 * n * m < parse_bytes(cost.memory_limit) // 4 else 0
+    # covariances; residuals, and those of all penalties, unless values are kept; folds
+    again = 0 if kept else 1 + (criterion in ("loo", "gcv"))
+    passes = 1 + again + FOLDS * (criterion == "kfold")
+    seconds = passes * mapping + cost.factor(16 * m**3)
+    products = 1.0 + 2 * (criterion == "loo") + (FOLDS - 1) * (criterion == "kfold")
+    seconds += cost.gemm(products * n * m**2, DOUBLE)
+    blocks = 3 * cost.threads * min(n, 2048) * m * 8
+    held = (48 + 16 * cost.threads) * m**2 + blocks + kept + points
+    held += 8 * n * m if reduction.sketched else 0
+    yield Phase("solve", widths * seconds, int(held))
+
+
+def _tridiagonal(n: int, cost: Cost) -> float:
+    """Return the seconds of a factorization: half of its reduction reads the matrix column-wise."""
+    return cost.stream(4 / 3 * n**3) + cost.gemm(2 * n**3, DOUBLE)

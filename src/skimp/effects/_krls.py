@@ -1,0 +1,449 @@
+"""Kernel regularized least squares: what x does to y, for whom, and how sure that is."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from sklearn.base import RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from skimp._core._blocks import Scratch
+from skimp._core._random import as_generator, draw_seed
+from skimp._core._types import Array, RandomState
+from skimp._params._memory import MEMORY_LIMIT
+from skimp._params._parametrized import Parametrized, whole_or_nothing
+from skimp._params._rules import (
+    BOOLEAN,
+    N_JOBS,
+    NONE,
+    RANDOM_STATE,
+    Rule,
+    broken,
+    check_params,
+    integer,
+    number,
+    one_of,
+)
+from skimp.budgets import Selector
+from skimp.data import Block, Rows, as_rows
+from skimp.data._frame import is_frame
+from skimp.data._progress import LineReport
+from skimp.data._split import masked_rows
+from skimp.effects._choice import Choices, Models
+from skimp.effects._design import Design
+from skimp.effects._effects import Effects
+from skimp.effects._levels import encode_levels, find_levels
+from skimp.effects._reduction import BUDGET, REDUCTION, Reduction
+from skimp.effects._sketch import Sketch
+from skimp.estimators._kernel_regressor import KernelRegressor, target_mean
+from skimp.features import Landmarks, Nystroem
+from skimp.kernels import Gaussian, Kernel, as_kernel
+from skimp.kernels._checks import require
+from skimp.solvers._folds import FOLDS
+from skimp.solvers._golden_section import golden_section
+from skimp.solvers._reduced_smoother import ReducedSmoother
+from skimp.solvers._smoother import CRITERIA, LinearFit
+
+_DOUBLE = np.dtype(np.float64)
+
+
+def _are_positive(value: Any) -> bool:
+    """Tell whether these are one or more numbers above zero, whose squares are such, too."""
+    sequence = isinstance(value, list | tuple) or (
+        isinstance(value, np.ndarray) and value.ndim == 1
+    )
+    return sequence and len(value) > 0 and all(map(_SQUARABLE.test, value))
+
+
+_SQUARABLE = number(above=1e-100, at_most=1e100)
+_POSITIVE = Rule(f"a sequence, each {_SQUARABLE.wording}", _are_positive)
+
+
+def _present(X: Any, sample_weight: Any) -> Array | None:
+    """Return which rows count, None where all do or the weights are none, which is told later."""
+    if sample_weight is None or not is_frame(X):
+        return None
+    weight = np.asarray(sample_weight)
+    if weight.shape != (len(X),) or weight.dtype.kind not in "biuf" or weight.all():
+        return None
+    return np.asarray(weight != 0)
+
+
+@final
+class KRLS(RegressorMixin, Effects, Parametrized):
+    r"""Kernel regularized least squares, with the effects of columns and their standard errors.
+
+    Minimises over functions f of the kernel's space, and a constant b,
+
+    .. math::
+        \frac{1}{\sum_i w_i} \sum_i w_i \, (y_i - f(x_i) - b)^2 + \alpha \, \|f\|^2
+
+    on columns of mean zero and variance one. Exact in :math:`8 n^3 / 3` operations and the memory
+    of one n x n matrix, with all penalties; for a reduction to m functions in :math:`3 n m^2`
+    operations and the memory of a few m x m matrices. Their n m values are held during the fit
+    if they take less than a quarter of ``memory_limit``, and otherwise recomputed on each pass.
+
+    For a binary outcome, 0 and 1, it is a linear probability model: effects are changes of the
+    probability. Take ``errors="robust"`` there.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None, default=None
+        What it means for two rows to be alike: any differentiable kernel, of scaled columns. None
+        is the Gaussian with ``gamma`` one over twice the number of columns of X.
+    standardize : bool, default=True
+        Whether columns are scaled. Those of categories or text, in frames, become indicators
+        either way.
+    reduction : None, int, str or Selector, default=None
+        None fits the exact model. An int is a number of points. A selector, or its name ("auto",
+        "uniform", "kmeans", "agglomerative", "leverage", "rpcholesky"), chooses points that all
+        rows are fitted with. "sample" fits the exact model of sampled rows alone. "gaussian",
+        "achlioptas", "sign", "very_sparse" and "subsampling" are random sums of the kernel columns
+        of all rows.
+    budget : int, float or None, default=None
+        Size of the reduction: a number, or a share of the rows; None for a tenth of the rows, but
+        100 at least and 1,000 at most.
+    alpha : float or str, default="loo"
+        Strength of the penalty; it does not grow with n. "loo" minimises the error of rows that are
+        left out one by one, in closed form; "gcv" its rotation invariant form; "kfold" that of five
+        folds, each with a reduction of its own rows and the same n alpha. A ridge penalty is n
+        alpha.
+    lams : sequence of float or None, default=None
+        Penalties n alpha to choose from; None for all between rounding and nothing.
+    sigmas : sequence of float or None, default=None
+        Widths to choose from as well, ``gamma`` being :math:`1 / 2 \sigma^2`; None for the kernel's
+        own.
+    fit_intercept : bool, default=True
+        Whether there is an unpenalized constant b.
+    convention : "skimp" or "R", default="skimp"
+        "R" gives the numbers of R's package KRLS: y is centred in place of the constant b, columns
+        are divided by standard deviations with n - 1, the default ``gamma`` is one over the number
+        of columns, "loo" stops where R's search does, the variance of the errors divides by n, t
+        has n - d degrees of freedom, and standard errors of differences are multiplied by
+        :math:`\sqrt 2`. ``summary`` is then not corrected for shrinkage by default.
+    memory_limit : int, str or None, default=None
+        Bytes, or "2GB", that a fit may take besides the data; None for half of the machine's.
+    n_jobs : int or None, default=None
+        Threads; None for all cores that the process may use.
+    verbose : int, default=0
+        Report progress on standard error.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the reduction and of the folds.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with numbers for parameters.
+    alpha_ : float
+        The penalty.
+    coef_ : array of shape (m,) or (m, k)
+        Coefficients of the functions: kernel columns, or random sums of them.
+    dual_coef_ : array of shape (p,) or (p, k)
+        Coefficients of the kernel columns of ``points_``.
+    points_ : array of shape (p, width)
+        The points, scaled.
+    intercept_ : float or array of shape (k,)
+        The constant b.
+    dimension_ : float
+        Effective number of parameters: the trace of the matrix that turns y into fitted values.
+    freedom_ : float
+        Degrees of freedom of the standard errors, nearly n less ``dimension_``; n less the number
+        of columns with ``convention="R"``.
+    sigma_ : float or array of shape (k,)
+        Standard deviation of the errors.
+    alphas_, scores_ : arrays, or None
+        Penalties that were compared, and their squared errors relative to the variance of y.
+    terms_ : list of str
+        What effects there are: columns, and levels of columns of categories.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    .. [1] J. Hainmueller and C. Hazlett, "Kernel regularized least squares: reducing
+       misspecification bias with a flexible and interpretable machine learning approach",
+       Political Analysis 22 (2014).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp import KRLS
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 2))
+    >>> y = 2 * X[:, 0] + np.sin(X[:, 1]) + 0.5 * rng.normal(size=300)
+    >>> model = KRLS().fit(X, y)
+    >>> model.effects().shape
+    (300, 2)
+    >>> summary = model.summary().to_frame()
+    >>> bool(summary.ci_low["x0"] < 2 < summary.ci_high["x0"])
+    True
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "standardize": BOOLEAN,
+        "reduction": REDUCTION,
+        "budget": BUDGET,
+        "alpha": number(above=0) | one_of(*CRITERIA),
+        "lams": NONE | _POSITIVE,
+        "sigmas": NONE | _POSITIVE,
+        "fit_intercept": BOOLEAN,
+        "convention": one_of("skimp", "R"),
+        "memory_limit": MEMORY_LIMIT,
+        "n_jobs": N_JOBS,
+        "verbose": integer(at_least=0) | BOOLEAN,
+        "random_state": RANDOM_STATE,
+    }
+
+    def __init__(
+        self,
+        kernel: Kernel | str | None = None,
+        *,
+        standardize: bool = True,
+        reduction: Any = None,
+        budget: int | float | None = None,
+        alpha: float | str = "loo",
+        lams: Sequence[float] | Array | None = None,
+        sigmas: Sequence[float] | Array | None = None,
+        fit_intercept: bool = True,
+        convention: str = "skimp",
+        memory_limit: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: RandomState = None,
+    ):
+        self.kernel = kernel
+        self.standardize = standardize
+        self.reduction = reduction
+        self.budget = budget
+        self.alpha = alpha
+        self.lams = lams
+        self.sigmas = sigmas
+        self.fit_intercept = fit_intercept
+        self.convention = convention
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Training rows. Columns of a frame that hold categories or text are encoded. They are
+            not copied, and read again where effects are asked for: do not change them.
+        y : array of shape (n,) or (n, k)
+            Targets.
+        sample_weight : array of shape (n,), optional
+            A weight of 2 equals a row given twice in what is estimated; for standard errors,
+            weights are inverse variances of the errors.
+
+        Returns
+        -------
+        self
+        """
+        with whole_or_nothing(self):
+            rng = as_generator(self.random_state)
+            rows = self._prepared(X, y, sample_weight)
+            n = self._reduction.size(rows.n_rows) if self._reduction.alone else rows.n_rows
+            needed, n = (FOLDS, rows.n_rows) if self.alpha == "kfold" else (2, n)
+            if isinstance(self.alpha, str) and n < needed:
+                raise ValueError(
+                    f"alpha={self.alpha!r} needs {needed} rows of positive weight, found "
+                    f"n_samples = {n}: give alpha a number."
+                )
+            self._choose(rows, draw_seed(rng))
+        return self
+
+    def _check(self) -> None:
+        owner = type(self).__name__
+        check_params(self)
+        kernel = self._given_kernel(1)
+        require(kernel, "positive_definite", owner=owner, advice="f has a norm only then")
+        require(kernel, "differentiable", owner=owner, advice="effects are derivatives")
+        if self.sigmas is not None and "gamma" not in kernel.get_params(deep=False):
+            raise broken(owner, "sigmas", f"None for {kernel!r}, which has no gamma", self.sigmas)
+        if self.budget is not None and not isinstance(self.reduction, str | Selector):
+            wording = "None unless reduction is the name of a rule, or a selector"
+            raise broken(owner, "budget", wording, self.budget)
+        searched = self.lams is not None or self.sigmas is not None
+        if searched and not isinstance(self.alpha, str):
+            raise broken(owner, "alpha", "a criterion where lams or sigmas are given", self.alpha)
+
+    def _given_kernel(self, n_columns: int) -> Kernel:
+        if self.kernel is None:
+            return Gaussian(gamma=1 / (n_columns if self._like_r else 2 * n_columns))
+        return as_kernel(self.kernel, owner=type(self).__name__, other="None")
+
+    def _prepared(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """Return scaled rows with centred targets, and keep what is needed for other rows."""
+        self._check()
+        present = _present(X, sample_weight)
+        self._levels = find_levels(X, present)
+        rows = as_rows(
+            self,
+            encode_levels(X, self._levels, present=present),
+            y,
+            sample_weight,
+            multi_output=True,
+            y_numeric=True,
+        )
+        if self.verbose:
+            rows = rows.copy_with(report=LineReport(type(self).__name__))
+        weight = rows.weights()
+        self._present = None
+        if weight is not None and not weight.all():
+            self._present = weight > 0
+            rows = masked_rows(rows, self._present)
+        names = rows.feature_names or [f"x{j}" for j in range(rows.n_features)]
+        self._single_output, middle = target_mean(rows, type(self).__name__)
+        self._middle = middle if self.fit_intercept else np.zeros_like(middle)
+        self._rows = rows
+        self._design = Design(
+            rows, names, self._levels, standardize=self.standardize, ddof=int(self._like_r)
+        )
+        self.terms_ = [term.name for term in self._design.terms]
+        scaled: Rows = self._scaled(rows).with_targets(self._centred)
+        scaled.feature_names, scaled.labelled = self._design.column_names, False
+        self._reduction = Reduction(self.reduction, self.budget)
+        return scaled
+
+    def _as_machine(self, X: Any, y: Any, sample_weight: Any) -> tuple[KernelRegressor, Rows]:
+        """Return a regressor with this kernel and these points, and its rows, for a curve."""
+        rng = as_generator(self.random_state)
+        rows = self._prepared(X, y, sample_weight)
+        reduction = self._reduction
+        if reduction.sketched or reduction.alone:
+            wording = "None, a number of points or a selector for budget_curve"
+            raise broken(type(self).__name__, "reduction", wording, self.reduction)
+        if self.sigmas is not None:
+            raise broken(type(self).__name__, "sigmas", "None for budget_curve", self.sigmas)
+        approximation: Any = "auto"
+        if not reduction.exact:
+            size = reduction.size(rows.n_rows)
+            approximation = Nystroem(budget=size, selector=reduction.selector)
+        machine = KernelRegressor(
+            self._resolved_kernel(rows, draw_seed(rng)),
+            approximation=approximation,
+            loss="squared",
+            fit_intercept=self.fit_intercept and not self._like_r,
+            memory_limit=self.memory_limit,
+            n_jobs=self.n_jobs,
+            random_state=draw_seed(rng),
+        )
+        return machine, rows
+
+    @property
+    def _like_r(self) -> bool:
+        return self.convention == "R"
+
+    def _scaled(self, rows: Rows) -> Any:
+        return rows.mapped(self._design)
+
+    def _centred(self, y: Array | None, weight: Array | None) -> tuple[Array, Array | None]:
+        assert y is not None, "the mean of the targets was taken before"
+        return np.asarray(y, _DOUBLE).reshape(len(y), -1) - self._middle, weight
+
+    def _resolved_kernel(self, rows: Rows, seed: int) -> Kernel:
+        n_columns = self._design.width if self._like_r else len(self._design.names)
+        return self._given_kernel(n_columns).resolve(rows, seed)
+
+    def _choose(self, rows: Rows, seed: int) -> None:
+        """Choose the penalty, and the width if there are several, and keep that model."""
+        kernel = self._resolved_kernel(rows, seed)
+        kernels = [kernel]
+        if self.sigmas is not None:
+            kernels = [clone(kernel).set_params(gamma=1 / (2 * s**2)) for s in self.sigmas]
+        choices = Choices(
+            self._reduction,
+            self.alpha,
+            self.lams,
+            # R centres y, which is done already
+            self.fit_intercept and not self._like_r,
+            self.memory_limit,
+            golden_section if self._like_r else None,
+        )
+        chosen = choices.best(rows, kernels, seed)
+        self.kernel_ = chosen.kernel
+        self.alphas_, self.scores_ = chosen.alphas, chosen.scores
+        self._keep(chosen.models, chosen.alpha)
+
+    def _keep(self, models: Models, alpha: float) -> None:
+        basis, smoother = models.basis, models.smoother
+        fit = smoother.at(alpha)
+        if self._like_r:
+            fit.noise = fit.squares / fit.n_rows
+            fit.freedom = float(max(fit.n_rows - self._design.width, 1))
+        self._fitted_rows = models.fitted_rows
+        if isinstance(smoother, ReducedSmoother):
+            # features are computed again where they are asked for: a model does not hold them
+            smoother.rows = self._scaled(self._rows).with_targets(self._centred).mapped(basis)
+        self._fit: LinearFit = fit
+        self._basis = basis
+        coef = fit.coef
+        dual = basis.mixing @ coef if isinstance(basis, Sketch) else coef
+        self._points = Landmarks(basis.kernel, basis.points, _DOUBLE)
+        self._dual = np.asarray(dual)
+        self._constant = fit.intercept + self._middle
+        self.alpha_ = alpha
+        self.points_ = basis.points
+        self.dimension_, self.freedom_ = fit.dimension, fit.freedom
+        self.coef_, self.dual_coef_ = self._outputs(coef), self._outputs(self._dual)
+        self.intercept_ = self._outputs(self._constant[None])[0]
+        self.sigma_ = self._outputs(np.sqrt(fit.noise)[None])[0]
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Return the fitted function at each row, and how sure it is.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+        return_std : bool, default=False
+            Whether to return standard errors of the fitted function as well. They do not contain
+            the errors of new targets, whose standard deviation is ``sigma_``.
+
+        Returns
+        -------
+        array of shape (n,) or (n, k), or a tuple of two
+            Values, and their standard errors.
+        """
+        check_is_fitted(self)
+        rows = self._opened(X)
+        scaled = self._scaled(rows)
+        k = self._dual.shape[1]
+        dtype = rows.dtype
+
+        def values(block: Block, _: Scratch) -> Array:
+            return np.asarray(block.X @ self._dual + self._constant)
+
+        F = self._outputs(scaled.mapped(self._points).computed(values, (k,), dtype))
+        if not return_std:
+            return F
+
+        def errors(block: Block, _: Scratch) -> Array:
+            q = self._fit.coordinates(block.X.T, constant=1.0)
+            return np.sqrt(self._fit.variances(q))
+
+        return F, self._outputs(scaled.mapped(self._basis).computed(errors, (k,), dtype))
+
+    def _opened(self, X: Any) -> Rows:
+        """Return rows of the user's, with the columns of ``fit``."""
+        return as_rows(self, encode_levels(X, self._levels, self._design.names), reset=False)
+
+    @property
+    def loo_residuals_(self) -> Array:
+        """Residuals of the rows that were fitted, each in the model of all others.
+
+        Rows of weight zero have none, and neither have those that were not sampled.
+        """
+        check_is_fitted(self)
+        return self._outputs(self._fit.left_out)
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what scikit-learn may pass in."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,179 @@
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.random_projection import GaussianRandomProjection
+
+from skimp import KernelClassifier, KernelRegressor
+from skimp.choice._cost import Shape, Traits, predicted_phases
+from skimp.choice._rates import NOMINAL, Rates
+from skimp.features import Nystroem, RandomBinning, RandomFourier, RandomLayer, Transformer
+from skimp.kernels import Gaussian, Laplacian
+from skimp.losses import as_loss
+from skimp.solvers import as_solver
+
+FAST = Rates(**{name: 2 * value for name, value in vars(NOMINAL).items()})
+SHAPE = Shape(100_000, 20)
+MAPS = {
+    "uniform": Nystroem(budget=500, selector="uniform"),
+    "auto": Nystroem(budget=500),
+    "rpcholesky": Nystroem(budget=500, selector="rpcholesky"),
+    "leverage": Nystroem(budget=500, selector="leverage"),
+    "kmeans": Nystroem(budget=500, selector="kmeans"),
+    "balanced": Nystroem(budget=500, selector="balanced"),
+    "rank": Nystroem(budget=500, rank=100),
+    "laplacian": Nystroem(Laplacian(), budget=500, selector="uniform"),
+    "iid": RandomFourier(n_components=500),
+    "phase": RandomFourier(n_components=500, form="phase"),
+    "structured": RandomFourier(n_components=500, sampling="structured"),
+    "fastfood": RandomFourier(n_components=500, sampling="fastfood", form="phase"),
+    "layer": RandomLayer(500),
+    "transformer": Transformer(GaussianRandomProjection(n_components=500)),
+    "binning": RandomBinning(n_grids=50),
+    "exact": None,
+}
+
+
+def phases(feature_map, shape=SHAPE, loss="squared", solver="auto", **options):
+    options = {"labelled": False, "rates": NOMINAL, **options}
+    loss, solver = as_loss(loss, owner="test"), as_solver(solver, owner="test")
+    return predicted_phases(feature_map, shape, loss=loss, solver=solver, **options)
+
+
+def total(found):
+    return sum(phase.seconds for phase in found), max(phase.bytes for phase in found)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_phases_are_those_of_the_map(name):
+    second = {"exact": ["factor"]}.get(name, ["draw"])
+    if isinstance(MAPS[name], Nystroem):
+        second = ["select", "factor"]
+    assert [phase.name for phase in phases(MAPS[name])] == ["read", *second, "solve"]
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+@pytest.mark.parametrize("name", MAPS)
+def test_machine_of_twice_the_speed_takes_half_the_time(name, labelled):
+    slow, fast = (phases(MAPS[name], rates=rates, labelled=labelled) for rates in (NOMINAL, FAST))
+    for one, other in zip(slow, fast, strict=True):
+        assert one.seconds == pytest.approx(2 * other.seconds)
+        assert one.bytes == other.bytes
+
+
+@pytest.mark.parametrize("name", MAPS)
+@pytest.mark.parametrize("more", [{"n_rows": 300_000}, {"n_features": 60}, {"n_outputs": 5}])
+def test_more_of_anything_never_costs_less(name, more):
+    loss = "squared" if name == "exact" else "huber"
+    few, many = (
+        total(phases(MAPS[name], shape, loss)) for shape in (SHAPE, replace(SHAPE, **more))
+    )
+    assert few[0] <= many[0]
+    assert few[1] <= many[1]
+
+
+@pytest.mark.parametrize("name", ["uniform", "iid", "layer"])
+@pytest.mark.parametrize("loss", ["squared", "log", "hinge"])
+def test_half_the_precision_takes_less(name, loss):
+    shapes = SHAPE, replace(SHAPE, dtype=np.dtype(np.float32))
+    double, single = (total(phases(MAPS[name], shape, loss)) for shape in shapes)
+    assert single[0] < double[0]
+    assert single[1] < double[1]
+
+
+@pytest.mark.parametrize(
+    ("feature_map", "loss", "solver"),
+    [
+        (RandomFourier(n_components=500), "squared", "direct"),
+        (RandomFourier(n_components=4000), "squared", "pcg"),
+        (RandomFourier(n_components=500), "log", "newton"),
+        (RandomFourier(n_components=500), "hinge", "dual_cd"),
+        (RandomBinning(n_grids=50), "squared_hinge", "dual_cd"),
+        (RandomBinning(n_grids=50), "softmax", "newton"),
+    ],
+)
+def test_auto_costs_what_the_solver_costs_that_it_chooses(feature_map, loss, solver):
+    assert phases(feature_map, loss=loss) == phases(feature_map, loss=loss, solver=solver)
+
+
+@pytest.mark.parametrize("loss", ["log", "hinge"])
+def test_features_that_do_not_fit_are_computed_again(loss):
+    roomy = phases(MAPS["iid"], loss=loss, memory_limit="10GB")
+    tight = phases(MAPS["iid"], loss=loss, memory_limit="200MB")
+    assert total(tight)[1] < total(roomy)[1] / 1.5
+    assert total(tight)[0] > 1.5 * total(roomy)[0]
+
+
+def test_direct_solver_gives_way_where_memory_is_short():
+    pcg = phases(MAPS["iid"], solver="pcg", memory_limit="20MB")
+    assert phases(MAPS["iid"], memory_limit="20MB") == pcg
+
+
+def test_ill_conditioned_budgets_cost_more():
+    good, bad = (phases(MAPS["uniform"], traits=Traits(conditioned=c)) for c in (True, False))
+    assert total(bad)[0] > total(good)[0]
+    assert bad[2].bytes > good[2].bytes
+
+
+def test_budget_of_more_points_than_rows_is_all_rows():
+    shape = replace(SHAPE, n_rows=300)
+    assert phases(Nystroem(budget=10**6), shape) == phases(Nystroem(budget=300), shape)
+
+
+def test_labels_make_the_default_rule_cluster():
+    plain, labelled = (phases(MAPS["auto"], labelled=labelled)[1] for labelled in (False, True))
+    assert labelled.seconds > plain.seconds
+    assert labelled.bytes > plain.bytes
+
+
+def test_bins_of_the_data_count():
+    few, many = (phases(MAPS["binning"], traits=Traits(n_bins=bins)) for bins in (100, 10_000))
+    assert total(few)[1] < total(many)[1]
+
+
+def test_sparse_rows_are_read_faster():
+    shape = replace(SHAPE, n_features=2000)
+    sparse = phases(MAPS["iid"], replace(shape, density=0.01))
+    assert sparse[0].seconds < phases(MAPS["iid"], shape)[0].seconds / 10
+
+
+def test_exact_model_has_the_squared_loss():
+    with pytest.raises(ValueError, match="feature_map must be a feature map for this loss"):
+        phases(None, loss="hinge")
+
+
+def traced_bytes(model, X, y):
+    """The most memory that a fit holds besides the data, by NumPy's own count."""
+    model.fit(X[:500], y[:500])
+    tracemalloc.start()
+    model.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+@pytest.mark.parametrize(
+    ("feature_map", "loss", "dtype"),
+    [
+        (None, "squared", float),
+        (Nystroem(budget=300, selector="uniform"), "squared", float),
+        (Nystroem(budget=300, selector="rpcholesky"), "squared", np.float32),
+        (Nystroem(budget=200, selector="uniform"), "log", float),
+        (Nystroem(budget=200, selector="uniform"), "hinge", np.float32),
+        (RandomFourier(n_components=400), "squared", float),
+        (RandomFourier(n_components=200), "log", np.float32),
+        (RandomFourier(n_components=300, sampling="structured"), "hinge", np.float32),
+    ],
+)
+def test_bytes_are_those_that_a_fit_holds(feature_map, loss, dtype):
+    rng = np.random.default_rng(0)
+    n_rows = 1000 if feature_map is None else 10_000
+    X = rng.normal(size=(n_rows, 6)).astype(dtype)
+    y = np.sign(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n_rows))
+    kind = KernelRegressor if feature_map is None else KernelClassifier
+    model = kind(Gaussian(0.5), approximation=feature_map, loss=loss, n_jobs=1, random_state=0)
+    shape = Shape(*X.shape, X.dtype)
+    planned = total(phases(feature_map, shape, loss, labelled=feature_map is not None, n_jobs=1))[1]
+    traced = traced_bytes(model.set_params(alpha=1e-4), X, y)
+    assert traced / 1.6 < planned < 1.6 * traced

@@ -1,0 +1,184 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skimp.choice._cost import Phase
+from skimp.estimators._certificate import Certificate, sampled_quality
+from skimp.features import Landmarks, Nystroem, RandomBinning, RandomFourier, RandomLayer
+from skimp.kernels import Gaussian, Laplacian, Linear
+from tests.problems import regression
+from tests.reference import naive
+
+TRIAL = {
+    "map": "Nystroem",
+    "kernel": "Gaussian(gamma=0.5)",
+    "columns": "standardized",
+    "size": 64,
+    "rows": 400,
+    "alpha": 1e-6,
+    "error": 0.123456,
+    "seconds": 0.25,
+}
+CERTIFICATE = Certificate(
+    approximation="Nystroem(budget=1024,\n         kernel=Gaussian(gamma=0.5))",
+    kernel="Gaussian(gamma=0.5)",
+    columns="standardized; column 'income' holds 99 % of the variance of X",
+    size=1024,
+    alpha=1e-6,
+    residual_trace=0.0123456,
+    kernel_error=0.25,
+    effective_dimension=34.5,
+    condition_number=1e7,
+    kernel_evaluations=1234567,
+    phases=(Phase("search", 0.5, 2000), Phase("solve", 1.25, 3_000_000)),
+    trials=(TRIAL,),
+    reason="2048 promise too little for their cost",
+    solver="direct: Cholesky",
+)
+X, _, WEIGHT = regression(60)
+ALPHA = 1e-3
+
+
+def line(name, certificate=CERTIFICATE):
+    (found,) = [text for text in str(certificate).splitlines() if text.startswith(name)]
+    return found[len(name) :].strip()
+
+
+def test_text_has_a_line_for_each_number():
+    assert repr(CERTIFICATE) == str(CERTIFICATE)
+    assert line("approximation") == "Nystroem(budget=1024, kernel=Gaussian(gamma=0.5))"
+    assert line("columns") == "standardized; column 'income' holds 99 % of the variance of X"
+    assert line("size") == "1,024"
+    assert line("residual trace") == "0.01235"
+    assert line("kernel evaluations") == "1,234,567"
+    assert line("solve ") == "1.25 s, 3 MB"
+    assert line("chosen") == "in 1 trials: 2048 promise too little for their cost"
+    assert line("solver") == "direct: Cholesky"
+
+
+def test_what_is_not_known_is_left_out():
+    unknown = replace(
+        CERTIFICATE, residual_trace=None, kernel_error=None, condition_number=None, trials=()
+    )
+    names = [text[:20].strip() for text in str(unknown).splitlines()]
+    assert not {"residual trace", "kernel error", "condition number", "chosen"} & set(names)
+    assert "effective dimension" in names
+
+
+def test_seconds_are_those_of_all_phases():
+    assert CERTIFICATE.seconds == 1.75
+
+
+def test_dict_is_plain_and_complete():
+    record = CERTIFICATE.to_dict()
+    assert json.loads(json.dumps(record)) == record
+    assert list(record) == list(CERTIFICATE.__dataclass_fields__)
+    assert record["phases"][1] == {"name": "solve", "seconds": 1.25, "bytes": 3_000_000}
+    assert record["trials"] == [TRIAL]
+
+
+def test_html_has_a_table_for_numbers_and_one_for_trials():
+    html = CERTIFICATE._repr_html_()
+    assert html.count("<table>") == html.count("</table>") == 2
+    assert "<td" in html
+    assert ">0.123<" in html
+    assert replace(CERTIFICATE, trials=())._repr_html_().count("<table>") == 1
+
+
+def test_html_escapes_what_users_named():
+    trials = ({**TRIAL, "kernel": "<b>&"},)
+    named = replace(CERTIFICATE, kernel="<script>", columns="<u>", reason="<i>", trials=trials)
+    html = named._repr_html_()
+    assert not any(tag in html for tag in ("<script>", "<u>", "<i>", "<b>"))
+    assert "&lt;b&gt;&amp;" in html
+
+
+def test_certificates_do_not_change():
+    with pytest.raises(AttributeError):
+        CERTIFICATE.alpha = 1.0
+
+
+def dimension(K, weight):
+    roots = np.sqrt(weight / weight.sum())
+    K = roots[:, None] * K * roots
+    return np.trace(K @ np.linalg.inv(K + ALPHA * np.eye(len(K))))
+
+
+@pytest.mark.parametrize("weight", [np.ones(60), WEIGHT], ids=["equal", "weighted"])
+@pytest.mark.parametrize("gamma", [0.5, 0.01], ids=["conditioned", "dependent"])
+@pytest.mark.parametrize("rank", [None, 6])
+def test_landmarks_equal_their_naive_twins(weight, gamma, rank):
+    fitted = Nystroem(Gaussian(gamma), budget=12, selector="uniform", rank=rank, random_state=0)
+    fitted.fit(X)
+    found = sampled_quality(fitted, X, weight, ALPHA)
+    B = fitted.landmarks_.points
+    K, P = naive.gaussian(X, X, gamma), naive.gaussian(B, B, gamma)
+    A = naive.nystroem(naive.gaussian(X, B, gamma), P, naive.gaussian(B, X, gamma), rank=rank)
+    assert found.residual_trace == pytest.approx(1 - weight @ np.diag(A) / weight.sum(), abs=1e-7)
+    error = np.linalg.norm(K - A) / np.linalg.norm(K)
+    assert found.kernel_error == pytest.approx(error, rel=1e-4, abs=1e-7)
+    assert found.dimension == pytest.approx(dimension(A, weight), rel=1e-5)
+
+
+@pytest.mark.parametrize("size", [5, 20])
+def test_condition_number_is_that_of_the_landmarks(size):
+    basis = Landmarks(Laplacian(0.5), X[:size])
+    found = sampled_quality(basis, X, np.ones(60), ALPHA)
+    exact = np.linalg.cond(naive.laplacian(X[:size], X[:size], 0.5), 1)
+    # the estimate is a lower bound, within a factor of three in practice
+    assert exact / 3 <= found.condition_number <= 1.0001 * exact
+
+
+def test_condition_of_equal_points_is_infinite():
+    basis = Landmarks(Laplacian(0.5), X[[0, 0]])
+    assert sampled_quality(basis, X, WEIGHT, ALPHA).condition_number == np.inf
+
+
+@pytest.mark.parametrize(
+    "fitted",
+    [
+        RandomFourier(Gaussian(0.5), n_components=40, random_state=0),
+        RandomBinning(Laplacian(0.5), n_grids=30, random_state=0),
+    ],
+    ids=repr,
+)
+def test_random_features_have_an_error_and_no_residual(fitted):
+    Z = fitted.fit(X).transform(X)
+    Z = Z.toarray() if sparse.issparse(Z) else np.asarray(Z)
+    kernel = naive.gaussian if isinstance(fitted, RandomFourier) else naive.laplacian
+    K, A = kernel(X, X, 0.5), Z @ Z.T
+    found = sampled_quality(fitted, X, WEIGHT, ALPHA)
+    assert found.residual_trace is None
+    assert found.condition_number is None
+    assert found.kernel_error == pytest.approx(np.linalg.norm(K - A) / np.linalg.norm(K))
+    assert found.dimension == pytest.approx(dimension(A, WEIGHT))
+
+
+def test_maps_without_a_kernel_have_a_dimension_alone():
+    layer = RandomLayer(20, random_state=0).fit(X)
+    Z = layer.transform(X)
+    found = sampled_quality(layer, X, WEIGHT, ALPHA)
+    assert (found.residual_trace, found.kernel_error, found.condition_number) == (None, None, None)
+    assert found.dimension == pytest.approx(dimension(Z @ Z.T, WEIGHT))
+
+
+def test_every_row_a_landmark_misses_nothing():
+    found = sampled_quality(Landmarks(Laplacian(0.5), X), X, np.ones(60), ALPHA)
+    assert found.residual_trace <= 1e-12
+    assert found.kernel_error <= 1e-12
+
+
+def test_sparse_rows_are_those_rows():
+    fitted = Nystroem(Laplacian(0.5), budget=12, selector="uniform", random_state=0).fit(X)
+    dense, thin = (sampled_quality(fitted, A, WEIGHT, ALPHA) for A in (X, sparse.csr_matrix(X)))
+    assert vars(thin) == pytest.approx(vars(dense), rel=1e-6)
+
+
+def test_kernel_of_nothing_has_no_residual():
+    zeros = np.zeros((9, 2))
+    fitted = Nystroem(Linear(), budget=3, random_state=0).fit(zeros)
+    found = sampled_quality(fitted, zeros, np.ones(9), ALPHA)
+    assert (found.residual_trace, found.kernel_error, found.dimension) == (None, 0.0, 0.0)

@@ -1,0 +1,58 @@
+import pytest
+
+from skimp.estimators import _clock
+from skimp.estimators._clock import Clock
+
+
+@pytest.fixture
+def now(monkeypatch):
+    time = [100.0]
+    monkeypatch.setattr(_clock, "perf_counter", lambda: time[0])
+    return time
+
+
+def test_seconds_of_a_phase_are_added_up(now):
+    clock = Clock()
+    for seconds in (2.0, 3.0):
+        with clock.phase("map"):
+            now[0] += seconds
+        now[0] += 50
+    assert clock.seconds == {"map": 5.0}
+
+
+def test_phases_are_in_the_order_in_which_they_ended_first(now):
+    clock = Clock()
+    for name, seconds in (("search", 1.0), ("map", 2.0), ("solve", 4.0), ("map", 8.0)):
+        with clock.phase(name):
+            now[0] += seconds
+    assert list(clock.seconds.items()) == [("search", 1.0), ("map", 10.0), ("solve", 4.0)]
+
+
+def test_a_phase_that_fails_is_counted(now):
+    clock = Clock()
+
+    def fail():
+        now[0] += 7
+        raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"), clock.phase("solve"):
+        fail()
+    assert clock.seconds == {"solve": 7.0}
+
+
+def test_a_phase_within_another_counts_in_both(now):
+    clock = Clock()
+    with clock.phase("fit"):
+        now[0] += 1
+        with clock.phase("map"):
+            now[0] += 2
+    assert clock.seconds == {"map": 2.0, "fit": 3.0}
+
+
+def test_clocks_do_not_share_their_seconds():
+    first, second = Clock(), Clock()
+    with first.phase("map"):
+        pass
+    assert list(first.seconds) == ["map"]
+    assert second.seconds == {}
+    assert first.seconds["map"] >= 0
