@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from skimp._core._blocks import block_rows_for
 from skimp.data import ArrayRows
-from skimp.data._rows import block_rows_for
 from tests.problems import regression
 
 

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from skimp._core._blocks import block_rows_for
 from skimp.data import Codes, open_rows
-from skimp.data._rows import block_rows_for
 from tests.problems import regression
 from tests.sources import ChunkedRows
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from skimp.data import open_rows
+from skimp.data import LOCAL, open_rows
 from skimp.data._array import ArrayRows
 from skimp.data._sample import take_rows
 from tests.problems import regression
@@ -157,7 +157,9 @@ def test_a_sample_of_objects():
 def test_taken_rows_are_those_of_the_numbers(n, block_rows, data):
     numbers = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=60))
     X = np.arange(3 * n).reshape(n, 3)
-    taken = take_rows(ChunkedRows(X, X[:, 0], X[:, 1], block_rows=block_rows), np.array(numbers))
+    taken = take_rows(
+        ChunkedRows(X, X[:, 0], X[:, 1], block_rows=block_rows), np.array(numbers), LOCAL
+    )
     assert np.array_equal(taken.X, X[numbers])
     assert np.array_equal(taken.y, X[numbers, 0])
     assert np.array_equal(taken.weight, X[numbers, 1])
@@ -171,7 +173,7 @@ def test_taking_a_row_that_is_not_there(numbers):
 
 def test_taking_objects():
     mixed = objects(60)[1]
-    taken = take_rows(ArrayRows(mixed, block_rows=16), np.array([50, 1, 1]))
+    taken = take_rows(ArrayRows(mixed, block_rows=16), np.array([50, 1, 1]), LOCAL)
     assert taken.X.dtype == object
     assert np.array_equal(taken.X, mixed[[50, 1, 1]])
 

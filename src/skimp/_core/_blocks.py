@@ -13,15 +13,23 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from skimp._core._threads import single_threaded_blas
-from skimp._core._types import Array
+from skimp._core._types import Array, DType
 
 B = TypeVar("B")
 P = TypeVar("P")
 T = TypeVar("T")
 
 
+_BLOCK_BYTES = 2**24
+_LARGEST_BLOCK, _SMALLEST_BLOCK = 2**11, 2**8
 _QUIET = partial(np.errstate, over="ignore", invalid="ignore")
 """Overflow is found in what was summed, where it can be named; a warning of each block is not."""
+
+
+def block_rows_for(width: int, dtype: DType) -> int:
+    """Return a power of two of rows that takes about 16 MB at this width."""
+    fitting = _BLOCK_BYTES // max(1, width * dtype.itemsize)
+    return max(_SMALLEST_BLOCK, min(_LARGEST_BLOCK, 1 << max(0, fitting.bit_length() - 1)))
 
 
 class Scratch:

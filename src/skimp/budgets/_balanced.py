@@ -8,9 +8,7 @@ from skimp._params._rules import broken, check_params
 from skimp.budgets._base import Budget, RowSelector, Selector, as_selector
 from skimp.budgets._groups import class_codes
 from skimp.budgets._shares import shares
-from skimp.data import Rows
-from skimp.data._rechunk import concatenate_rows
-from skimp.data._split import masked_rows
+from skimp.data import Rows, concatenate_rows, masked_rows
 from skimp.kernels import Kernel
 
 

@@ -11,9 +11,7 @@ from skimp._core._types import Array, Matrix
 from skimp._params._names import as_object
 from skimp._params._parametrized import Parametrized
 from skimp._params._rules import Rule, broken, check_params, integer
-from skimp.data import Rows, open_rows
-from skimp.data._sample import no_rows
-from skimp.data._split import masked_rows
+from skimp.data import Rows, masked_rows, no_rows, open_rows
 from skimp.kernels import Kernel, as_kernel
 
 

@@ -6,11 +6,11 @@ from typing import Any, final
 
 import numpy as np
 
+from skimp._core._blocks import block_rows_for
 from skimp._core._pairs import _LoopPairs
 from skimp._core._types import DType
 from skimp.choice._rates import Rates
 from skimp.data import Block, Codes, Rows
-from skimp.data._rows import block_rows_for
 from skimp.kernels._columns import STRIP
 
 DOUBLE = np.dtype(np.float64)

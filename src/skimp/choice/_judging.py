@@ -11,8 +11,7 @@ from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import canonical, check_representable
 from skimp._core._threads import single_threaded_blas, thread_count
 from skimp._core._types import Array, Matrix
-from skimp.data import ArrayRows, Block, Rows
-from skimp.data._kept import keep_rows
+from skimp.data import ArrayRows, Block, Rows, keep_rows
 from skimp.losses import Loss, Squared
 from skimp.solvers import DualCD, Problem
 from skimp.solvers._features import dense_features, features, targets

@@ -12,13 +12,13 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from skimp._core._blocks import block_rows_for
 from skimp._core._threads import thread_count
 from skimp._params._memory import parse_bytes, require_memory
 from skimp.choice._cost import Phase, Shape, Traits, predicted_phases
 from skimp.choice._plan import Plan
 from skimp.choice._rates import NOMINAL
 from skimp.data import Rows
-from skimp.data._rows import block_rows_for
 from skimp.features import FeatureMap
 from skimp.losses import Loss
 from skimp.solvers import Solver

@@ -13,8 +13,7 @@ import numpy as np
 
 from skimp._params._memory import parse_bytes
 from skimp.choice._counts import DOUBLE, Cost, Made, Phase, planned_rows
-from skimp.data import Rows
-from skimp.data._kept import kept_bytes
+from skimp.data import Rows, kept_bytes
 from skimp.losses import Loss, Squared, SquaredHinge
 from skimp.solvers import Auto, Direct, DualCD, Problem, Solver
 from skimp.solvers._auto import _choose

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from typing import final
 
+from skimp._core._blocks import block_rows_for
 from skimp._core._linalg import as_compute_dtype
 from skimp._core._types import Array, Matrix
 from skimp.data._block import Block
 from skimp.data._codes import Codes
-from skimp.data._rows import Rows, block_rows_for
+from skimp.data._context import Context
+from skimp.data._rows import Rows
 from skimp.data._sample import Sample, sample_rows
 
 
@@ -48,19 +50,20 @@ class ArrayRows(Rows):
         """Return the number of rows."""
         return self._whole.size
 
-    def sample(self, size: int, seed: int) -> Sample:
+    def sample(self, size: int, seed: int, context: Context | None = None) -> Sample:
         """Draw rows from all of them at once, without joining samples of blocks."""
-        return sample_rows(self.copy_with(block_rows=max(1, self.n_rows)), size, seed)
+        whole = self.reblocked(max(1, self.n_rows))
+        return sample_rows(whole, size, seed, context or self.context)
 
-    def take(self, numbers: Array) -> Block:
+    def take(self, numbers: Array, context: Context | None = None) -> Block:
         """Return rows by number, without reading others."""
         return self._whole[numbers]
 
-    def targets(self) -> Array | None:
+    def targets(self, context: Context | None = None) -> Array | None:
         """Return y, which is in memory."""
         return self._whole.y
 
-    def weights(self) -> Array | None:
+    def weights(self, context: Context | None = None) -> Array | None:
         """Return the weights, which are in memory."""
         return self._whole.weight
 

@@ -36,6 +36,10 @@ class Block:
         """Return the number of rows."""
         return int(self.X.shape[0])
 
+    def weights(self) -> Array:
+        """Return the weights in float64, ones if there are none."""
+        return np.ones(self.size) if self.weight is None else np.asarray(self.weight, np.float64)
+
     def check(self) -> None:
         """Raise for missing or infinite numbers, and for negative weights."""
         assert_all_finite(self.X.data if issparse(self.X) else self.X, input_name="X")

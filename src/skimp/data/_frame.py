@@ -5,10 +5,11 @@ from typing import Any, final
 
 from sklearn.utils.validation import check_array
 
+from skimp._core._blocks import block_rows_for
 from skimp._core._linalg import as_compute_dtype
 from skimp._core._types import Array, Matrix
 from skimp.data._block import Block
-from skimp.data._rows import Rows, block_rows_for
+from skimp.data._rows import Rows
 
 
 @final

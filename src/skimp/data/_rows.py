@@ -6,21 +6,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Protocol, Self, TypeVar, cast, final
 
-import numpy as np
-
-from skimp._core._blocks import Scratch, fold
-from skimp._core._threads import thread_count
+from skimp._core._blocks import Scratch, block_rows_for
 from skimp._core._types import Array, DType, Matrix, Report
 from skimp.data._block import Block, join
 from skimp.data._codes import Codes
+from skimp.data._context import Context
 from skimp.data._rechunk import rechunk
 from skimp.data._sample import Sample, column_of, entry_moments, no_rows, sample_rows, take_rows
 
 P = TypeVar("P")
 T = TypeVar("T")
-
-_BLOCK_BYTES = 2**24
-_LARGEST_BLOCK, _SMALLEST_BLOCK = 2**11, 2**8
 
 
 class Rows(ABC):
@@ -61,9 +56,25 @@ class Rows(ABC):
     def chunks(self) -> Iterator[Block]:
         """Read the rows once, in order, in chunks of any size, empty ones included."""
 
-    def blocks(self) -> Iterator[Block]:
-        """Read the rows once, in order, in blocks of ``block_rows``."""
+    def read(self) -> Iterator[Block]:
+        """Read the rows once, in order, in blocks of ``block_rows``; `finish` does the rest."""
         return rechunk(self.chunks(), self.block_rows, join)
+
+    def finish(self, block: Block, scratch: Scratch) -> Block:
+        """Return what is computed of a block, by the worker that handles it."""
+        if not self.checked:
+            block.check()
+        return block
+
+    def blocks(self) -> Iterator[Block]:
+        """Read and compute the rows once, in order, in blocks of ``block_rows``."""
+        for block in self.read():
+            yield self.finish(block, Scratch())
+
+    @property
+    def context(self) -> Context:
+        """How to run over these rows, unless a context is passed beside them."""
+        return Context(self.n_jobs, self.report)
 
     @property
     def n_rows(self) -> int:
@@ -80,52 +91,33 @@ class Rows(ABC):
         Blocks are handled concurrently, combined in order: the result has the same bits for any
         number of threads. What ``fn`` returns may live in the buffers of ``scratch``.
         """
-        report = self.report
-
-        def sized(block: Block, scratch: Scratch) -> tuple[int, P]:
-            if not self.checked:
-                block.check()
-            return block.start + block.size, fn(block, scratch)
-
-        def reported(total: T, part: tuple[int, P]) -> T:
-            total = combine(total, part[1])
-            if report is not None:
-                report(part[0])
-            return total
-
-        return fold(self.blocks(), sized, reported, initial, thread_count(self.n_jobs))
+        return self.context.map_reduce(self, fn, combine, initial)
 
     def computed(
         self, fn: Callable[[Block, Scratch], Array], shape: tuple[int, ...], dtype: Any
     ) -> Array:
         """Return what ``fn`` computes of each row, an array of this shape, for all rows."""
-        values = np.empty((self.n_rows, *shape), dtype)
+        return self.context.compute(self, fn, shape, dtype)
 
-        def fill(block: Block, scratch: Scratch) -> None:
-            values[block.start : block.start + block.size] = fn(block, scratch)
-
-        self.map_reduce(fill, lambda total, _: total, None)
-        return values
-
-    def sample(self, size: int, seed: int) -> Sample:
+    def sample(self, size: int, seed: int, context: Context | None = None) -> Sample:
         """Draw rows uniformly, without replacement, the same ones in any chunking."""
-        return sample_rows(self, size, seed)
+        return sample_rows(self, size, seed, context or self.context)
 
-    def take(self, numbers: Array) -> Block:
+    def take(self, numbers: Array, context: Context | None = None) -> Block:
         """Return rows by number, in the order of the numbers, as one block."""
-        return take_rows(self, numbers)
+        return take_rows(self, numbers, context or self.context)
 
-    def targets(self) -> Array | None:
-        """Return y of all rows, None where the source has none."""
-        return column_of(self, "y")
+    def targets(self, context: Context | None = None) -> Array | None:
+        """Return y of all rows, None if the source has none."""
+        return column_of(self, "y", context or self.context)
 
-    def weights(self) -> Array | None:
-        """Return the weights of all rows, None where the source has none."""
-        return column_of(self, "weight")
+    def weights(self, context: Context | None = None) -> Array | None:
+        """Return the weights of all rows, None if the source has none."""
+        return column_of(self, "weight", context or self.context)
 
-    def variance(self, columns: Array | None = None) -> float:
+    def variance(self, columns: Array | None = None, context: Context | None = None) -> float:
         """Return the weighted variance of all entries, or of those in some columns."""
-        return entry_moments(self, columns).variance
+        return entry_moments(self, columns, context or self.context).variance
 
     def collect(self) -> Block:
         """Return all rows as one block, without those of weight zero."""
@@ -133,6 +125,10 @@ class Rows(ABC):
         if not blocks:
             raise no_rows()
         return join(blocks)
+
+    def reblocked(self, block_rows: int) -> Self:
+        """Return the same rows in blocks of another size."""
+        return self.copy_with(block_rows=block_rows)
 
     def copy_with(self, **attributes: Any) -> Self:
         """Return the same rows with another ``block_rows``, ``n_jobs`` or ``report``."""
@@ -150,12 +146,6 @@ class Rows(ABC):
     ) -> "MappedRows":
         """Return the rows with ``(y, weight) = targets(y, weight)``, computed block by block."""
         return MappedRows(self, targets=targets)
-
-
-def block_rows_for(width: int, dtype: DType) -> int:
-    """Return a power of two of rows that takes about 16 MB at this width."""
-    fitting = _BLOCK_BYTES // max(1, width * dtype.itemsize)
-    return max(_SMALLEST_BLOCK, min(_LARGEST_BLOCK, 1 << max(0, fitting.bit_length() - 1)))
 
 
 class BlockMap(Protocol):
@@ -211,36 +201,28 @@ class MappedRows(Rows):
 
     def chunks(self) -> Iterator[Block]:
         """Map the rows at the block boundaries, into new arrays."""
-        for block in self._reblocked().blocks():
-            yield self._mapped(block, Scratch())
+        return self.blocks()
+
+    def read(self) -> Iterator[Block]:
+        """Read the blocks of the source, at the boundaries of these rows."""
+        return self._source.reblocked(self.block_rows).read()
+
+    def finish(self, block: Block, scratch: Scratch) -> Block:
+        """Map a block; features live in a buffer that is reused."""
+        return self._mapped(self._source.finish(block, scratch), scratch)
 
     @property
     def n_rows(self) -> int:
         """Return the number of rows of the source."""
         return self._source.n_rows
 
-    def sample(self, size: int, seed: int) -> Sample:
+    def sample(self, size: int, seed: int, context: Context | None = None) -> Sample:
         """Draw rows of the source, and map these alone."""
         if self._targets is not None:
-            return super().sample(size, seed)
-        drawn = self._source.sample(size, seed)
+            return super().sample(size, seed, context)
+        drawn = self._source.sample(size, seed, context)
         block = self._mapped(Block(drawn.X, drawn.y, drawn.weight, 0), Scratch())
         return replace(drawn, X=block.X)
-
-    def map_reduce(
-        self, fn: Callable[[Block, Scratch], P], combine: Callable[[T, P], T], initial: T
-    ) -> T:
-        """Fold over the mapped blocks; features live in a buffer that is reused."""
-        return self._reblocked().map_reduce(
-            lambda block, scratch: fn(self._mapped(block, scratch), scratch),
-            combine,
-            initial,
-        )
-
-    def _reblocked(self) -> Rows:
-        return self._source.copy_with(
-            block_rows=self.block_rows, n_jobs=self.n_jobs, report=self.report
-        )
 
     def _mapped(self, block: Block, scratch: Scratch) -> Block:
         if self._targets is not None:

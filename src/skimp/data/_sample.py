@@ -1,8 +1,7 @@
 """Uniform samples and summaries of rows that do not depend on how the rows are chunked."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -12,19 +11,11 @@ from skimp._core._objects import as_numbers
 from skimp._core._random import row_keys
 from skimp._core._types import Array, Matrix
 from skimp.data._block import Block, join
+from skimp.data._context import Context
 from skimp.data._rechunk import concatenate_rows
 
 _SPARE = 1.25
 """Rows that may wait to be dropped, over those that are asked for."""
-
-
-class _Reducible(Protocol):
-    @property
-    def n_features(self) -> int: ...
-
-    def map_reduce(
-        self, fn: Callable[[Block, Scratch], Any], combine: Callable[[Any, Any], Any], initial: Any
-    ) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -45,7 +36,7 @@ class Sample:
         )
 
 
-def sample_rows(rows: _Reducible, size: int, seed: int) -> Sample:
+def sample_rows(rows: Any, size: int, seed: int, context: Context) -> Sample:
     """Draw rows uniformly, without replacement: those with the ``size`` smallest keys.
 
     A row's key is a hash of the seed and of its number, so that the same rows come out of any
@@ -65,7 +56,7 @@ def sample_rows(rows: _Reducible, size: int, seed: int) -> Sample:
         y = None if block.y is None else block.y[chosen]
         return Sample(block.X[chosen], y, block.start + chosen, keys[chosen], weight[chosen])
 
-    rows.map_reduce(of_block, _Smallest.add, smallest)
+    context.map_reduce(rows, of_block, _Smallest.add, smallest)
     return smallest.ordered()
 
 
@@ -130,7 +121,7 @@ def _placed(parts: list[Matrix], order: Array) -> Matrix:
     return rows
 
 
-def take_rows(rows: Any, numbers: Array) -> Block:
+def take_rows(rows: Any, numbers: Array, context: Context) -> Block:
     """Return rows by number, in this order, some of them twice if asked for, in one pass."""
     order = np.argsort(numbers, kind="stable")
     rising = np.asarray(numbers)[order]
@@ -145,14 +136,14 @@ def take_rows(rows: Any, numbers: Array) -> Block:
         return parts
 
     initial: list[Block] = []
-    parts = rows.map_reduce(of_block, append, initial)
+    parts = context.map_reduce(rows, of_block, append, initial)
     if sum(part.size for part in parts) < len(order):
         raise IndexError(f"rows {rising[0]} to {rising[-1]} are asked for, there are fewer")
     taken: Block = join(parts or [next(rows.blocks())[:0]])
     return taken[np.argsort(order, kind="stable")]
 
 
-def column_of(rows: Any, name: str) -> Array | None:
+def column_of(rows: Any, name: str, context: Context) -> Array | None:
     """Return the ``y`` or the ``weight`` of all rows, None where the source has none."""
     first = next(rows.blocks(), None)
     if first is None or getattr(first, name) is None:
@@ -163,7 +154,8 @@ def column_of(rows: Any, name: str) -> Array | None:
         return parts
 
     initial: list[Array] = []
-    return np.concatenate(rows.map_reduce(lambda block, _: getattr(block, name), append, initial))
+    parts = context.map_reduce(rows, lambda block, _: getattr(block, name), append, initial)
+    return np.concatenate(parts)
 
 
 def no_rows() -> ValueError:
@@ -187,7 +179,7 @@ class Moments:
         return 0.0 if np.sqrt(variance) <= rounding else variance
 
 
-def entry_moments(rows: _Reducible, columns: Array | None = None) -> Moments:
+def entry_moments(rows: Any, columns: Array | None, context: Context) -> Moments:
     """Return the moments of all entries of X, or of some columns, each row with its weight."""
     n_columns = rows.n_features if columns is None else len(columns)
 
@@ -215,8 +207,7 @@ def entry_moments(rows: _Reducible, columns: Array | None = None) -> Moments:
             a.deviation + b.deviation + shift * shift * a.weight * b.weight / weight,
         )
 
-    moments: Moments = rows.map_reduce(of_block, merge, Moments(0.0, 0.0, 0.0))
-    return moments
+    return context.map_reduce(rows, of_block, merge, Moments(0.0, 0.0, 0.0))
 
 
 def _squared_deviations(X: Matrix, mean: float) -> Array:

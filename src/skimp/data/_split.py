@@ -10,6 +10,7 @@ import numpy as np
 from skimp._core._random import row_keys
 from skimp._core._types import Array
 from skimp.data._block import Block
+from skimp.data._context import Context
 from skimp.data._rows import Rows
 
 _KEYS = 2.0**64
@@ -86,18 +87,18 @@ class _Part(Rows):
             self._n_rows = sum(int(np.count_nonzero(mask)) for mask in chosen)
         return self._n_rows
 
-    def take(self, numbers: Array) -> Block:
+    def take(self, numbers: Array, context: Context | None = None) -> Block:
         """Return rows by number, as the source does."""
-        return self._source.take(self._numbers()[numbers])
+        return self._source.take(self._numbers()[numbers], context)
 
-    def targets(self) -> Array | None:
+    def targets(self, context: Context | None = None) -> Array | None:
         """Return y of the rows in this part."""
-        y = self._source.targets()
+        y = self._source.targets(context)
         return None if y is None else y[self._numbers()]
 
-    def weights(self) -> Array | None:
+    def weights(self, context: Context | None = None) -> Array | None:
         """Return the weights of the rows in this part."""
-        weight = self._source.weights()
+        weight = self._source.weights(context)
         return None if weight is None else weight[self._numbers()]
 
     def _numbers(self) -> Array:

@@ -13,8 +13,7 @@ from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import Array
 from skimp._params._rules import Rule, broken, integer, is_auto, number
 from skimp.budgets import Fixed
-from skimp.data import ArrayRows, Rows
-from skimp.data._split import split_rows
+from skimp.data import ArrayRows, Rows, split_rows
 from skimp.diagnostics._coded_curve import coded_predictions
 from skimp.diagnostics._compare_selectors import SIZES
 from skimp.diagnostics._nested import Nested, nested

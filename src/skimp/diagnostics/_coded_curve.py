@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from skimp._core._types import Array
-from skimp.data import ArrayRows, Codes, Rows
-from skimp.data._split import split_rows
+from skimp.data import ArrayRows, Codes, Rows, split_rows
 from skimp.features import RandomBinning
 from skimp.losses import as_loss
 from skimp.solvers import Problem

@@ -9,8 +9,7 @@ import numpy as np
 from skimp._core._random import draw_seed
 from skimp._core._types import Array
 from skimp._params._memory import parse_bytes, require_memory
-from skimp.data import ArrayRows, Rows
-from skimp.data._kept import keep_rows, kept_bytes
+from skimp.data import ArrayRows, Rows, keep_rows, kept_bytes
 from skimp.effects._reduction import Reduction
 from skimp.effects._sketch import Sketch
 from skimp.features import Landmarks

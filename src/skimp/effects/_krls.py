@@ -25,10 +25,7 @@ from skimp._params._rules import (
     one_of,
 )
 from skimp.budgets import Selector
-from skimp.data import Block, Rows, as_rows
-from skimp.data._frame import is_frame
-from skimp.data._progress import LineReport
-from skimp.data._split import masked_rows
+from skimp.data import Block, LineReport, Rows, as_rows, is_frame, masked_rows
 from skimp.effects._choice import Choices, Models
 from skimp.effects._design import Design
 from skimp.effects._effects import Effects

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from skimp._core._types import Array
-from skimp.data._frame import is_frame
+from skimp.data import is_frame
 
 
 def find_levels(X: Any, present: Array | None = None) -> dict[int, list[Any]]:

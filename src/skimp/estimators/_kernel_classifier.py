@@ -11,8 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from skimp._core._types import Array, RandomState
 from skimp._params._parametrized import whole_or_nothing
 from skimp._params._rules import NONE, Rule, broken, instance, number, one_of
-from skimp.data import Rows
-from skimp.data._sample import no_rows
+from skimp.data import Rows, no_rows
 from skimp.estimators._kernel_machine import KernelMachine
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel

@@ -40,9 +40,7 @@ from skimp.choice._judging import ALPHAS, merge_equal
 from skimp.choice._limits import Limits
 from skimp.choice._search import LARGEST_LEFT_OUT, NEAR_ALPHAS, Search
 from skimp.choice._trials import Choice
-from skimp.data import ArrayRows, Rows, as_rows
-from skimp.data._progress import LineReport
-from skimp.data._split import has_weight, split_rows
+from skimp.data import ArrayRows, LineReport, Rows, as_rows, has_weight, split_rows
 from skimp.estimators._certificate import Certificate
 from skimp.estimators._certified import certified
 from skimp.estimators._clock import Clock

@@ -9,9 +9,7 @@ from sklearn.base import RegressorMixin
 from skimp._core._types import Array, RandomState
 from skimp._params._parametrized import whole_or_nothing
 from skimp._params._rules import broken
-from skimp.data import Rows
-from skimp.data._refusals import refuse_target
-from skimp.data._sample import no_rows
+from skimp.data import Rows, no_rows, refuse_target
 from skimp.estimators._kernel_machine import KernelMachine
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel

@@ -11,8 +11,7 @@ from skimp._core._linalg import check_shape
 from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._params._rules import RANDOM_STATE, Rule, integer
-from skimp.data import Block, Codes, Rows, as_rows
-from skimp.data._split import split_rows
+from skimp.data import Block, Codes, Rows, as_rows, split_rows
 from skimp.features._base import FeatureMap
 from skimp.features._bins import Bins
 from skimp.features._grids import Grids

@@ -9,8 +9,7 @@ import numpy as np
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array
 from skimp._params._memory import parse_bytes, require_memory
-from skimp.data import ArrayRows, Rows
-from skimp.data._kept import keep_rows, kept_bytes
+from skimp.data import ArrayRows, Rows, keep_rows, kept_bytes
 from skimp.solvers._active_steps import ActiveSteps
 from skimp.solvers._base import Problem, Solution
 from skimp.solvers._conjugate_gradients import conjugate_gradients

@@ -13,8 +13,7 @@ from skimp._core._linalg import check_representable, dense
 from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType, Matrix
 from skimp._params._memory import parse_bytes, require_memory
-from skimp.data import ArrayRows, Block, Codes, Rows
-from skimp.data._kept import keep_rows, kept_bytes, kept_layout
+from skimp.data import ArrayRows, Block, Codes, Rows, keep_rows, kept_bytes, kept_layout
 from skimp.losses import Log, Loss, PiecewiseLoss
 from skimp.solvers._base import Problem
 

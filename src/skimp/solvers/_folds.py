@@ -8,8 +8,7 @@ import numpy as np
 from skimp._core._blocks import Scratch
 from skimp._core._random import row_keys
 from skimp._core._types import Array
-from skimp.data import Block, Rows
-from skimp.data._split import masked_rows
+from skimp.data import Block, Rows, masked_rows
 from skimp.solvers._features import targets
 from skimp.solvers._smoother import Smoother
 

@@ -9,8 +9,7 @@ import numpy as np
 from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_representable
 from skimp._core._types import Array, DType, Matrix
-from skimp.data import ArrayRows, Block, Codes, Rows
-from skimp.data._sample import no_rows
+from skimp.data import ArrayRows, Block, Codes, Rows, no_rows
 from skimp.losses import Loss
 from skimp.solvers._base import Problem
 from skimp.solvers._features import features, targets

@@ -1,0 +1,127 @@
+"""How work runs over rows: on how many threads, and who is told how far it has come."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from skimp._core._blocks import Scratch, fold
+from skimp._core._threads import thread_count
+from skimp._core._types import Array, DType, Report
+from skimp.data._block import Block
+
+if TYPE_CHECKING:
+    from skimp.data._rows import Rows
+
+P = TypeVar("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Context:
+    """How to run over rows, passed beside them.
+
+    Attributes
+    ----------
+    n_jobs : int or None
+        Threads; None for all cores that the process may use.
+    report : callable or None
+        Called with the number of rows done after each block.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.data import Context, open_rows
+    >>> rows = open_rows(np.ones((1000, 3)), block_rows=300)
+    >>> Context(n_jobs=2).map_reduce(rows, lambda block, _: block.X.sum(), lambda a, b: a + b, 0.0)
+    np.float64(3000.0)
+    """
+
+    n_jobs: int | None = None
+    report: Report | None = None
+
+    @property
+    def threads(self) -> int:
+        """Number of threads."""
+        return thread_count(self.n_jobs)
+
+    def map_reduce(
+        self,
+        rows: "Rows",
+        fn: Callable[[Block, Scratch], P],
+        combine: Callable[[T, P], T],
+        initial: T,
+    ) -> T:
+        """Fold ``combine(total, fn(block, scratch))`` over the blocks of rows, in order.
+
+        Blocks are handled concurrently, combined in order: the result has the same bits for any
+        number of threads. What ``fn`` returns may live in the buffers of ``scratch``.
+        """
+        report = self.report
+
+        def run(block: Block, scratch: Scratch) -> tuple[int, P]:
+            return block.start + block.size, fn(rows.finish(block, scratch), scratch)
+
+        def add(total: T, part: tuple[int, P]) -> T:
+            total = combine(total, part[1])
+            if report is not None:
+                report(part[0])
+            return total
+
+        return fold(rows.read(), run, add, initial, self.threads)
+
+    def compute(
+        self,
+        rows: "Rows",
+        fn: Callable[[Block, Scratch], Array],
+        shape: tuple[int, ...],
+        dtype: Any,
+    ) -> Array:
+        """Return what ``fn`` computes of each row, an array of this shape, for all rows."""
+        values = np.empty((rows.n_rows, *shape), dtype)
+
+        def fill(block: Block, scratch: Scratch) -> None:
+            values[block.start : block.start + block.size] = fn(block, scratch)
+
+        self.map_reduce(rows, fill, lambda total, _: total, None)
+        return values
+
+    def bind(self, rows: "Rows") -> "BoundRows":
+        """Return what heuristics such as ``gamma="median"`` may ask of rows, run by this context."""
+        return BoundRows(rows, self)
+
+
+@dataclass(frozen=True)
+class BoundRows:
+    """Statistics of rows, for parts that know nothing of sources and contexts."""
+
+    rows: "Rows"
+    context: Context
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.rows.n_features
+
+    @property
+    def dtype(self) -> DType:
+        """What the rows are computed in."""
+        return self.rows.dtype
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the columns, if they have any."""
+        return self.rows.feature_names
+
+    def variance(self, columns: Array | None = None) -> float:
+        """Return the weighted variance of all entries, or of those in some columns."""
+        return self.rows.variance(columns, self.context)
+
+    def sample(self, size: int, seed: int) -> Any:
+        """Return rows drawn uniformly, with their weights."""
+        return self.rows.sample(size, seed, self.context)
+
+
+LOCAL = Context()
+"""All cores of this machine, silently."""
