@@ -168,7 +168,7 @@ def test_taken_rows_are_those_of_the_numbers(n, block_rows, data):
 @pytest.mark.parametrize("numbers", [[40], [3, 40], [-1]])
 def test_taking_a_row_that_is_not_there(numbers):
     with pytest.raises(IndexError):
-        take_rows(ChunkedRows(np.ones((40, 2))), np.array(numbers))
+        take_rows(ChunkedRows(np.ones((40, 2))), np.array(numbers), LOCAL)
 
 
 def test_taking_objects():

@@ -88,7 +88,7 @@ class Context:
         return values
 
     def bind(self, rows: "Rows") -> "BoundRows":
-        """Return what heuristics such as ``gamma="median"`` may ask of rows, run by this context."""
+        """Return what ``gamma="median"`` and the like may ask of rows, run by this context."""
         return BoundRows(rows, self)
 
 
