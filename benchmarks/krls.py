@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.datasets import Array, whole
 from benchmarks.harness import Bar, benchmark, best_times, in_fresh_process
 from skimp import KRLS
-from skimp.effects import Points, Sample, Sketch
+from skimp.effects import Points, RowSample, Sketch
 from skimp.recipes import POWERS
 
 TABLE = Path(__file__).parent / "results" / "krls.md"
@@ -30,7 +30,7 @@ _METHODS: dict[str, dict[str, Any]] = {
     "k-means, 30 %": {"approximation": Points("kmeans", 0.3)},
     "sampled points, 10 %": {"approximation": Points("uniform", 0.1)},
     "RPCholesky, 10 %": {"approximation": Points("rpcholesky", 0.1)},
-    "sample alone, 10 %": {"approximation": Sample(0.1)},
+    "sample alone, 10 %": {"approximation": RowSample(0.1)},
     "gaussian sketch, 10 %": {"approximation": Sketch("gaussian", 0.1)},
     "achlioptas sketch, 10 %": {"approximation": Sketch("achlioptas", 0.1)},
     "sign sketch, 10 %": {"approximation": Sketch("sign", 0.1)},

@@ -3,7 +3,7 @@ import pytest
 
 from skimp.budgets import KMeans, RPCholesky
 from skimp.data import open_rows
-from skimp.effects import Points, Sample, Sketch
+from skimp.effects import Points, RowSample, Sketch
 from skimp.effects._approximation import as_approximation
 from skimp.effects._random_sums import SKETCHES, RandomSums
 from skimp.features import Landmarks, Nystroem
@@ -21,7 +21,7 @@ ROWS = open_rows(np.random.default_rng(0).normal(size=(60, 3)))
         (Points("kmeans"), 500, 100),
         (Points("kmeans"), 5000, 500),
         (Points("kmeans"), 10**6, 1000),
-        (Sample(0.25), 1000, 250),
+        (RowSample(0.25), 1000, 250),
         (Sketch("gaussian", 7), 1000, 7),
         (Sketch("gaussian", 0.001), 100, 1),
     ],
@@ -39,7 +39,7 @@ def test_sizes(approximation, n, size):
         ("kmeans", Points("kmeans")),
         (KMeans(), Points(KMeans())),
         (Nystroem(budget=7, selector="kmeans"), Points("kmeans", 7)),
-        ("sample", Sample()),
+        ("sample", RowSample()),
         ("sign", Sketch("sign")),
         (Sketch("sign", 9), Sketch("sign", 9)),
     ],

@@ -13,7 +13,7 @@ from skimp import KRLS
 from skimp._core._random import draw_seed, row_keys
 from skimp.budgets import KMeans, Uniform
 from skimp.data import open_rows
-from skimp.effects import Points, Sample, Sketch
+from skimp.effects import Points, RowSample, Sketch
 from skimp.effects._random_sums import SKETCHES
 from skimp.features import Nystroem
 from skimp.kernels import Gaussian, Laplacian, Linear
@@ -83,7 +83,7 @@ def test_penalty_is_best_by_its_criterion(criterion, approximation):
 
 
 @pytest.mark.parametrize(
-    "approximation", [None, Sample(0.5), Points("kmeans", 20), Sketch("gaussian", 20)], ids=str
+    "approximation", [None, RowSample(0.5), Points("kmeans", 20), Sketch("gaussian", 20)], ids=str
 )
 def test_folds_keep_the_ridge_penalty_and_reduce_their_own_rows(approximation):
     X, y, _ = regression(100)
@@ -99,7 +99,7 @@ def test_folds_keep_the_ridge_penalty_and_reduce_their_own_rows(approximation):
     for number in range(5):
         rest = fold != number
         for i, lam in enumerate(lams):
-            n = 40 if isinstance(approximation, Sample) else 80
+            n = 40 if isinstance(approximation, RowSample) else 80
             part = KRLS(kernel, alpha=lam / n, **made).fit(X[rest], y[rest] - y.mean())
             errors = y[~rest] - y.mean() - part.predict(X[~rest])
             missed[i] += np.sum(errors**2)
@@ -169,14 +169,14 @@ def test_subsampling_is_a_sketch_and_a_budget():
 
 def test_sample_alone_is_the_exact_model_of_these_rows():
     X, y, weight = regression(100)
-    model = KRLS(alpha=1e-2, approximation=Sample(0.3), random_state=0).fit(X, y)
+    model = KRLS(alpha=1e-2, approximation=RowSample(0.3), random_state=0).fit(X, y)
     assert len(model.coef_) == 30
     rows = model._fitted_rows
     K = naive.gaussian(scaled(X)[rows], scaled(X)[rows], gamma=1 / 6)
     c, _ = krls.fit(K, y[rows], 30 * 1e-2)
     assert np.abs(model.coef_ - c).max() < 1e-8
     assert model.effects().shape == (100, 3)
-    weighted = KRLS(alpha=1e-2, approximation=Sample(30), random_state=0)
+    weighted = KRLS(alpha=1e-2, approximation=RowSample(30), random_state=0)
     assert np.isfinite(weighted.fit(X, y, weight).summary().std_error).all()
 
 
@@ -285,7 +285,7 @@ def test_many_columns_for_few_rows_do_not_look_certain():
 def test_samples_keep_the_names_of_columns():
     X, y, _ = regression(60)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    model = KRLS(Gaussian().on(["a", "b"]), approximation=Sample(30), random_state=0)
+    model = KRLS(Gaussian().on(["a", "b"]), approximation=RowSample(30), random_state=0)
     assert np.abs(model.fit(frame, y).effects()[:, 2]).max() == 0
 
 

@@ -1,7 +1,7 @@
 """Kernel regularized least squares: effects of columns, with standard errors."""
 
-from skimp.effects._approximation import Points, Sample, Sketch
+from skimp.effects._approximation import Points, RowSample, Sketch
 from skimp.effects._krls import KRLS
 from skimp.effects._summary import EffectsSummary, Expectation
 
-__all__ = ["KRLS", "EffectsSummary", "Expectation", "Points", "Sample", "Sketch"]
+__all__ = ["KRLS", "EffectsSummary", "Expectation", "Points", "RowSample", "Sketch"]

@@ -28,7 +28,7 @@ _DOUBLE = np.dtype(np.float64)
 _SELECTORS = ("auto", "uniform", "kmeans", "agglomerative", "leverage", "rpcholesky")
 _SIZE = NONE | integer(at_least=1) | FRACTION
 _NAME = one_of("sample", *_SELECTORS, *SKETCHES)
-_WORDING = f"None, an integer >= 1, {_NAME.wording}, a selector, Nystroem, Points, Sketch or Sample"
+_WORDING = f"None, an integer >= 1, {_NAME.wording}, a selector, Nystroem, Points, Sketch or RowSample"
 
 
 class Approximation(Parametrized, ABC):
@@ -149,7 +149,7 @@ class Sketch(Functions):
 
 
 @final
-class Sample(Approximation):
+class RowSample(Approximation):
     """Sampled rows, to which alone `skimp.KRLS` fits the exact model; others are left out.
 
     Parameters
@@ -161,9 +161,9 @@ class Sample(Approximation):
     --------
     >>> import numpy as np
     >>> from skimp import KRLS
-    >>> from skimp.effects import Sample
+    >>> from skimp.effects import RowSample
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> KRLS(approximation=Sample(50), random_state=0).fit(X, X[:, 0]).coef_.shape
+    >>> KRLS(approximation=RowSample(50), random_state=0).fit(X, X[:, 0]).coef_.shape
     (50,)
     """
 
@@ -193,7 +193,7 @@ def as_approximation(given: Any, *, owner: str) -> Approximation | None:
     elif isinstance(given, Selector):
         found = Points(given)
     elif _NAME.test(given):
-        kinds = {"sample": Sample(), **{name: Sketch(name) for name in SKETCHES}}
+        kinds = {"sample": RowSample(), **{name: Sketch(name) for name in SKETCHES}}
         found = kinds[given] if given in kinds else Points(given)
     elif isinstance(given, FeatureMap) and given.size_name == "budget":
         found = _take_points(given, owner)

@@ -10,7 +10,7 @@ from skimp._core._random import draw_seed
 from skimp._core._types import Array
 from skimp._params._memory import parse_bytes, require_memory
 from skimp.data import Rows, keep_rows, kept_bytes
-from skimp.effects._approximation import Approximation, Functions, Sample, Sketch
+from skimp.effects._approximation import Approximation, Functions, RowSample, Sketch
 from skimp.effects._random_sums import RandomSums
 from skimp.features import Landmarks
 from skimp.kernels import Kernel
@@ -112,7 +112,7 @@ class Choices:
         """Return all models of some rows, after their approximation."""
         rng = np.random.default_rng(seed)
         approximation = self.approximation
-        if isinstance(approximation, Sample):
+        if isinstance(approximation, RowSample):
             part, indices = approximation.draw(rows, draw_seed(rng), rows.context)
             return replace(self._exact_models(part, kernel), fitted_rows=indices)
         if not isinstance(approximation, Functions):

@@ -7,7 +7,7 @@ from skimp._params._memory import parse_bytes
 from skimp.budgets import as_selector
 from skimp.choice._counts import DOUBLE, Cost, Phase
 from skimp.choice._map_cost import selected
-from skimp.effects._approximation import Approximation, Points, Sample, Sketch
+from skimp.effects._approximation import Approximation, Points, RowSample, Sketch
 from skimp.solvers._folds import FOLDS
 
 
@@ -32,7 +32,7 @@ def krls_phases(
     # the model of the best width is made twice
     widths = 1 if estimator.sigmas is None else len(estimator.sigmas) + (len(estimator.sigmas) > 1)
     criterion = estimator.alpha if isinstance(estimator.alpha, str) else None
-    if approximation is None or isinstance(approximation, Sample):
+    if approximation is None or isinstance(approximation, RowSample):
         n = m
         refits = FOLDS * (1 - 1 / FOLDS) ** 3 if criterion == "kfold" else 0.0
         seconds = cost.kernel(kernel, n, n, DOUBLE) + _tridiagonal(n, cost)

@@ -25,7 +25,7 @@ from skimp._params._rules import (
     one_of,
 )
 from skimp.data import Block, LineReport, Rows, as_rows, is_frame, masked_rows
-from skimp.effects._approximation import Points, Sample, as_approximation
+from skimp.effects._approximation import Points, RowSample, as_approximation
 from skimp.effects._choice import Choices, Models
 from skimp.effects._design import Design
 from skimp.effects._effects import Effects
@@ -90,13 +90,13 @@ class KRLS(RegressorMixin, Effects, Parametrized):
     standardize : bool, default=True
         Whether columns are scaled. Those of categories or text, in frames, become indicators
         either way.
-    approximation : None, int, str, Selector, Nystroem, Points, Sketch or Sample, default=None
+    approximation : None, int, str, Selector, Nystroem, Points, Sketch or RowSample, default=None
         None fits the exact model. An int is a number of points with which all rows are fitted. A
         selector, or its name ("auto", "uniform", "kmeans", "agglomerative", "leverage",
         "rpcholesky"), chooses a tenth of the rows as points, but at least 100 and at most 1,000;
         `skimp.effects.Points` has another size, and so has `skimp.features.Nystroem`. "gaussian",
         "achlioptas", "sign", "very_sparse" and "subsampling" are random sums of the kernel columns
-        of all rows, `skimp.effects.Sketch` with a size. "sample", or `skimp.effects.Sample` with a
+        of all rows, `skimp.effects.Sketch` with a size. "sample", or `skimp.effects.RowSample` with a
         size, fits the exact model of sampled rows alone.
     alpha : float or str, default="loo"
         Strength of the penalty; it does not grow with n. "loo" minimises the error of rows that are
@@ -237,7 +237,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         with whole_or_nothing(self):
             rng = as_generator(self.random_state)
             rows = self._prepared(X, y, sample_weight)
-            alone = isinstance(self._approximation, Sample)
+            alone = isinstance(self._approximation, RowSample)
             n = self._approximation.count(rows.n_rows) if alone else rows.n_rows
             needed, n = (FOLDS, rows.n_rows) if self.alpha == "kfold" else (2, n)
             if isinstance(self.alpha, str) and n < needed:
