@@ -28,7 +28,7 @@ _DOUBLE = np.dtype(np.float64)
 _SELECTORS = ("auto", "uniform", "kmeans", "agglomerative", "leverage", "rpcholesky")
 _SIZE = NONE | integer(at_least=1) | FRACTION
 _NAME = one_of("sample", *_SELECTORS, *SKETCHES)
-_WORDING = f"None, an integer >= 1, {_NAME.wording}, a selector, Nystroem, Points, Sketch or RowSample"
+_WORDING = f"None, an integer >= 1, {_NAME.wording}, a selector, a Nystroem or one of skimp.effects"
 
 
 class Approximation(Parametrized, ABC):
@@ -98,8 +98,9 @@ class Points(Functions):
     ) -> Landmarks:
         """Choose the points."""
         selector = as_selector(self.selector, owner="Points")
-        points = selector.select(rows, self.count(rows.n_rows), kernel, rng).points
-        return Landmarks(kernel, points, _DOUBLE, n_jobs=context.n_jobs)
+        size = self.count(rows.n_rows)
+        budget = selector.select(rows, size, kernel, rng, context=context)
+        return Landmarks(kernel, budget.points, _DOUBLE, n_jobs=context.n_jobs)
 
 
 @final

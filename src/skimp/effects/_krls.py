@@ -96,7 +96,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         "rpcholesky"), chooses a tenth of the rows as points, but at least 100 and at most 1,000;
         `skimp.effects.Points` has another size, and so has `skimp.features.Nystroem`. "gaussian",
         "achlioptas", "sign", "very_sparse" and "subsampling" are random sums of the kernel columns
-        of all rows, `skimp.effects.Sketch` with a size. "sample", or `skimp.effects.RowSample` with a
+        of all rows, `skimp.effects.Sketch` with a size. "sample", `skimp.effects.RowSample` with a
         size, fits the exact model of sampled rows alone.
     alpha : float or str, default="loo"
         Strength of the penalty; it does not grow with n. "loo" minimises the error of rows that are
