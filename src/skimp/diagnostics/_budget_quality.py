@@ -11,9 +11,7 @@ from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import Array, RandomState
 from skimp._params._rules import RANDOM_STATE, Rule, check_values, integer, number
-from skimp.budgets import Budget
-from skimp.budgets._fixed import check_points
-from skimp.budgets._groups import are_classes
+from skimp.budgets import Budget, are_classes, check_points
 from skimp.data import LOCAL, Rows, open_rows
 from skimp.diagnostics._inputs import is_data
 from skimp.kernels import Kernel, as_kernel
