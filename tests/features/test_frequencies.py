@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 from scipy import sparse, stats
-from tests._core.test_hadamard_loops import fastfood_matrix, structured_matrix
+from tests._core.loops.test_hadamard import fastfood_matrix, structured_matrix
 
 from skimp.features._frequencies import (
     FastfoodFrequencies,

@@ -12,7 +12,7 @@ from skimp.budgets import Selector
 from skimp.budgets._base import as_selector
 from skimp.data import Rows
 from skimp.effects._sketch import SKETCHES, Sketch, random_matrix
-from skimp.features._landmarks import Landmarks
+from skimp.features import Landmarks
 from skimp.kernels import Kernel
 
 SELECTORS = ("auto", "uniform", "kmeans", "agglomerative", "leverage", "rpcholesky")
