@@ -21,4 +21,6 @@ def test_landmarks_of_the_user():
 def test_every_map_has_a_row():
     public = [getattr(features, name) for name in features.__all__]
     maps = {part for part in public if isinstance(part, type) and issubclass(part, FeatureMap)}
-    assert {part.__name__ for part in maps - {FeatureMap}} == {type(feature_map).__name__ for feature_map in parts(MAPS)}
+    assert {part.__name__ for part in maps - {FeatureMap}} == {
+        type(feature_map).__name__ for feature_map in parts(MAPS)
+    }

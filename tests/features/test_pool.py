@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from skimp.features._pool import _successes, hands, draw_signs, stretched
+from skimp.features._pool import _successes, draw_signs, hands, stretched
 
 SPARSITIES = [1, 1.5, 3, 9.9, 10, 20, 300.0]
 

@@ -242,7 +242,7 @@ def _feature_map(estimator: Any, shape: Shape, parts: _Parts) -> FeatureMap | No
         raise broken(type(estimator).__name__, "approximation", wording, given)
     feature_map = as_map(given)
     feature_map.check()
-    if getattr(feature_map, "kernel", parts.kernel) is None:
+    if feature_map.kernelled and feature_map.kernel is None:
         given = None if is_auto(estimator.kernel) else parts.kernel
         feature_map.set_params(kernel=feature_map.chosen_kernel(given))
     return feature_map

@@ -95,7 +95,9 @@ class Choices:
             alphas = np.sort(np.asarray(self.lams, float)) / smoother.n_rows
         if self.alpha == "kfold":
             lams = alphas * smoother.weight
-            scores = fold_scores(rows, lams, seed, lambda part: self._fold(part, kernel, seed))
+            scores = fold_scores(
+                rows, lams, seed, lambda part: self._fold(part, kernel, seed), rows.context
+            )
         else:
             scores = smoother.scores(alphas, self.alpha)
         alpha = best_alpha(alphas, scores) if free else float(alphas[np.argmin(scores)])
@@ -119,7 +121,9 @@ class Choices:
         mapped: Rows = rows.mapped(basis)
         if kept_bytes(mapped) < parse_bytes(self.memory_limit) // 4:
             mapped = keep_rows(mapped)
-        smoother = ReducedSmoother(mapped, basis.penalty, fit_intercept=self.fit_intercept)
+        smoother = ReducedSmoother(
+            mapped, basis.penalty, fit_intercept=self.fit_intercept, context=rows.context
+        )
         return Models(basis, smoother)
 
     def _sampled(self, rows: Rows, seed: int) -> tuple[Rows, Array]:

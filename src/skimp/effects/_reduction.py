@@ -8,8 +8,7 @@ import numpy as np
 
 from skimp._core._types import DType
 from skimp._params._rules import FRACTION, NONE, Rule, instance, integer, one_of
-from skimp.budgets import Selector
-from skimp.budgets._base import as_selector
+from skimp.budgets import Selector, as_selector
 from skimp.data import Rows
 from skimp.effects._sketch import SKETCHES, Sketch, random_matrix
 from skimp.features import Landmarks
@@ -78,5 +77,5 @@ class Reduction:
             points = rows.collect().X
             mixing = random_matrix(self.kind, len(points), size, rng)
             return Sketch(kernel, points, mixing, rows.n_jobs)
-        points = self.selector.select(rows, size, kernel, rng).points
+        points = self.selector.select(rows, size, kernel, rng, context=rows.context).points
         return Landmarks(kernel, points, _DOUBLE, n_jobs=rows.n_jobs)

@@ -120,7 +120,9 @@ class KernelProjection(FeatureMap):
         self.random_state = random_state
 
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
-        points = self.chosen_selector().select(rows, self.budget, self.kernel_, rng).points
+        selector = self.chosen_selector()
+        budget = selector.select(rows, self.budget, self.kernel_, rng, context=context)
+        points = budget.points
         self.landmarks_ = Landmarks(self.kernel_, points, rows.dtype, n_jobs=context.n_jobs)
         K, eps = self.landmarks_.penalty, float(np.finfo(rows.dtype).eps)
         means, V, roots = _principal(K)

@@ -97,7 +97,7 @@ class Nystroem(FeatureMap):
 
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         selector = self.chosen_selector()
-        self.budget_ = selector.select(rows, self.budget, self.kernel_, rng)
+        self.budget_ = selector.select(rows, self.budget, self.kernel_, rng, context=context)
         self.landmarks_ = Landmarks(
             self.kernel_, self.budget_.points, rows.dtype, n_jobs=context.n_jobs
         )

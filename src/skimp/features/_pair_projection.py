@@ -8,7 +8,7 @@ from skimp._core._linalg import check_shape
 from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._params._rules import RANDOM_STATE, Rule, integer
-from skimp.budgets._dbh import random_pairs
+from skimp.budgets import random_pairs
 from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
 from skimp.features._landmarks import Landmarks
@@ -47,7 +47,7 @@ class PairProjection(FeatureMap):
         self.random_state = random_state
 
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
-        points = random_pairs(rows, int(self.n_components), rng)
+        points = random_pairs(rows, int(self.n_components), rng, context)
         self.landmarks_ = Landmarks(self.kernel_, points, _DOUBLE, n_jobs=context.n_jobs)
         sample = rows.sample(_SAMPLE, draw_seed(rng), context).X
         self.medians_ = np.zeros(int(self.n_components))
