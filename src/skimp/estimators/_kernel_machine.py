@@ -256,7 +256,9 @@ class KernelMachine(Parametrized, ABC):
         basis = self.approximation_.basis()
         monitor: Any = None
         if held_out is not None:
-            monitor = EarlyStopping(held_out.with_targets(targets).mapped(basis), loss)
+            monitor = EarlyStopping(
+                held_out.with_targets(targets).mapped(basis), loss, rows.context
+            )
         watch = None if deadline is None else Deadline(deadline, monitor)
         sample = rows.sample(limits.affordable_rows(_SAMPLE), 0)
         self._sampled = sample.X, sample.weight
@@ -282,7 +284,7 @@ class KernelMachine(Parametrized, ABC):
             clock.phase("solve"),
             limits.explained(self._choice.approximation, given=given is not None),
         ):
-            solution = solver.solve(problem)
+            solution = solver.solve(problem, rows.context)
         if watch is not None:
             solution = watch.noted(solution)
         self.alpha_ = alpha if solution.alpha is None else solution.alpha
