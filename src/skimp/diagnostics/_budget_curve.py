@@ -152,7 +152,7 @@ def budget_curve(
     ----------
     estimator : KernelClassifier, KernelRegressor or KRLS
         The model; it need not be fitted. Its ``approximation`` gives the largest size; "auto"
-        stands for 2,048 landmarks, and ``gamma="auto"`` for "scale". For KRLS, ``reduction`` is
+        stands for 2,048 landmarks, and ``gamma="auto"`` for "scale". For KRLS it is
         None, for 2,048 landmarks, a number of points or a selector.
     X : array, CSR matrix, frame or Rows of shape (n, d)
         Training rows.
