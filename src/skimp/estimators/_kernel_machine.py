@@ -47,9 +47,16 @@ from skimp.estimators._certified import certified
 from skimp.estimators._clock import Clock
 from skimp.estimators._exact_model import solve_exact_model
 from skimp.estimators._typicality import typicality
-from skimp.features import FeatureMap, Landmarks, Nystroem, RandomBinning
-from skimp.features._scale import mean_diagonal
-from skimp.features._transformer import MAP_NAMES, TRANSFORMER, as_map
+from skimp.features import (
+    MAP_NAMES,
+    TRANSFORMER,
+    FeatureMap,
+    Landmarks,
+    Nystroem,
+    RandomBinning,
+    as_map,
+    mean_diagonal,
+)
 from skimp.kernels import Gaussian, Kernel, as_kernel
 from skimp.kernels._checks import check_gram, require
 from skimp.kernels._names import has_flag
@@ -251,12 +258,14 @@ class KernelMachine(Parametrized, ABC):
             ):
                 self.approximation_ = self._fitted_approximation(rows, rng, limits)
             self.__dict__.pop("kernel_", None)
-            if hasattr(self.approximation_, "kernel_"):
+            if self.approximation_.kernel_ is not None:
                 self.kernel_ = self.approximation_.kernel_
         basis = self.approximation_.basis()
         monitor: Any = None
         if held_out is not None:
-            monitor = EarlyStopping(held_out.with_targets(targets).mapped(basis), loss)
+            monitor = EarlyStopping(
+                held_out.with_targets(targets).mapped(basis), loss, rows.context
+            )
         watch = None if deadline is None else Deadline(deadline, monitor)
         sample = rows.sample(limits.affordable_rows(_SAMPLE), 0)
         self._sampled = sample.X, sample.weight
@@ -282,7 +291,7 @@ class KernelMachine(Parametrized, ABC):
             clock.phase("solve"),
             limits.explained(self._choice.approximation, given=given is not None),
         ):
-            solution = solver.solve(problem)
+            solution = solver.solve(problem, rows.context)
         if watch is not None:
             solution = watch.noted(solution)
         self.alpha_ = alpha if solution.alpha is None else solution.alpha
@@ -401,7 +410,8 @@ class KernelMachine(Parametrized, ABC):
         if approximation.random_state is not None:
             rng = as_generator(approximation.random_state)
         fitted: FeatureMap = clone(approximation)
-        return fitted.fit_rows(rows.copy_with(labelled=self._labelled), rng, kernel)
+        labelled = rows.copy_with(labelled=self._labelled)
+        return fitted.fit_rows(labelled, rng, kernel, rows.context)
 
     def _previous_start(self, rows: Rows, shift: Array | float) -> tuple[Array, Array] | None:
         """Return the coefficients of the last fit where a warm start can use them."""
