@@ -4,6 +4,7 @@ from skimp.choice._cost import Phase, predict_phases
 from skimp.choice._plan import Plan
 from skimp.choice._rates import NOMINAL, Rates, measured_rates
 from skimp.choice._task import Spec, Task
+from skimp.choice._worth import predict_search
 
 __all__ = [
     "NOMINAL",
@@ -14,4 +15,5 @@ __all__ = [
     "Task",
     "measured_rates",
     "predict_phases",
+    "predict_search",
 ]

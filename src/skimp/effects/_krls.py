@@ -24,6 +24,7 @@ from skimp._params._rules import (
     number,
     one_of,
 )
+from skimp.choice import Task
 from skimp.data import Block, LineReport, Rows, as_rows, is_frame, masked_rows
 from skimp.effects._approximation import Points, RowSample, as_approximation
 from skimp.effects._choice import Choices, Models
@@ -298,8 +299,19 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         scaled.feature_names, scaled.labelled = self._design.column_names, False
         return scaled
 
-    def _as_machine(self, X: Any, y: Any, sample_weight: Any) -> tuple[KernelRegressor, Rows]:
-        """Return a regressor with this kernel and these points, and its rows, for a curve."""
+    def open_task(self, X: Any, y: Any = None, sample_weight: Any = None) -> Task:
+        """Return checked rows, scaled, and the machine with this kernel and these points.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+
+        Returns
+        -------
+        Task
+            As of a `KernelRegressor`, for `skimp.diagnostics.budget_curve`.
+        """
         rng = as_generator(self.random_state)
         rows = self._prepared(X, y, sample_weight)
         points = self._approximation
@@ -320,7 +332,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
             n_jobs=self.n_jobs,
             random_state=draw_seed(rng),
         )
-        return machine, rows
+        return machine.open_task(rows)
 
     @property
     def _like_r(self) -> bool:
