@@ -15,7 +15,7 @@ from skimp._params._rules import Rule, broken, integer, is_auto, number
 from skimp.budgets import Fixed
 from skimp.data import ArrayRows, Rows, split_rows
 from skimp.diagnostics._coded_curve import coded_predictions
-from skimp.diagnostics._compare_selectors import SIZES
+from skimp.diagnostics._inputs import SIZES
 from skimp.diagnostics._nested import Nested, nested
 from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier, mean_diagonal
 from skimp.kernels import as_kernel

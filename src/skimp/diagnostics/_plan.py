@@ -26,7 +26,7 @@ from skimp.choice._worth import (
     price,
 )
 from skimp.data import ArrayRows, Rows, open_rows
-from skimp.diagnostics._rows_like import is_rows_like
+from skimp.diagnostics._inputs import is_data
 from skimp.effects import KRLS
 from skimp.effects._approximation import as_approximation
 from skimp.effects._cost import krls_phases
@@ -92,7 +92,7 @@ def plan(
     Examples
     --------
     >>> from skimp import KernelRegressor
-    >>> from skimp.diagnostics._plan import plan
+    >>> from skimp.diagnostics import plan
     >>> few, many = (plan(KernelRegressor(approximation=m), (100_000, 10)) for m in (100, 1000))
     >>> few.seconds < many.seconds, few.bytes < many.bytes
     (True, True)
@@ -197,7 +197,7 @@ def _configured_solver(estimator: Any, owner: str) -> Solver:
 
 def _is_shape(X: Any) -> bool:
     """Tell whether this is a shape; raise if it is neither data nor a shape."""
-    if not isinstance(X, tuple) and is_rows_like(X):
+    if not isinstance(X, tuple) and is_data(X):
         return False
     if not isinstance(X, tuple) or len(X) != 2 or not all(map(_SIZE.test, X)):
         raise broken(_OWNER, "X", "data, or a tuple (n, d) of integers >= 1", X)

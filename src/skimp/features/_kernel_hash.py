@@ -204,13 +204,13 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         }
         check_values(name, rules, n_neighbors=n_neighbors, return_distance=return_distance)
         if X is None:
-            found = self._neighbors_of(np.arange(len(self._words)), int(n_neighbors))
+            found = self.neighbors_of(np.arange(len(self._words)), int(n_neighbors))
         else:
             words = self._coded(as_rows(self, X, reset=False))
             found = self._nearest(words, np.full(len(words), -1), int(n_neighbors))
         return found if return_distance else found[1]
 
-    def _neighbors_of(self, numbers: Array, n_neighbors: int) -> tuple[Array, Array]:
+    def neighbors_of(self, numbers: Array, n_neighbors: int) -> tuple[Array, Array]:
         """Return distances and numbers of the nearest among the rows of ``fit`` to some of them."""
         return self._nearest(self._words[numbers], numbers, n_neighbors)
 
