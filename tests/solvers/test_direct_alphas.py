@@ -121,7 +121,7 @@ def test_other_solvers_take_alpha(monkeypatch):
     Z, Y, _ = data()
     given = Problem(open_rows(Z, target=Y), squared, 1e-2, alphas=ALPHAS)
     expected = PCG().solve(replace(given, alphas=None))
-    monkeypatch.setattr(_auto, "FEW", 3)
+    monkeypatch.setattr(_auto, "DIRECT_FEATURES", 3)
     for solver in (PCG(), Auto()):
         found = solver.solve(given)
         assert np.array_equal(found.coef, expected.coef)

@@ -14,7 +14,7 @@ from skimp.solvers._newton import Newton
 from skimp.solvers._pcg import PCG
 
 _FEW_CODED = 1000
-FEW = 3000
+DIRECT_FEATURES = 3000
 """Features for which normal equations are as fast as conjugate gradients, and exact."""
 
 
@@ -69,7 +69,7 @@ class Auto(Solver):
 
 def _choose(problem: Problem, context: Context) -> tuple[Solver, str]:
     width, loss = problem.rows.n_features, problem.loss
-    few = isinstance(loss, Squared) and width <= FEW
+    few = isinstance(loss, Squared) and width <= DIRECT_FEATURES
     # codes of few rows have more features than rows: equations would be the longer way
     few &= problem.rows.coded is None or width <= max(_FEW_CODED, problem.rows.n_rows)
     if few and Direct().needed_bytes(problem, context) <= parse_bytes(problem.memory_limit):
@@ -77,7 +77,7 @@ def _choose(problem: Problem, context: Context) -> tuple[Solver, str]:
     if problem.rows.coded is not None and has_dual(loss):
         return DualCD(), f"rows are codes of {width} features, few of which a row has"
     if isinstance(loss, Squared):
-        if width > FEW:
+        if width > DIRECT_FEATURES:
             return PCG(), f"the loss is squared and {width} features are many"
         return PCG(), f"normal equations of {width} features do not fit the memory limit"
     if loss.smooth:

@@ -14,7 +14,7 @@ from skimp.solvers._active_steps import ActiveSteps
 from skimp.solvers._base import Problem, Solution, Status
 from skimp.solvers._conjugate_gradients import conjugate_gradients
 from skimp.solvers._diagonal import Diagonal
-from skimp.solvers._features import dense_features
+from skimp.solvers._features import as_dense_features
 from skimp.solvers._objective import Objective, Point
 from skimp.solvers._preconditioner import Preconditioner
 
@@ -279,7 +279,7 @@ class _Descent:
         X, D = objective.array, point.curvature.mean(axis=1, dtype=np.float64)
         if X is None:
             whole = next(self.part.reblocked(self.part.n_rows).blocks())
-            X = dense_features(whole.X, objective.rows.dtype)
+            X = as_dense_features(whole.X, objective.rows.dtype)
             D = D[self.indices] if objective.n_rows > len(self.indices) else D
         curved = np.flatnonzero(D)
         left_out = np.ones(len(D), bool)

@@ -12,13 +12,14 @@ from skimp._core._linalg import (
     solve_positive,
 )
 from skimp._core._types import Array
+from skimp._core._work import DOUBLE
 from skimp._params._memory import require_memory
 from skimp._params._rules import broken
 from skimp.data import LOCAL, Context
 from skimp.losses import Squared
 from skimp.solvers._base import Problem, Solution, Solver, Status
-from skimp.solvers._moments import Covariance, covariance
-from skimp.solvers._path import Path, ridge_path
+from skimp.solvers.ridge._moments import Covariance, covariance
+from skimp.solvers.ridge._path import Path, penalty_factor, ridge_path
 
 
 @final
@@ -71,20 +72,26 @@ class Direct(Solver):
             "take a smaller budget or fewer features",
         )
         plain = problem.penalty is None and problem.rows.coded is None
-        dtype = problem.rows.dtype if plain else _DOUBLE
-        S = covariance(problem, dtype, context)
+        dtype = problem.rows.dtype if plain else DOUBLE
+        S = covariance(problem.rows, problem.fit_intercept, dtype, context)
         check_representable(S.within, S.across)
         dimension = None
         if problem.alphas is not None:
-            path = _path(S, problem, context)
+            path = ridge_path(
+                S,
+                problem.alphas,
+                intercept=problem.fit_intercept,
+                factor=penalty_factor(problem),
+                context=context,
+            )
             best = path.best(trusted=_trusted(S, path))
             problem = replace(problem, alpha=float(path.alphas[best]))
             dimension = float(path.dimensions[-1, best])
         H = _penalized(S, problem)
         note = ""
-        if dtype != _DOUBLE and _condition(H) > _LARGEST_CONDITION * np.sqrt(S.n_rows):
+        if dtype != DOUBLE and _condition(H) > _LARGEST_CONDITION * np.sqrt(S.n_rows):
             note = ", summed in float64 because they are ill conditioned for float32"
-            S = covariance(problem, _DOUBLE, context)
+            S = covariance(problem.rows, problem.fit_intercept, DOUBLE, context)
             H = _penalized(S, problem)
         coef, how = solve_positive(H, S.across)
         objective = S.target - 2 * np.sum(coef * S.across) + np.sum(coef * (H @ coef))
@@ -101,29 +108,13 @@ class Direct(Solver):
         )
 
 
-_DOUBLE = np.dtype(np.float64)
 _CONSTANT = 1e-12
 _FARTHEST = 5.0
 """Standard deviations of the targets that an intercept may be away from their mean."""
-_JITTERS = (0.0, 1e-12, 1e-8)
 
 _LARGEST_CONDITION = 2.5e-4 / np.finfo(np.float32).eps
 """Up to here, times the root of n because the rows' rounding averages out, float32 sums that were
 differently blocked moved predictions by less than 5e-5 of their size."""
-
-
-def _path(S: Covariance, problem: Problem, context: Context) -> Path:
-    P, factor = problem.penalty, problem.factor
-    if P is not None and factor is None:
-        factor = next(R for R in (cholesky(P, jitter=j) for j in _JITTERS) if R is not None)
-    assert problem.alphas is not None, "there are penalties to choose from"
-    return ridge_path(
-        S,
-        problem.alphas,
-        intercept=problem.fit_intercept,
-        factor=factor,
-        context=context,
-    )
 
 
 def _trusted(S: Covariance, path: Path) -> Array:

@@ -14,7 +14,7 @@ from skimp.data import LOCAL, Context, Rows
 from skimp.losses import Log, Loss, MulticlassHinge, PiecewiseLoss
 from skimp.solvers._base import Problem, Solution, Solver, Status
 from skimp.solvers._dual import Dual, DualPoint, kept_in_memory
-from skimp.solvers._features import features
+from skimp.solvers._features import as_features
 
 _DOUBLE = np.dtype(np.float64)
 _EPS = float(np.finfo(np.float64).eps)
@@ -141,7 +141,7 @@ class _Whitening:
         self.W, self.dtype, self.width = W, dtype, W.shape[1]
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        out[...] = features(X, self.W.dtype) @ self.W
+        out[...] = as_features(X, self.W.dtype) @ self.W
 
 
 @dataclass(frozen=True)
