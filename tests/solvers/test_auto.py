@@ -39,7 +39,7 @@ def test_many_features_go_to_conjugate_gradients(monkeypatch):
 
 
 def test_normal_equations_that_do_not_fit():
-    limit = Direct().needed_bytes(problem(squared)) - 1
+    limit = Direct().needed_bytes(problem(squared).outline()) - 1
     assert auto.solve(problem(squared, memory_limit=limit + 1)).message.startswith("auto chose dir")
     found = auto.solve(problem(squared, memory_limit=limit))
     why = "auto chose pcg, since normal equations of 4 features do not fit the memory limit; pcg: "

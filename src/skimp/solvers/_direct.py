@@ -12,12 +12,13 @@ from skimp._core._linalg import (
     solve_positive,
 )
 from skimp._core._types import Array
-from skimp._core._work import DOUBLE
+from skimp._core._work import DOUBLE, MapCost, Size, Stage, factor, gathers, gemm, stream
 from skimp._params._memory import require_memory
 from skimp._params._rules import broken
 from skimp.data import LOCAL, Context
-from skimp.losses import Squared
-from skimp.solvers._base import Problem, Solution, Solver, Status
+from skimp.losses import Loss, Squared
+from skimp.solvers._base import Outline, Problem, Solution, Solver, Status
+from skimp.solvers._costs import outline_of
 from skimp.solvers.ridge._moments import Covariance, covariance
 from skimp.solvers.ridge._path import Path, penalty_factor, ridge_path
 
@@ -50,15 +51,14 @@ class Direct(Solver):
     (3.0, 1.0)
     """
 
-    def needed_bytes(self, problem: Problem, context: Context = LOCAL) -> int:
+    def needed_bytes(self, outline: Outline) -> int:
         """Return the memory that `solve` takes besides the rows."""
-        rows, width = problem.rows, problem.rows.n_features
-        threads = context.threads
+        width, threads = outline.width, outline.threads
         # S, H and its factor; a penalty with its own; a sum and a block for each thread
-        squares = 24 + (0 if problem.penalty is None else 24) + 8 * threads
+        squares = 24 + 24 * outline.penalized + 8 * threads
         # a factorization in each thread, and whitened equations
-        squares += 0 if problem.alphas is None else 8 + 24 * threads
-        return squares * width**2 + 16 * threads * rows.block_rows * width
+        squares += (8 + 24 * threads) * outline.several
+        return squares * width**2 + 16 * threads * outline.block_rows * width
 
     def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:
         """Solve the normal equations; see `Solver.solve`."""
@@ -66,7 +66,7 @@ class Direct(Solver):
             raise broken(type(self).__name__, "loss", "'squared'", problem.loss)
         width = problem.rows.n_features
         require_memory(
-            self.needed_bytes(problem, context),
+            self.needed_bytes(problem.outline(context)),
             problem.memory_limit,
             f"the direct solver with {width} features",
             "take a smaller budget or fewer features",
@@ -106,6 +106,25 @@ class Direct(Solver):
             dimension=dimension,
             solver="direct",
         )
+
+    def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
+        """Return the stage of the equations, summed and solved; see `Solver.cost`."""
+        n, D, t = size.n_rows, mapped.width, size.threads
+        dtype = DOUBLE if mapped.landmarks or mapped.groups else mapped.dtype
+        work = mapped.mapping + factor(D**3) + stream(100 * D**2)
+        if mapped.groups:
+            work += gathers(n * mapped.groups**2 / 8, t)
+            return Stage("solve", work, mapped.held + (1 + 2 * t) * 8 * D**2)
+        block_rows = outline_of(mapped, size).block_rows
+        # SYRK computes half of the products; blocks are added up one at a time, in float64
+        work += gemm(n * D**2, dtype)
+        work += n / block_rows * 0.5 * stream((16 + dtype.itemsize) * D**2)
+        block = block_rows * D * (mapped.dtype.itemsize + dtype.itemsize)
+        blocks = t * (block + mapped.scratch)
+        summing = 8 * D**2 + t * dtype.itemsize * D**2 + blocks
+        # covariances, equations, their factor, and one more while they are made; the allocator
+        # keeps some of the blocks
+        return Stage("solve", work, mapped.held + max(summing, 32 * D**2 + blocks / 4))
 
 
 _CONSTANT = 1e-12
