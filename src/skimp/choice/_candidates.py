@@ -13,8 +13,7 @@ from skimp._core._types import Array, Matrix
 from skimp._params._memory import parse_bytes
 from skimp._params._rules import is_auto
 from skimp.data import Rows
-from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier
-from skimp.features._transformer import Transformer
+from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier, Transformer
 from skimp.kernels import Gaussian, Kernel, Laplacian, Linear, as_kernel
 from skimp.kernels._checks import require
 

@@ -46,9 +46,16 @@ from skimp.estimators._certificate import Certificate
 from skimp.estimators._certified import certified
 from skimp.estimators._clock import Clock
 from skimp.estimators._typicality import typicality
-from skimp.features import FeatureMap, Landmarks, Nystroem, RandomBinning
-from skimp.features._scale import mean_diagonal
-from skimp.features._transformer import MAP_NAMES, TRANSFORMER, as_map
+from skimp.features import (
+    MAP_NAMES,
+    TRANSFORMER,
+    FeatureMap,
+    Landmarks,
+    Nystroem,
+    RandomBinning,
+    as_map,
+    mean_diagonal,
+)
 from skimp.kernels import Gaussian, Kernel, as_kernel
 from skimp.kernels._checks import check_gram, require
 from skimp.kernels._names import has_flag
@@ -251,7 +258,7 @@ class KernelMachine(Parametrized, ABC):
             ):
                 self.approximation_ = self._fitted_approximation(rows, rng, limits)
             self.__dict__.pop("kernel_", None)
-            if hasattr(self.approximation_, "kernel_"):
+            if self.approximation_.kernel_ is not None:
                 self.kernel_ = self.approximation_.kernel_
         basis = self.approximation_.basis()
         monitor: Any = None
@@ -403,7 +410,8 @@ class KernelMachine(Parametrized, ABC):
         if approximation.random_state is not None:
             rng = as_generator(approximation.random_state)
         fitted: FeatureMap = clone(approximation)
-        return fitted.fit_rows(rows.copy_with(labelled=self._labelled), rng, kernel)
+        labelled = rows.copy_with(labelled=self._labelled)
+        return fitted.fit_rows(labelled, rng, kernel, rows.context)
 
     def _previous_start(self, rows: Rows, shift: Array | float) -> tuple[Array, Array] | None:
         """Return the coefficients of the last fit where a warm start can use them."""
