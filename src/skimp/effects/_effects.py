@@ -26,7 +26,7 @@ from skimp.effects._design import Design, Term
 from skimp.effects._fit import Fitted
 from skimp.effects._functionals import Functionals
 from skimp.effects._summary import EffectsSummary, Expectation, summarize
-from skimp.solvers._smoother import Errors
+from skimp.solvers.ridge import Errors
 
 _CLOSE = 0.9
 """Effective parameters of a row above which little is known of the errors."""

@@ -29,11 +29,16 @@ from skimp.estimators._kernel_regressor import target_mean
 from skimp.features import Landmarks, Nystroem
 from skimp.kernels import Gaussian, Kernel, as_kernel
 from skimp.kernels._checks import check_gram, require
-from skimp.solvers._exact_smoother import ExactSmoother
-from skimp.solvers._folds import FOLDS, fold_scores
-from skimp.solvers._golden_section import golden_section
-from skimp.solvers._reduced_smoother import ReducedSmoother
-from skimp.solvers._smoother import LinearFit, Smoother, best_alpha
+from skimp.solvers.ridge import (
+    FOLDS,
+    ExactSmoother,
+    LinearFit,
+    ReducedSmoother,
+    Smoother,
+    best_alpha,
+    fold_scores,
+    golden_section,
+)
 
 _DOUBLE = np.dtype(np.float64)
 
@@ -252,7 +257,7 @@ def make_models(spec: Spec, rows: Rows, kernel: Kernel, seed: int, context: Cont
     K = kernel(landmarks.points, n_jobs=context.n_jobs)
     check_gram(K, kernel)
     exact = ExactSmoother(
-        K, block.y, block.weight, fit_intercept=spec.fit_intercept, n_jobs=context.n_jobs
+        K, block.y, block.weight, fit_intercept=spec.fit_intercept, context=context
     )
     return Models(kernel, landmarks, exact, sampled)
 

@@ -28,7 +28,7 @@ from skimp.effects._fit import Fitted, fit_krls
 from skimp.effects._levels import encode_levels
 from skimp.effects._summary import EffectsSummary, Expectation
 from skimp.kernels import Kernel
-from skimp.solvers._smoother import CRITERIA
+from skimp.solvers.ridge import CRITERIA
 
 
 def _are_positive(value: Any) -> bool:

@@ -4,7 +4,7 @@ from skimp._core._random import row_keys
 from skimp.data import LOCAL, open_rows
 from skimp.effects._fit import Spec, make_models
 from skimp.kernels import Gaussian
-from skimp.solvers._folds import fold_scores
+from skimp.solvers.ridge import fold_scores
 from tests.problems import regression
 from tests.reference import krls, naive
 
