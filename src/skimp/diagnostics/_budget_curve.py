@@ -19,10 +19,8 @@ from skimp.diagnostics._coded_curve import predict_held_out
 from skimp.diagnostics._inputs import MODEL, SIZES
 from skimp.diagnostics._nested import Nested, nest
 from skimp.features import FeatureMap, Nystroem, mean_diagonal
-from skimp.losses import Squared, squared
-from skimp.solvers import Problem
-from skimp.solvers._moments import covariance
-from skimp.solvers._path import Path, Sampled, ridge_path
+from skimp.losses import Squared
+from skimp.solvers.ridge import Path, Sampled, covariance, ridge_path
 
 _OWNER = "budget_curve"
 _LARGEST, _N_SIZES, _RATIO = 2048, 12, 1.5
@@ -43,7 +41,6 @@ _RULES = {
     ),
     "sample": integer(at_least=2),
 }
-_DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True, repr=False)
@@ -267,9 +264,7 @@ def _solve_path(
     """Return the models of all sizes and penalties, and the targets of the sample."""
     rows, context, intercept = task.numbers, task.context, task.spec.fit_intercept
     basis, order = functions.basis, functions.order
-    mapped = rows.mapped(basis)
-    problem = Problem(mapped, squared, 1.0, penalty=basis.penalty, fit_intercept=intercept)
-    S = covariance(problem, _DOUBLE, context)
+    S = covariance(rows.mapped(basis), intercept, context=context)
     check_representable(S.within, S.across)
     drawn = rows.sample(sample, 0, context)
     assert drawn.y is not None, "there are targets"

@@ -5,4 +5,12 @@ from skimp.effects._cost import predict_krls
 from skimp.effects._krls import KRLS
 from skimp.effects._summary import EffectsSummary, Expectation
 
-__all__ = ["KRLS", "EffectsSummary", "Expectation", "Points", "RowSample", "Sketch", "predict_krls"]
+__all__ = [
+    "KRLS",
+    "EffectsSummary",
+    "Expectation",
+    "Points",
+    "RowSample",
+    "Sketch",
+    "predict_krls",
+]

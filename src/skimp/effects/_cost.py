@@ -18,7 +18,7 @@ from skimp.effects._approximation import (
     as_approximation,
 )
 from skimp.kernels import Gaussian, as_kernel
-from skimp.solvers._folds import FOLDS
+from skimp.solvers.ridge import FOLDS
 
 
 def predict_krls(model: Any, size: Size, rates: Rates) -> tuple[Phase, ...]:
