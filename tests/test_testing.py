@@ -9,12 +9,12 @@ from sklearn.base import clone
 
 from skimp._core._pairs import InnerProducts, ManhattanDistances
 from skimp._core._squared_distances import SquaredDistances
-from skimp.data import Codes
+from skimp.data import LOCAL, Codes
 from skimp.features import FeatureMap, RandomFourier
 from skimp.kernels import Gaussian, Kernel
 from skimp.kernels._pair_kernel import PairKernel
 from skimp.losses import hinge, multiclass_hinge, quantile, squared
-from skimp.solvers import DualCD, Solver, direct
+from skimp.solvers import DualCD, Solver, Status, direct
 from skimp.testing import (
     check_feature_map,
     check_kernel,
@@ -249,7 +249,7 @@ class Sloppy(Solver):
     def __init__(self, fault=None):
         self.fault = fault
 
-    def solve(self, problem):
+    def solve(self, problem, context=LOCAL):
         rows = problem.rows
         if self.fault == "refusal" and problem.loss != squared:
             raise ValueError("no.")
@@ -257,7 +257,7 @@ class Sloppy(Solver):
             rows = rows.with_targets(lambda y, weight: (y, None))
         if self.fault == "penalty":
             problem = replace(problem, penalty=None)
-        solution = direct.solve(replace(problem, rows=rows))
+        solution = direct.solve(replace(problem, rows=rows), context)
         scale = {"monitor": 2}.get(self.fault, 1)
         for _ in range({"monitor": 1, "deaf": 2}.get(self.fault, 0)):
             if problem.monitor is not None:
@@ -268,10 +268,10 @@ class Sloppy(Solver):
             "history": {"history": solution.history + 1},
             "silent": {"message": ""},
             "single": {"coef": solution.coef.astype(np.float32)},
-            "fails": {"converged": False},
+            "fails": {"status": Status.MAX_ITER},
             "deaf": {"history": solution.history.repeat(2)},
             "sparse": {"coef": solution.coef * (0.9 if is_sparse(rows) else 1)},
-            "threads": {"coef": solution.coef + 1e-12 * (rows.n_jobs == 2)},
+            "threads": {"coef": solution.coef + 1e-12 * (context.n_jobs == 2)},
             "start": {"n_iter": 1 + (problem.start is not None)},
             "memory": {"coef": solution.coef * (1 if problem.memory_limit is None else 0.9)},
             "codes": {"coef": solution.coef * (0.9 if is_coded(rows) else 1)},
@@ -316,14 +316,12 @@ def test_broken_solver(fault, promise):
 class Kinked(Solver):
     """Dual coordinate descent, up to a fault."""
 
-    penalizes_intercept = True
-
     def __init__(self, factor=1.0, shift=0.0):
         self.factor = factor
         self.shift = shift
 
-    def solve(self, problem):
-        solution = DualCD(tol=1e-9).solve(problem)
+    def solve(self, problem, context=LOCAL):
+        solution = DualCD(tol=1e-9).solve(problem, context)
         coef, intercept = self.factor * solution.coef, solution.intercept + self.shift
         return replace(solution, coef=coef, intercept=intercept)
 

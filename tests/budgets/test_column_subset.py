@@ -5,7 +5,7 @@ from scipy import sparse
 from skimp._core._random import draw_seed
 from skimp.budgets import ColumnSubset
 from skimp.budgets._column_subset import _gram, _spanning
-from skimp.data import ArrayRows
+from skimp.data import LOCAL, ArrayRows
 from skimp.kernels import Gaussian, Linear, Polynomial
 from tests.problems import TOLERANCE, difference, regression
 from tests.reference import budgets, naive
@@ -31,7 +31,7 @@ def near_duplicates():
 def test_the_gram_matrix_of_kernel_columns(dtype, wrap, block_rows):
     X = regression(100, dtype=dtype)[0]
     rows = ArrayRows(wrap(X), block_rows=block_rows)
-    G = _gram(rows, wrap(X[:9]), Gaussian(gamma=0.3))
+    G = _gram(rows, wrap(X[:9]), Gaussian(gamma=0.3), LOCAL)
     A = naive.gaussian(X, X[:9], 0.3)
     assert G.dtype == np.float64
     assert difference(G, A.T @ A) < 0.1 * TOLERANCE[np.dtype(dtype)]

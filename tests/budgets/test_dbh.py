@@ -6,7 +6,7 @@ from skimp._core._random import draw_seed
 from skimp.budgets import DBH
 from skimp.budgets._dbh import _bits, _numbered
 from skimp.budgets._shares import shares
-from skimp.data import ArrayRows
+from skimp.data import LOCAL, ArrayRows
 from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Precomputed
 from tests.problems import regression
 from tests.reference import budgets
@@ -19,7 +19,7 @@ def select(X, size, kernel=None, seed=0, **params):
 
 
 def bucket_numbers(X, n_hashes, kernel, rng, **params):
-    return DBH(**params)._buckets(ArrayRows(X, block_rows=32), n_hashes, kernel, rng)
+    return DBH(**params)._buckets(ArrayRows(X, block_rows=32), n_hashes, kernel, rng, LOCAL)
 
 
 def as_sets(numbers):

@@ -3,6 +3,7 @@ import pytest
 from scipy import sparse
 
 from skimp.budgets._medoids import _TOGETHER, medoids
+from skimp.data import Context
 from skimp.kernels import FunctionKernel, Gaussian, Linear, Precomputed
 from tests.problems import regression
 from tests.reference import budgets
@@ -49,7 +50,7 @@ def test_groups_may_fill_or_cross_a_batch(sizes):
 def test_many_batches_are_the_same_for_any_number_of_threads():
     groups = in_groups([100] * 20)
     X = regression(2000)[0]
-    found = [medoids(X, groups, Gaussian(gamma=0.3), DOUBLE, n_jobs) for n_jobs in (1, 2, None)]
+    found = [medoids(X, groups, Gaussian(gamma=0.3), DOUBLE, Context(n)) for n in (1, 2, None)]
     assert np.array_equal(found[0], found[1])
     assert np.array_equal(found[0], found[2])
     assert np.array_equal(groups[found[0]], np.arange(20))

@@ -16,7 +16,7 @@ from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._clusters import POINTS, Frame, means, quietly, seed, vectors
 from skimp.budgets._completion import complete, complete_centres
 from skimp.budgets._medoids import medoids
-from skimp.data import Rows
+from skimp.data import Context, Rows
 from skimp.kernels import Kernel
 
 
@@ -64,24 +64,25 @@ class Agglomerative(RowSelector):
         self.points = points
         self.presample = presample
 
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
-        sample = rows.sample(max(self.presample, 2 * size), draw_seed(rng))
+        """Choose points; see `RowSelector.choose`."""
+        sample = rows.sample(max(self.presample, 2 * size), draw_seed(rng), context)
         X = as_real(sample.X, rows.dtype)
         if self.linkage == "bisecting" or self.points == "centres":
             X = vectors(X, kernel, rows.dtype, owner=type(self).__name__)
         if self.linkage == "bisecting":
             labels = _bisected(X, size, rng)
         else:
-            K = kernel(X, n_jobs=rows.n_jobs)
+            K = kernel(X, n_jobs=context.n_jobs)
             check_representable(K)
             labels = _merged(K, size, self.linkage)
         if self.points == "centres":
             centres = means(X, labels, sample.weight)
             return Budget(complete_centres(centres, size, X, rng))
         order = np.argsort(labels, kind="stable")
-        found = order[medoids(X[order], labels[order], kernel, rows.dtype, rows.n_jobs)]
+        found = order[medoids(X[order], labels[order], kernel, rows.dtype, context)]
         chosen = complete(found, size, X.shape[0], rng)
         return Budget(sample.X[chosen], sample.indices[chosen])
 

@@ -12,7 +12,7 @@ from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._groups import are_classes
 from skimp.budgets._kmeans import KMeans
 from skimp.budgets._uniform import Uniform
-from skimp.data import ArrayRows, Rows
+from skimp.data import ArrayRows, Context, Rows
 from skimp.kernels import Kernel
 
 _LEAST_SAMPLE, _ROWS_A_POINT = 20_000, 16
@@ -50,18 +50,19 @@ class Auto(RowSelector):
         """True: classes are those of y, if there are any."""
         return True
 
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
+        """Choose points; see `RowSelector.choose`."""
         first = next(rows.blocks())
         vectors = not (kernel.takes_objects or is_object(first.X))
         if not vectors or rows.n_features > _WIDEST or not _has_classes(rows, first.y, size):
-            return Uniform()._choose_some(rows, size, kernel, rng)
-        sample = rows.sample(max(_LEAST_SAMPLE, _ROWS_A_POINT * size), draw_seed(rng))
+            return Uniform().choose(rows, size, kernel, rng, context)
+        sample = rows.sample(max(_LEAST_SAMPLE, _ROWS_A_POINT * size), draw_seed(rng), context)
         if not _has_classes(rows, sample.y, size):
-            return Uniform()._choose_some(rows, size, kernel, rng)
-        within = ArrayRows(sample.X, sample.y, sample.weight).copy_with(n_jobs=rows.n_jobs)
-        return Balanced(KMeans())._choose_some(within, size, kernel, rng)
+            return Uniform().choose(rows, size, kernel, rng, context)
+        within = ArrayRows(sample.X, sample.y, sample.weight)
+        return Balanced(KMeans()).choose(within, size, kernel, rng, context)
 
 
 def _has_classes(rows: Rows, y: Array | None, size: int) -> bool:

@@ -8,7 +8,7 @@ from skimp._params._rules import broken, check_params
 from skimp.budgets._base import Budget, RowSelector, Selector, as_selector
 from skimp.budgets._groups import class_codes
 from skimp.budgets._shares import shares
-from skimp.data import Rows, concatenate_rows, masked_rows
+from skimp.data import Context, Rows, concatenate_rows, masked_rows
 from skimp.kernels import Kernel
 
 
@@ -58,21 +58,24 @@ class Balanced(RowSelector):
         check_params(selector)
         return selector
 
-    def _check(self, rows: Rows) -> None:
-        class_codes(rows, owner=type(self).__name__)
+    def check(self, rows: Rows, context: Context) -> None:
+        """Raise unless y are classes."""
+        class_codes(rows, context, owner=type(self).__name__)
 
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
+        """Choose points; see `RowSelector.choose`."""
         selector = self._rule()
-        codes = class_codes(rows, owner=type(self).__name__)
+        codes = class_codes(rows, context, owner=type(self).__name__)
         counts = np.bincount(codes)
         limits = size * counts if selector.repeats else counts
         given = shares(limits, size, np.ones(len(counts)))
         parts = []
         for group in np.flatnonzero(given):
             mask = codes == group
-            budget = selector.select(masked_rows(rows, mask), int(given[group]), kernel, rng)
+            part = masked_rows(rows, mask)
+            budget = selector.select(part, int(given[group]), kernel, rng, context=context)
             parts.append((budget, np.flatnonzero(mask)))
         points = concatenate_rows([budget.points for budget, _ in parts])
         indices = weights = None

@@ -11,7 +11,7 @@ from skimp._core._types import Array, Matrix
 from skimp._params._names import as_object
 from skimp._params._parametrized import Parametrized
 from skimp._params._rules import Rule, broken, check_params, integer
-from skimp.data import Rows, masked_rows, no_rows, open_rows
+from skimp.data import LOCAL, Context, Rows, masked_rows, no_rows, open_rows
 from skimp.kernels import Kernel, as_kernel
 
 
@@ -60,6 +60,7 @@ class Selector(Parametrized, ABC):
         kernel: Kernel,
         rng: np.random.Generator,
         y: Array | None = None,
+        context: Context = LOCAL,
     ) -> Budget:
         """Choose points.
 
@@ -75,13 +76,17 @@ class Selector(Parametrized, ABC):
             Source of randomness.
         y : array, optional
             Targets, for rules that look at them.
+        context : Context
+            How to run over the rows.
 
         Returns
         -------
         Budget
         """
 
-    def _open(self, X: Any, size: int, kernel: Any, y: Any) -> tuple[Rows, Kernel]:
+    def _open(
+        self, X: Any, size: int, kernel: Any, y: Any, context: Context
+    ) -> tuple[Rows, Kernel]:
         """Check what was passed, and return the rows and the kernel with numbers in it."""
         owner = type(self).__name__
         check_params(self)
@@ -90,7 +95,7 @@ class Selector(Parametrized, ABC):
         rows = open_rows(X, target=y)
         if rows.n_rows == 0:
             raise no_rows()
-        return rows, as_kernel(kernel, owner=owner).resolve(rows, 0)
+        return rows, as_kernel(kernel, owner=owner).resolve(context.bind(rows), 0)
 
 
 class RowSelector(Selector, ABC):
@@ -106,42 +111,49 @@ class RowSelector(Selector, ABC):
         kernel: Kernel,
         rng: np.random.Generator,
         y: Array | None = None,
+        context: Context = LOCAL,
     ) -> Budget:
         """Choose points; see `Selector.select`."""
-        rows, kernel = self._open(X, size, kernel, y)
+        rows, kernel = self._open(X, size, kernel, y, context)
         rng = as_generator(rng)
         present = None
-        weight = rows.weights()
+        weight = rows.weights(context)
         if weight is not None and not weight.all():
             present = np.flatnonzero(weight)
             rows = masked_rows(rows, weight > 0)
             if len(present) == 0:
                 raise no_rows()
-        budget = self._choose(rows, size, kernel, rng)
+        budget = self._choose(rows, size, kernel, rng, context)
         if present is None or budget.indices is None:
             return budget
         return replace(budget, indices=present[budget.indices])
 
-    def _choose(self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator) -> Budget:
+    def _choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
+    ) -> Budget:
         """Choose among rows that all count; all of them where that is what the rule does."""
-        if size >= rows.n_rows and self._takes_all:
-            self._check(rows)
+        if size >= rows.n_rows and self.takes_all:
+            self.check(rows, context)
             return Budget(rows.collect().X, np.arange(rows.n_rows))
-        return self._choose_some(rows, size, kernel, rng)
+        return self.choose(rows, size, kernel, rng, context)
 
     @property
-    def _takes_all(self) -> bool:
+    def takes_all(self) -> bool:
         """True for a rule that takes all rows where there are not more of them than points."""
         return not self.repeats
 
-    def _check(self, rows: Rows) -> None:
+    def check(self, rows: Rows, context: Context) -> None:
         """Raise where rows are not what the rule needs, though all of them are taken."""
 
     @abstractmethod
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
-        """Choose ``size`` points among more rows than that."""
+        """Choose points among rows that all count, more than ``size`` unless `takes_all` is false.
+
+        The kernel has numbers for parameters. Read rows by ``rows.take(numbers, context)``,
+        ``rows.sample(size, seed, context)`` or ``context.map_reduce(rows, ...)``.
+        """
 
 
 _SIZE = integer(at_least=1)

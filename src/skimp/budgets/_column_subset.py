@@ -12,7 +12,7 @@ from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix
 from skimp._params._rules import Rule, integer
 from skimp.budgets._base import Budget, RowSelector
-from skimp.data import Block, Rows
+from skimp.data import Block, Context, Rows
 from skimp.kernels import Kernel
 
 
@@ -54,16 +54,17 @@ class ColumnSubset(RowSelector):
     def __init__(self, *, candidates: int = 2):
         self.candidates = candidates
 
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
-        sample = rows.sample(self.candidates * size, draw_seed(rng))
-        G = _gram(rows, sample.X, kernel)
+        """Choose points; see `RowSelector.choose`."""
+        sample = rows.sample(self.candidates * size, draw_seed(rng), context)
+        G = _gram(rows, sample.X, kernel, context)
         chosen = _spanning(G, size, float(np.finfo(rows.dtype).eps), rng)
         return Budget(sample.X[chosen], sample.indices[chosen])
 
 
-def _gram(rows: Rows, points: Matrix, kernel: Kernel) -> Array:
+def _gram(rows: Rows, points: Matrix, kernel: Kernel, context: Context) -> Array:
     """Return A^T A for the matrix A of kernel columns of the points."""
     columns = kernel.bind(as_real(points, rows.dtype), rows.dtype)
     c = points.shape[0]
@@ -77,7 +78,7 @@ def _gram(rows: Rows, points: Matrix, kernel: Kernel) -> Array:
         total += part
         return total
 
-    G = rows.map_reduce(of_block, add, np.zeros((c, c)))
+    G = context.map_reduce(rows, of_block, add, np.zeros((c, c)))
     check_representable(G)
     return G
 

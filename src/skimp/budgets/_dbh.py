@@ -15,7 +15,7 @@ from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._clusters import vectors
 from skimp.budgets._medoids import medoids
 from skimp.budgets._shares import shares
-from skimp.data import Block, Rows
+from skimp.data import LOCAL, Block, Context, Rows
 from skimp.kernels import Kernel
 
 
@@ -69,10 +69,11 @@ class DBH(RowSelector):
         self.members = members
         self.hashing = hashing
 
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
-        buckets = self._buckets(rows, floor(log2(size)), kernel, rng)
+        """Choose points; see `RowSelector.choose`."""
+        buckets = self._buckets(rows, floor(log2(size)), kernel, rng, context)
         counts = np.bincount(buckets)
         given = shares(counts, size)
         # each point has members of its own, drawn by hash, that no other point of the bucket has
@@ -84,25 +85,25 @@ class DBH(RowSelector):
         point = offsets[bucket] + rank % given[bucket]
         by_point = np.argsort(point, kind="stable")
         numbers = order[taken][by_point]
-        X = as_real(rows.take(numbers).X, rows.dtype)
-        chosen = medoids(X, point[by_point], kernel, rows.dtype, rows.n_jobs)
-        return Budget(rows.take(numbers[chosen]).X, numbers[chosen])
+        X = as_real(rows.take(numbers, context).X, rows.dtype)
+        chosen = medoids(X, point[by_point], kernel, rows.dtype, context)
+        return Budget(rows.take(numbers[chosen], context).X, numbers[chosen])
 
     def _buckets(
-        self, rows: Rows, n_hashes: int, kernel: Kernel, rng: np.random.Generator
+        self, rows: Rows, n_hashes: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Array:
         """Return the number of each row's bucket, from zero, none of them empty."""
         if n_hashes == 0:
             return np.zeros(rows.n_rows, np.int64)
         if self.hashing == "floor":
-            P = _normal_projections(rows, n_hashes, kernel, rng)
+            P = _normal_projections(rows, n_hashes, kernel, rng, context)
             check_representable(P)
             P = P / (np.abs(P).max(axis=0) + np.finfo(P.dtype).tiny)
             widths = 2 * P.std(axis=0, dtype=np.float64)
             widths[widths == 0] = 1
             codes = np.floor(P / widths + rng.uniform(size=n_hashes)).astype(np.int64)
         else:
-            P = _kernel_projections(rows, n_hashes, kernel, rng)
+            P = _kernel_projections(rows, n_hashes, kernel, rng, context)
             check_representable(P)
             codes = np.empty(P.shape, np.int64)
             for i in range(n_hashes):
@@ -111,27 +112,31 @@ class DBH(RowSelector):
         return _numbered(codes)
 
 
-def random_pairs(rows: Rows, size: int, rng: np.random.Generator) -> Matrix:
+def random_pairs(
+    rows: Rows, size: int, rng: np.random.Generator, context: Context = LOCAL
+) -> Matrix:
     """Return the first rows of some pairs, then the second ones; a pair is of two rows."""
     numbers = [rng.choice(rows.n_rows, 2, replace=rows.n_rows < 2) for _ in range(size)]
-    return rows.take(np.reshape(numbers, (size, 2)).T.ravel()).X
+    return rows.take(np.reshape(numbers, (size, 2)).T.ravel(), context).X
 
 
 def _kernel_projections(
-    rows: Rows, n_hashes: int, kernel: Kernel, rng: np.random.Generator
+    rows: Rows, n_hashes: int, kernel: Kernel, rng: np.random.Generator, context: Context
 ) -> Array:
-    columns = kernel.bind(as_real(random_pairs(rows, n_hashes, rng), rows.dtype), rows.dtype)
+    columns = kernel.bind(
+        as_real(random_pairs(rows, n_hashes, rng, context), rows.dtype), rows.dtype
+    )
 
     def project(block: Block, scratch: Scratch) -> Array:
         K = scratch.array("K", (block.size, 2 * n_hashes), rows.dtype)
         columns.fill(block.X, K)
         return K[:, :n_hashes] - K[:, n_hashes:]
 
-    return rows.computed(project, (n_hashes,), rows.dtype)
+    return context.compute(rows, project, (n_hashes,), rows.dtype)
 
 
 def _normal_projections(
-    rows: Rows, n_hashes: int, kernel: Kernel, rng: np.random.Generator
+    rows: Rows, n_hashes: int, kernel: Kernel, rng: np.random.Generator, context: Context
 ) -> Array:
     V = rng.standard_normal((rows.n_features, n_hashes)).astype(rows.dtype)
 
@@ -140,7 +145,7 @@ def _normal_projections(
         product(vectors(block.X, kernel, rows.dtype, owner="DBH"), V, P)
         return P
 
-    return rows.computed(project, (n_hashes,), rows.dtype)
+    return context.compute(rows, project, (n_hashes,), rows.dtype)
 
 
 def _bits(projection: Array, first: float, seed: int) -> Array:

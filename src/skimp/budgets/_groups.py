@@ -8,7 +8,7 @@ from skimp._core._objects import as_real
 from skimp._core._random import draw_seed
 from skimp._core._types import Array
 from skimp.budgets._clusters import cluster, vectors
-from skimp.data import Block, Rows
+from skimp.data import Block, Context, Rows
 from skimp.kernels import Kernel
 
 
@@ -28,9 +28,9 @@ def are_classes(y: Array, at_most: int, labelled: bool | None = None) -> bool:
         return False
 
 
-def class_codes(rows: Rows, *, owner: str) -> Array:
+def class_codes(rows: Rows, context: Context, *, owner: str) -> Array:
     """Return the number of each row's class."""
-    y = rows.targets()
+    y = rows.targets(context)
     if y is None:
         raise ValueError(f"{owner}: y must be given, one label a row, to choose by class.")
     try:
@@ -44,18 +44,24 @@ def class_codes(rows: Rows, *, owner: str) -> Array:
 
 
 def cluster_codes(
-    rows: Rows, n_clusters: int, kernel: Kernel, rng: np.random.Generator, *, owner: str
+    rows: Rows,
+    n_clusters: int,
+    kernel: Kernel,
+    rng: np.random.Generator,
+    context: Context,
+    *,
+    owner: str,
 ) -> Array:
     """Return the number of each row's cluster: that of the nearest centre of k-means."""
     n_clusters = min(n_clusters, rows.n_rows)
-    sample = rows.sample(max(_SAMPLE, n_clusters), draw_seed(rng))
+    sample = rows.sample(max(_SAMPLE, n_clusters), draw_seed(rng), context)
     X = vectors(sample.X, kernel, rows.dtype, owner=owner)
     clusters = cluster(X, n_clusters, rng, sample.weight)
 
     def assign(block: Block, _: Scratch) -> Array:
         return clusters.labels(as_real(block.X, rows.dtype))
 
-    codes = rows.computed(assign, (), np.int64)
+    codes = context.compute(rows, assign, (), np.int64)
     return np.unique(codes, return_inverse=True)[1]
 
 

@@ -9,7 +9,7 @@ from skimp._params._rules import Rule, integer
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._clusters import POINTS, cluster, vectors
 from skimp.budgets._completion import complete, complete_centres
-from skimp.data import Rows
+from skimp.data import Context, Rows
 from skimp.kernels import Kernel
 
 
@@ -52,10 +52,11 @@ class KMeans(RowSelector):
         self.points = points
         self.presample = presample
 
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
-        sample = rows.sample(max(self.presample, 8 * size), draw_seed(rng))
+        """Choose points; see `RowSelector.choose`."""
+        sample = rows.sample(max(self.presample, 8 * size), draw_seed(rng), context)
         X = vectors(sample.X, kernel, rows.dtype, owner=type(self).__name__)
         clusters = cluster(X, size, rng, sample.weight)
         if self.points == "centres":

@@ -13,7 +13,7 @@ from skimp._core._random import draw_seed, row_keys
 from skimp._core._types import Array, Matrix
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._completion import complete
-from skimp.data import Block, Rows, masked_rows
+from skimp.data import Block, Context, Rows, masked_rows
 from skimp.kernels import Kernel
 from skimp.kernels._checks import require
 
@@ -51,9 +51,10 @@ class Leverage(RowSelector):
     True
     """
 
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
+        """Choose points; see `RowSelector.choose`."""
         require(
             kernel, "positive_definite", owner=type(self).__name__, advice="its matrix needs a root"
         )
@@ -67,22 +68,24 @@ class Leverage(RowSelector):
         for level in (n >> (n_levels - i) for i in range(1, n_levels)):
             mask = np.zeros(n, bool)
             mask[order[:level]] = True
-            points = rows.take(numbers).X
-            scores = _scores(masked_rows(rows, mask), points, weight, rank, kernel)
+            points = rows.take(numbers, context).X
+            scores = _scores(masked_rows(rows, mask), points, weight, rank, kernel, context)
             chances = np.minimum(1, oversampling * scores)
             kept = rng.uniform(size=len(chances)) < chances
             if not kept.any():
                 continue
             numbers, weight = np.flatnonzero(mask)[kept], 1 / np.sqrt(chances[kept])
-        scores = _scores(rows, rows.take(numbers).X, weight, rank, kernel)
+        scores = _scores(rows, rows.take(numbers, context).X, weight, rank, kernel, context)
         chosen = complete(_drawn(scores, size, rng), size, n, rng)
-        return Budget(rows.take(chosen).X, chosen)
+        return Budget(rows.take(chosen, context).X, chosen)
 
 
-def _scores(rows: Rows, points: Matrix, weight: Array, rank: int, kernel: Kernel) -> Array:
+def _scores(
+    rows: Rows, points: Matrix, weight: Array, rank: int, kernel: Kernel, context: Context
+) -> Array:
     """Return the leverage scores of the rows, estimated from weighted points."""
     dtype = rows.dtype
-    K = kernel(as_real(points, np.dtype(np.float64)), n_jobs=rows.n_jobs)
+    K = kernel(as_real(points, np.dtype(np.float64)), n_jobs=context.n_jobs)
     check_representable(K)
     if K.max() < np.finfo(dtype).tiny:
         return np.zeros(rows.n_rows)
@@ -103,7 +106,7 @@ def _scores(rows: Rows, points: Matrix, weight: Array, rank: int, kernel: Kernel
         left /= penalty
         return left
 
-    scores = rows.computed(of_block, (), np.float64)
+    scores = context.compute(rows, of_block, (), np.float64)
     check_representable(scores)
     return np.clip(scores, 0, 1)
 

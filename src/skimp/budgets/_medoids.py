@@ -3,8 +3,8 @@
 import numpy as np
 
 from skimp._core._blocks import fold
-from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType, Matrix
+from skimp.data import LOCAL, Context
 from skimp.kernels import Kernel
 
 _TOGETHER = 256
@@ -12,7 +12,7 @@ _TOGETHER = 256
 
 
 def medoids(
-    X: Matrix, groups: Array, kernel: Kernel, dtype: DType, n_jobs: int | None = None
+    X: Matrix, groups: Array, kernel: Kernel, dtype: DType, context: Context = LOCAL
 ) -> Array:
     r"""Return the row number of the medoid of each group, in the order of the groups.
 
@@ -29,8 +29,8 @@ def medoids(
         A kernel with numbers for parameters.
     dtype : float32 or float64
         What kernel values are computed in.
-    n_jobs : int or None
-        Threads.
+    context : Context
+        How to run.
     """
     sizes = np.bincount(groups)
     ends = np.cumsum(sizes)
@@ -48,7 +48,7 @@ def medoids(
         return start + order[np.searchsorted(group[order], np.arange(first, last))]
 
     found: list[Array] = []
-    fold(_batches(ends), of_batch, lambda _, part: found.append(part), None, thread_count(n_jobs))
+    fold(_batches(ends), of_batch, lambda _, part: found.append(part), None, context.threads)
     return np.concatenate(found)
 
 

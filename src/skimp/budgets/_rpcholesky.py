@@ -14,7 +14,7 @@ from skimp._core._types import Array, Matrix
 from skimp._params._rules import FRACTION, NONE, Rule, integer
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._completion import complete
-from skimp.data import ArrayRows, Block, Rows
+from skimp.data import LOCAL, ArrayRows, Block, Context, Rows
 from skimp.kernels import Kernel
 from skimp.kernels._checks import require
 
@@ -77,12 +77,14 @@ class RPCholesky(RowSelector):
         self.presample = presample
 
     @property
-    def _takes_all(self) -> bool:
+    def takes_all(self) -> bool:
+        """False with a tolerance, which fewer points than rows may reach."""
         return self.tol is None
 
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
+        """Choose points; see `RowSelector.choose`."""
         require(
             kernel, "positive_definite", owner=type(self).__name__, advice="its matrix needs a root"
         )
@@ -91,31 +93,37 @@ class RPCholesky(RowSelector):
         limit = max(2 * size, fitting if self.presample is None else self.presample)
         numbers = None
         if limit < rows.n_rows:
-            sample = rows.sample(limit, draw_seed(rng))
+            sample = rows.sample(limit, draw_seed(rng), context)
             numbers = sample.indices
-            rows = ArrayRows(sample.X).copy_with(n_jobs=rows.n_jobs, report=rows.report)
+            rows = ArrayRows(sample.X)
         # threads of BLAS would go on spinning beside those that handle blocks
         with single_threaded_blas():
-            pivots = _pivots(rows, size, kernel, 0.0 if self.tol is None else self.tol, rng)
+            pivots = _pivots(rows, size, kernel, self.tol or 0.0, rng, context)
         wanted = size if self.tol is None else max(1, len(pivots))
         pivots = complete(pivots, wanted, rows.n_rows, rng)
-        return Budget(rows.take(pivots).X, pivots if numbers is None else numbers[pivots])
+        return Budget(rows.take(pivots, context).X, pivots if numbers is None else numbers[pivots])
 
 
-def pivot_order(points: Matrix, kernel: Kernel, rng: np.random.Generator) -> Array:
+def pivot_order(
+    points: Matrix, kernel: Kernel, rng: np.random.Generator, context: Context = LOCAL
+) -> Array:
     """Return an order of all points in which the first ones stand for the others."""
     rows = ArrayRows(points)
     with single_threaded_blas():
-        pivots = _pivots(rows, rows.n_rows, kernel, 0.0, rng)
+        pivots = _pivots(rows, rows.n_rows, kernel, 0.0, rng, context)
     return complete(pivots, rows.n_rows, rows.n_rows, rng)
 
 
-def _pivots(rows: Rows, size: int, kernel: Kernel, tol: float, rng: np.random.Generator) -> Array:
+def _pivots(
+    rows: Rows, size: int, kernel: Kernel, tol: float, rng: np.random.Generator, context: Context
+) -> Array:
     """Return at most ``size`` pivots, fewer where the residual is down to a share of the trace."""
     # errors of float32 add up to a few eps for each pivot, more than small tolerances
     dtype = _DOUBLE if tol else rows.dtype
     F = np.empty((rows.n_rows, size), dtype)
-    residual = rows.computed(lambda block, _: kernel.diag(block.X, n_jobs=1), (), np.float64)
+    residual = context.compute(
+        rows, lambda block, _: kernel.diag(block.X, n_jobs=1), (), np.float64
+    )
     check_representable(residual)
     trace = residual.sum()
     enough = max(tol, size * float(np.finfo(dtype).eps)) * trace
@@ -129,15 +137,15 @@ def _pivots(rows: Rows, size: int, kernel: Kernel, tol: float, rng: np.random.Ge
         draws = rng.uniform(0, cumulative[-1], min(n_proposals, 2 * (size - done) + 8))
         proposals = np.searchsorted(cumulative, draws, side="right")
         proposals = np.minimum(proposals, rows.n_rows - 1)
-        points = as_real(rows.take(proposals).X, _DOUBLE)
+        points = as_real(rows.take(proposals, context).X, _DOUBLE)
         before = F[proposals, :done].astype(np.float64)
-        H = kernel(points, n_jobs=rows.n_jobs) - before @ before.T
+        H = kernel(points, n_jobs=context.n_jobs) - before @ before.T
         accepted, L = _accepted(H, size - done, rng)
         if len(accepted) == 0:
             residual[proposals] = 0  # what is left of them is rounding
             continue
         new = proposals[accepted]
-        added = _extend(rows, F, residual, new, points[accepted], L, kernel, done)
+        added = _extend(rows, F, residual, new, points[accepted], L, kernel, done, context)
         check_representable(added)
         explained = np.append(explained, added)
         pivots = np.append(pivots, new)
@@ -156,6 +164,7 @@ def _extend(
     L: Array,
     kernel: Kernel,
     done: int,
+    context: Context,
 ) -> Array:
     """Write the columns of new pivots into the factor F, and take them from the residual.
 
@@ -182,7 +191,7 @@ def _extend(
         total += part
         return total
 
-    return rows.map_reduce(extend, add, np.zeros(len(new)))
+    return context.map_reduce(rows, extend, add, np.zeros(len(new)))
 
 
 def _accepted(H: Array, limit: int, rng: np.random.Generator) -> tuple[Array, Array]:

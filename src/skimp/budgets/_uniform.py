@@ -10,7 +10,7 @@ from skimp._params._rules import BOOLEAN, NONE, Rule, one_of
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._groups import class_codes, cluster_codes
 from skimp.budgets._shares import shares
-from skimp.data import Rows
+from skimp.data import Context, Rows
 from skimp.kernels import Kernel
 
 
@@ -63,13 +63,14 @@ class Uniform(RowSelector):
         """True with replacement."""
         return self.replacement
 
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
+        """Choose points; see `RowSelector.choose`."""
         if self.stratify is None and not self.replacement:
-            sample = rows.sample(size, draw_seed(rng))
+            sample = rows.sample(size, draw_seed(rng), context)
             return Budget(sample.X, sample.indices)
-        codes = self._groups(rows, size, kernel, rng)
+        codes = self._groups(rows, size, kernel, rng, context)
         counts = np.bincount(codes)
         given = shares(size * counts if self.replacement else counts, size, counts)
         chosen = [
@@ -78,16 +79,19 @@ class Uniform(RowSelector):
             if m
         ]
         indices = rng.permutation(np.concatenate(chosen))
-        return Budget(rows.take(indices).X, indices)
+        return Budget(rows.take(indices, context).X, indices)
 
-    def _check(self, rows: Rows) -> None:
+    def check(self, rows: Rows, context: Context) -> None:
+        """Raise unless y are classes, if groups are."""
         if self.stratify == "class":
-            class_codes(rows, owner=type(self).__name__)
+            class_codes(rows, context, owner=type(self).__name__)
 
-    def _groups(self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator) -> Array:
+    def _groups(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
+    ) -> Array:
         owner = type(self).__name__
         if self.stratify == "class":
-            return class_codes(rows, owner=owner)
+            return class_codes(rows, context, owner=owner)
         if self.stratify == "cluster":
-            return cluster_codes(rows, round(np.sqrt(size)), kernel, rng, owner=owner)
+            return cluster_codes(rows, round(np.sqrt(size)), kernel, rng, context, owner=owner)
         return np.zeros(rows.n_rows, np.int64)

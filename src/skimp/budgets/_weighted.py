@@ -9,7 +9,7 @@ from skimp._core._random import as_generator
 from skimp._core._types import Array
 from skimp._params._rules import broken
 from skimp.budgets._base import Budget, Selector
-from skimp.data import Rows
+from skimp.data import LOCAL, Context
 from skimp.kernels import Kernel
 
 
@@ -64,18 +64,17 @@ class Weighted(Selector):
         kernel: Kernel,
         rng: np.random.Generator,
         y: Array | None = None,
+        context: Context = LOCAL,
     ) -> Budget:
         """Draw rows; see `Selector.select`."""
-        rows, _ = self._open(X, size, kernel, y)
+        rows, _ = self._open(X, size, kernel, y, context)
         rng = as_generator(rng)
-        p = self._normalized(rows)
+        p = self._normalized(rows.weights(context), rows.n_rows)
         indices = rng.choice(len(p), size, p=p)
-        return Budget(rows.take(indices).X, indices, 1 / np.sqrt(size * p[indices]))
+        return Budget(rows.take(indices, context).X, indices, 1 / np.sqrt(size * p[indices]))
 
-    def _normalized(self, rows: Rows) -> Array:
-        weight = rows.weights()
-        if weight is None:
-            weight = np.ones(rows.n_rows)
+    def _normalized(self, weight: Array | None, n_rows: int) -> Array:
+        weight = np.ones(n_rows) if weight is None else weight
         given = weight if self.probabilities is None else self.probabilities
         if np.ndim(given) != 1:
             raise broken("Weighted", "probabilities", "None or one number a row", given)

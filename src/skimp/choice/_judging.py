@@ -176,7 +176,7 @@ def judge_left_out(
         costs = found.costs * (1 + _DOUBT * np.sqrt(2 / n) * share)[:, None]
         return judge.judge(alphas, costs, found.lowest, found.highest)
 
-    *half, whole = map(best, leave_one_out(kept, alphas, sizes, counts, measures))
+    *half, whole = map(best, leave_one_out(kept, alphas, sizes, counts, measures, context))
     return replace(whole, half_error=half[0].error) if half else whole
 
 
@@ -186,7 +186,7 @@ def judge_held_out(
     """Judge by other rows, models of all and of half of the columns."""
     if problem.penalty is None and problem.rows.n_features > problem.rows.n_rows:
         problem, judging = _turn(problem, judging)
-    S = covariance(problem, _DOUBLE)
+    S = covariance(problem, _DOUBLE, context)
     check_representable(S.within, S.across, np.array(S.target))
     width, n = len(S.within), len(alphas)
     path = ridge_path(
@@ -195,7 +195,7 @@ def judge_held_out(
         (max(1, width // 2), width) if halved else (width,),
         intercept=problem.fit_intercept,
         factor=problem.factor,
-        n_jobs=context.n_jobs,
+        context=context,
     )
     models = [
         (coef, S.target_mean - S.mean[: len(coef)] @ coef) for coefs in path.coefs for coef in coefs
@@ -214,13 +214,11 @@ def judge_codes(
 ) -> Judgement:
     """Judge by other rows, models of codes, which have no equations."""
     codes = keep_rows(problem.rows, context)
-    each = replace(context, n_jobs=context.n_jobs if len(alphas) == 1 else 1)
-    codes = codes.copy_with(n_jobs=each.n_jobs)
+    each = context if len(alphas) == 1 else Context(n_jobs=1)
 
     def solve(alpha: float, _: Scratch) -> tuple[Array, Array]:
-        solution = DualCD(tol=2e-2, max_iter=6).solve(
-            replace(problem, rows=codes, alpha=float(alpha))
-        )
+        one = replace(problem, rows=codes, alpha=float(alpha))
+        solution = DualCD(tol=2e-2, max_iter=6).solve(one, each)
         return solution.coef, solution.intercept
 
     initial: list[Any] = []

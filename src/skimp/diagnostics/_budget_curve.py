@@ -153,7 +153,7 @@ def budget_curve(
     ----------
     estimator : KernelClassifier, KernelRegressor or KRLS
         The model; it need not be fitted. Its ``approximation`` gives the largest size; "auto"
-        stands for 2,048 landmarks, and ``gamma="auto"`` for "scale". For KRLS, ``reduction`` is
+        stands for 2,048 landmarks, and ``gamma="auto"`` for "scale". For KRLS it is
         None, for 2,048 landmarks, a number of points or a selector.
     X : array, CSR matrix, frame or Rows of shape (n, d)
         Training rows.
@@ -290,7 +290,7 @@ def _paths(
     problem = Problem(
         rows.mapped(basis), squared, 1.0, penalty=basis.penalty, fit_intercept=model.fit_intercept
     )
-    S = covariance(problem, _DOUBLE)
+    S = covariance(problem, _DOUBLE, rows.context)
     check_representable(S.within, S.across)
     drawn = rows.sample(sample, 0)
     assert drawn.y is not None, "there are targets"
@@ -308,7 +308,7 @@ def _paths(
         factor=basis.factor,
         averaged=functions.averaged,
         sample=Sampled(Z.astype(np.float64), drawn.y, drawn.weight / S.weight),
-        n_jobs=rows.n_jobs,
+        context=rows.context,
     )
     return path, drawn.y
 

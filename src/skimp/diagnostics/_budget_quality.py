@@ -16,9 +16,7 @@ from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import Array, RandomState
 from skimp._params._rules import RANDOM_STATE, Rule, broken, integer, number
-from skimp.budgets import Budget
-from skimp.budgets._fixed import check_points
-from skimp.budgets._groups import are_classes
+from skimp.budgets import Budget, are_classes, check_points
 from skimp.data import Rows, open_rows
 from skimp.diagnostics._rows_like import is_rows_like
 from skimp.kernels import Kernel, as_kernel

@@ -164,7 +164,9 @@ def compare_selectors(
         for size in sizes:
             for repeat, seed in enumerate(seeds):
                 start = perf_counter()
-                budget = rule.select(rows, size, kernel, np.random.default_rng(seed))
+                budget = rule.select(
+                    rows, size, kernel, np.random.default_rng(seed), context=rows.context
+                )
                 seconds = perf_counter() - start
                 quality = budget_quality(budget, kernel, rows, alpha=alpha, random_state=judging)
                 records.append(

@@ -8,8 +8,7 @@ import numpy as np
 
 from skimp._core._linalg import inverse_lower, ordered_cholesky
 from skimp._core._types import Array, Matrix
-from skimp.budgets import Fixed, RPCholesky, Selector, Uniform, as_selector
-from skimp.budgets._rpcholesky import pivot_order
+from skimp.budgets import Fixed, RPCholesky, Selector, Uniform, as_selector, pivot_order
 from skimp.data import Rows
 from skimp.features import FeatureMap, Landmarks, Nystroem, RandomFourier
 from skimp.features._base import Basis
@@ -66,7 +65,7 @@ def _nested_landmarks(feature_map: Nystroem, rows: Rows, rng: np.random.Generato
     """Return kernel columns of the points, or combinations of them where they are dependent."""
     kernel, points = feature_map.kernel_, feature_map.budget_.points
     if not _is_nested(as_selector(feature_map.selector, owner="budget_curve")):
-        points = points[pivot_order(points, kernel, rng)]
+        points = points[pivot_order(points, kernel, rng, rows.context)]
     landmarks = Landmarks(kernel, points, rows.dtype, n_jobs=rows.n_jobs)
     if landmarks.factor is not None:
         return Nested(landmarks, points=points)

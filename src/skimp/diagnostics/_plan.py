@@ -27,8 +27,9 @@ from skimp.choice._worth import (
 )
 from skimp.data import ArrayRows, Rows, open_rows
 from skimp.diagnostics._rows_like import is_rows_like
+from skimp.effects import KRLS
+from skimp.effects._approximation import as_approximation
 from skimp.effects._cost import krls_phases
-from skimp.effects._reduction import Reduction
 from skimp.features import FeatureMap, Nystroem, RandomBinning
 from skimp.features._transformer import MAP_NAMES, TRANSFORMER, as_map
 from skimp.kernels import Gaussian, Kernel, as_kernel
@@ -90,7 +91,7 @@ def plan(
     >>> few.seconds < many.seconds, few.bytes < many.bytes
     (True, True)
     """
-    if hasattr(estimator, "reduction") and not isinstance(estimator, type):
+    if isinstance(estimator, KRLS):
         return _krls_plan(estimator, X, y, n_outputs, rates)
     parts = _parts(estimator)
     rows = None if _is_shape(X) else open_rows(X, target=None if isinstance(X, Rows) else y)
@@ -133,8 +134,8 @@ def _krls_plan(estimator: Any, X: Any, y: Any, n_outputs: int | None, rates: Rat
     cost = Cost(shape, rates, threads, estimator.n_jobs, estimator.memory_limit, False, Traits())
     kernel = Gaussian() if estimator.kernel is None else as_kernel(estimator.kernel, owner=_OWNER)
     read = Phase("read", cost.stream(4 * cost.data_bytes) + 4 * cost.calls(shape.n_rows), 0)
-    reduction = Reduction(estimator.reduction, estimator.budget)
-    return Plan((read, *krls_phases(estimator, reduction, kernel, cost)))
+    approximation = as_approximation(estimator.approximation, owner="KRLS")
+    return Plan((read, *krls_phases(estimator, approximation, kernel, cost)))
 
 
 @dataclass(frozen=True)

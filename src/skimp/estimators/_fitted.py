@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from skimp._core._types import Array, DType
 from skimp.choice import Choice, Phase, Spec
-from skimp.data import Block, Context, Rows, Sample
+from skimp.data import Block, Context, Rows
 from skimp.features import Basis, FeatureMap, Landmarks
 from skimp.kernels import Kernel
 from skimp.solvers import Solution
@@ -18,6 +18,16 @@ if TYPE_CHECKING:
     from skimp.estimators._certificate import Certificate
 
 _STRIP = 512
+
+
+class Model(NamedTuple):
+    """A map with coefficients, a penalty and a sample of rows, and predicted bytes by phase."""
+
+    feature_map: FeatureMap | Landmarks
+    solution: Solution
+    alpha: float
+    sample: Block
+    bytes: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,7 @@ class Fitted:
         The penalty.
     choice : Choice
         What was chosen, and by which trials.
-    sample : Sample
+    sample : Block
         Rows that certificates and `typicality` look at.
     dtype : dtype
         What predictions are returned in.
@@ -62,7 +72,7 @@ class Fitted:
     solution: Solution
     alpha: float
     choice: Choice
-    sample: Sample
+    sample: Block
     dtype: DType
     trace: Trace
     recipe: Any = None

@@ -125,7 +125,8 @@ class KernelProjection(FeatureMap):
         require(own, "positive_definite", owner=name, advice="its features need a root")
         self.kernel_ = own.resolve(rows, draw_seed(rng))
         selector = as_selector(self.selector, owner=name)
-        points = selector.select(rows, self.budget, self.kernel_, rng).points
+        budget = selector.select(rows, self.budget, self.kernel_, rng, context=rows.context)
+        points = budget.points
         self.landmarks_ = Landmarks(self.kernel_, points, rows.dtype, n_jobs=rows.n_jobs)
         K, eps = self.landmarks_.penalty, float(np.finfo(rows.dtype).eps)
         means, V, roots = _principal(K)

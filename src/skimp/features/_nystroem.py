@@ -104,7 +104,7 @@ class Nystroem(FeatureMap):
         )
         selector = as_selector(self.selector, owner=type(self).__name__)
         self.kernel_ = own.resolve(rows, draw_seed(rng))
-        self.budget_ = selector.select(rows, self.budget, self.kernel_, rng)
+        self.budget_ = selector.select(rows, self.budget, self.kernel_, rng, context=rows.context)
         self.landmarks_ = Landmarks(
             self.kernel_, self.budget_.points, rows.dtype, n_jobs=rows.n_jobs
         )

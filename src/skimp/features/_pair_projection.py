@@ -8,7 +8,7 @@ from skimp._core._linalg import check_shape
 from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._params._rules import RANDOM_STATE, Rule, integer
-from skimp.budgets._dbh import random_pairs
+from skimp.budgets import random_pairs
 from skimp.data import Rows
 from skimp.features._base import FeatureMap
 from skimp.features._landmarks import Landmarks
@@ -48,7 +48,7 @@ class PairProjection(FeatureMap):
 
     def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
         self.kernel_ = self._own_kernel(kernel).resolve(rows, draw_seed(rng))
-        points = random_pairs(rows, int(self.n_components), rng)
+        points = random_pairs(rows, int(self.n_components), rng, rows.context)
         self.landmarks_ = Landmarks(self.kernel_, points, _DOUBLE, n_jobs=rows.n_jobs)
         sample = rows.sample(_SAMPLE, draw_seed(rng)).X
         self.medians_ = np.zeros(int(self.n_components))

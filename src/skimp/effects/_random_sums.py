@@ -23,7 +23,7 @@ SKETCHES = ("gaussian", "achlioptas", "sign", "very_sparse", "subsampling")
 
 
 @final
-class Sketch:
+class RandomSums:
     r"""The functions :math:`\sum_i S_{ji} k(\cdot, x_i)` of all rows, for a random S.
 
     A sum :math:`\sum_j w_j \varphi_j` has the coefficients :math:`a = S^T w` and the norm
