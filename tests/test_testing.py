@@ -189,13 +189,11 @@ def test_kernel_that_differs_from_its_twin():
 class Wrapped(FeatureMap):
     """Columns of X, up to a fault."""
 
-    _rules = {}  # noqa: RUF012
-
     def __init__(self, fault=None, random_state=None):
         self.fault = fault
         self.random_state = random_state
 
-    def _fit_rows(self, rows, rng, kernel):
+    def draw(self, rows, rng, context):
         self.scale_ = np.random.default_rng().random() if self.fault == "seed" else 1.0
         if self.fault == "parameters":
             self.fault = None
@@ -208,6 +206,7 @@ class Wrapped(FeatureMap):
         return self.n_features_in_ + (self.fault == "width")
 
     def map_block(self, X, out):
+        out[:, X.shape[1] :] = 0
         out[:, : X.shape[1]] = (X.toarray() if hasattr(X, "toarray") else X) * self.scale_
         if self.fault == "blocks":
             out += len(out)

@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse, stats
 
 from skimp.budgets import Leverage
-from skimp.budgets._leverage import _drawn, _scores
+from skimp.budgets._leverage import _draw, _scores
 from skimp.data import LOCAL, ArrayRows
 from skimp.kernels import Gaussian, Laplacian, Linear, Tanh
 from tests.problems import regression
@@ -66,7 +66,7 @@ def test_draws_have_the_law_of_drawing_one_by_one(length):
     scores = np.array([0.9, 0.05, 0.0, 0.3, 0.6, 0.15])
     rng = np.random.default_rng(0)
     n = 20_000
-    seen = Counter(tuple(_drawn(scores, length, rng).tolist()) for _ in range(n))
+    seen = Counter(tuple(_draw(scores, length, rng).tolist()) for _ in range(n))
     law = {k: p for k, p in budgets.law_without_replacement(scores, length).items() if p > 0}
     assert set(seen) <= set(law)
     statistic = sum((seen[k] - n * p) ** 2 / (n * p) for k, p in law.items())

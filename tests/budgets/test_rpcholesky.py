@@ -7,7 +7,7 @@ from scipy import sparse, stats
 
 from skimp._core._random import draw_seed
 from skimp.budgets import RPCholesky, _rpcholesky
-from skimp.budgets._rpcholesky import _accepted, _extend, _pivots
+from skimp.budgets._rpcholesky import _accept, _extend, _pivots
 from skimp.data import LOCAL, ArrayRows, Context
 from skimp.kernels import Gaussian, Laplacian, Linear, Precomputed, Tanh
 from tests.problems import regression
@@ -46,7 +46,7 @@ def test_proposals_are_kept_with_the_law_of_drawing_one_by_one(length):
     for _ in range(4000):
         proposals = rng.choice(5, 60, p=K.diagonal() / np.trace(K))
         H = K[np.ix_(proposals, proposals)]
-        kept, L = _accepted(H, length, rng)
+        kept, L = _accept(H, length, rng)
         assert len(kept) == length
         np.testing.assert_allclose(L @ L.T, H[np.ix_(kept, kept)], rtol=0, atol=1e-12)
         seen[tuple(proposals[kept].tolist())] += 1

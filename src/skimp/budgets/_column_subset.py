@@ -1,5 +1,6 @@
 """Columns of the kernel matrix that span the others."""
 
+from operator import iadd
 from typing import ClassVar, final
 
 import numpy as np
@@ -60,7 +61,7 @@ class ColumnSubset(RowSelector):
         """Choose points; see `RowSelector.choose`."""
         sample = rows.sample(self.candidates * size, draw_seed(rng), context)
         G = _gram(rows, sample.X, kernel, context)
-        chosen = _spanning(G, size, float(np.finfo(rows.dtype).eps), rng)
+        chosen = _choose_columns(G, size, float(np.finfo(rows.dtype).eps), rng)
         return Budget(sample.X[chosen], sample.indices[chosen])
 
 
@@ -74,21 +75,17 @@ def _gram(rows: Rows, points: Matrix, kernel: Kernel, context: Context) -> Array
         columns.fill(block.X, A)
         return np.matmul(A.T, A, out=scratch.array("G", (c, c), rows.dtype))
 
-    def add(total: Array, part: Array) -> Array:
-        total += part
-        return total
-
-    G = context.map_reduce(rows, of_block, add, np.zeros((c, c)))
+    G = context.map_reduce(rows, of_block, iadd, np.zeros((c, c)))
     check_representable(G)
     return G
 
 
-def _spanning(G: Array, size: int, eps: float, rng: np.random.Generator) -> Array:
+def _choose_columns(G: Array, size: int, eps: float, rng: np.random.Generator) -> Array:
     """Return the columns that the two stages choose, in the order of their pivots.
 
-    Columns are drawn without replacement and not rescaled, unlike in the reference: scaled by their
-    probabilities all of them would be equally long, and the first pivot a matter of rounding.
-    Where fewer singular values are resolved than columns asked for, the rest are as drawn.
+    Columns are drawn without replacement and not rescaled, unlike in the reference: if rescaled,
+    they are equally long, and rounding chooses the first pivot. If fewer singular values are
+    resolved than columns are asked for, the rest are as drawn.
     """
     values, vectors = eigenpairs(G)
     resolved = int(np.count_nonzero(values > eps * len(G) * max(values[-1], 0.0)))

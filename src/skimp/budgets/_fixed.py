@@ -53,7 +53,7 @@ class Fixed(Selector):
 
 
 def check_points(points: Any, kernel: Kernel, n_features: int, *, owner: str, name: str) -> Matrix:
-    """Return points of the user's as an array, a CSR matrix or objects, as wide as the rows."""
+    """Return a user's points as an array, a CSR matrix or objects; raise unless as wide as X."""
     if kernel.takes_objects:
         points = check_any_rows(points, name)
     else:

@@ -11,26 +11,13 @@ _TOGETHER = 256
 """Rows whose kernel matrix is computed at once, for the groups that they make up."""
 
 
-def medoids(
+def find_medoids(
     X: Matrix, groups: Array, kernel: Kernel, dtype: DType, context: Context = LOCAL
 ) -> Array:
-    r"""Return the row number of the medoid of each group, in the order of the groups.
+    r"""Return the row number of the medoid of each group; group numbers rise with the rows.
 
     The least :math:`\sum_j d^2(x, x_j)` over the members, which is the least
     :math:`k(x, x) - 2 \, \overline{k(x, x_j)}`.
-
-    Parameters
-    ----------
-    X : array or CSR matrix
-        Rows of all groups.
-    groups : array of int
-        The group of each row, rising.
-    kernel : Kernel
-        A kernel with numbers for parameters.
-    dtype : float32 or float64
-        What kernel values are computed in.
-    context : Context
-        How to run.
     """
     sizes = np.bincount(groups)
     ends = np.cumsum(sizes)

@@ -1,5 +1,6 @@
 """Randomly pivoted Cholesky."""
 
+from operator import iadd
 from typing import ClassVar, final
 
 import numpy as np
@@ -10,9 +11,10 @@ from skimp._core._linalg import check_representable
 from skimp._core._objects import as_real
 from skimp._core._random import draw_seed
 from skimp._core._threads import single_threaded_blas
-from skimp._core._types import Array, Matrix
+from skimp._core._types import Array, DType, Matrix
+from skimp._core._work import DOUBLE, Size, Work, factor, gemm, stream
 from skimp._params._rules import FRACTION, NONE, Rule, integer
-from skimp.budgets._base import Budget, RowSelector
+from skimp.budgets._base import Budget, RowSelector, kernel_work
 from skimp.budgets._completion import complete
 from skimp.data import LOCAL, ArrayRows, Block, Context, Rows
 from skimp.kernels import Kernel
@@ -20,7 +22,7 @@ from skimp.kernels._checks import require
 
 _FACTOR_BYTES = 2**30
 _LEAST_PROPOSALS = 64
-_DOUBLE = np.dtype(np.float64)
+_ROUNDING = 1e-10
 
 
 @final
@@ -33,8 +35,8 @@ class RPCholesky(RowSelector):
 
     what is left of the diagonal of the kernel matrix. The sum of all r is the trace of what a
     Nystroem approximation with the points S misses. Rows are proposed many at a time and rejected
-    by what others of them took away, which gives the law of drawing them one by one (accelerated
-    RPCholesky). The first points of a budget are a budget.
+    by what earlier proposals explain of them, which gives the law of drawing them one by one
+    (accelerated RPCholesky). The first points of a budget are a budget.
 
     Takes n m kernel values, O(n m^2) time, n m numbers of memory, and two passes over the rows for
     each round, of which there are six or more.
@@ -42,8 +44,7 @@ class RPCholesky(RowSelector):
     Parameters
     ----------
     tol : float or None, default=None
-        Stop before the size is reached, where the sum of r is at most this share of the trace, and
-        compute in float64.
+        Stop as soon as the sum of r is at most this share of the trace, and compute in float64.
     presample : int or None, default=None
         Rows, drawn uniformly, to choose from; None for as many as keep the n m numbers within
         one gigabyte, and at least two a point.
@@ -89,9 +90,7 @@ class RPCholesky(RowSelector):
             kernel, "positive_definite", owner=type(self).__name__, advice="its matrix needs a root"
         )
         size = min(size, rows.n_rows)
-        fitting = _FACTOR_BYTES // (size * rows.dtype.itemsize)
-        limit = max(2 * size, fitting if self.presample is None else self.presample)
-        numbers = None
+        numbers, limit = None, self._candidates(size, rows.dtype)
         if limit < rows.n_rows:
             sample = rows.sample(limit, draw_seed(rng), context)
             numbers = sample.indices
@@ -103,11 +102,25 @@ class RPCholesky(RowSelector):
         pivots = complete(pivots, wanted, rows.n_rows, rng)
         return Budget(rows.take(pivots, context).X, pivots if numbers is None else numbers[pivots])
 
+    def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
+        """Return work and bytes; see `Selector.count`."""
+        dtype = size.dtype
+        n = min(size.n_rows, self._candidates(m, dtype))
+        # a round orthogonalizes a fifth of the columns: products of factors, inverses, kernel
+        work = kernel_work(kernel, n, m, size, dtype) + gemm(1.6 * n * m**2, dtype)
+        work += stream(4 * n * m * dtype.itemsize) + factor(m**3)
+        blocks = 2 * size.threads * size.block_rows * m / 5 * dtype.itemsize
+        return work, n * m * dtype.itemsize + blocks + 40 * n + m**2
+
+    def _candidates(self, size: int, dtype: DType) -> int:
+        """Return the most rows to choose from."""
+        return max(2 * size, self.presample or _FACTOR_BYTES // (size * dtype.itemsize))
+
 
 def pivot_order(
     points: Matrix, kernel: Kernel, rng: np.random.Generator, context: Context = LOCAL
 ) -> Array:
-    """Return an order of all points in which the first ones stand for the others."""
+    """Return an order of points in which the first m represent the others well, for any m."""
     rows = ArrayRows(points)
     with single_threaded_blas():
         pivots = _pivots(rows, rows.n_rows, kernel, 0.0, rng, context)
@@ -117,9 +130,9 @@ def pivot_order(
 def _pivots(
     rows: Rows, size: int, kernel: Kernel, tol: float, rng: np.random.Generator, context: Context
 ) -> Array:
-    """Return at most ``size`` pivots, fewer where the residual is down to a share of the trace."""
+    """Return at most ``size`` pivots, fewer if the residual is down to a share of the trace."""
     # errors of float32 add up to a few eps for each pivot, more than small tolerances
-    dtype = _DOUBLE if tol else rows.dtype
+    dtype = DOUBLE if tol else rows.dtype
     F = np.empty((rows.n_rows, size), dtype)
     residual = context.compute(
         rows, lambda block, _: kernel.diag(block.X, n_jobs=1), (), np.float64
@@ -137,10 +150,10 @@ def _pivots(
         draws = rng.uniform(0, cumulative[-1], min(n_proposals, 2 * (size - done) + 8))
         proposals = np.searchsorted(cumulative, draws, side="right")
         proposals = np.minimum(proposals, rows.n_rows - 1)
-        points = as_real(rows.take(proposals, context).X, _DOUBLE)
+        points = as_real(rows.take(proposals, context).X, DOUBLE)
         before = F[proposals, :done].astype(np.float64)
         H = kernel(points, n_jobs=context.n_jobs) - before @ before.T
-        accepted, L = _accepted(H, size - done, rng)
+        accepted, L = _accept(H, size - done, rng)
         if len(accepted) == 0:
             residual[proposals] = 0  # what is left of them is rounding
             continue
@@ -187,17 +200,13 @@ def _extend(
         taken: Array = np.einsum("ij,ij->j", added, added)
         return taken
 
-    def add(total: Array, part: Array) -> Array:
-        total += part
-        return total
-
-    return context.map_reduce(rows, extend, add, np.zeros(len(new)))
+    return context.map_reduce(rows, extend, iadd, np.zeros(len(new)))
 
 
-def _accepted(H: Array, limit: int, rng: np.random.Generator) -> tuple[Array, Array]:
+def _accept(H: Array, limit: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Return which proposals are kept, in order, and the Cholesky factor of their part of H.
 
-    A proposal is kept with the probability of what those kept before it leave of its diagonal.
+    A proposal is kept with a probability: the share of its diagonal that those before it leave.
     """
     left = H.diagonal().copy()
     chances = rng.uniform(size=len(H)) * left
@@ -214,6 +223,3 @@ def _accepted(H: Array, limit: int, rng: np.random.Generator) -> tuple[Array, Ar
             accepted.append(j)
     kept = np.array(accepted, np.int64)
     return kept, np.tril(L[kept, : len(kept)])
-
-
-_ROUNDING = 1e-10

@@ -15,10 +15,9 @@ from skimp._params._rules import Rule, broken, integer, is_auto, number
 from skimp.budgets import Fixed
 from skimp.data import ArrayRows, Rows, split_rows
 from skimp.diagnostics._coded_curve import coded_predictions
-from skimp.diagnostics._compare_selectors import SIZES
+from skimp.diagnostics._inputs import SIZES
 from skimp.diagnostics._nested import Nested, nested
-from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier
-from skimp.features._scale import mean_diagonal
+from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier, mean_diagonal
 from skimp.kernels import as_kernel
 from skimp.losses import Squared, as_loss, squared
 from skimp.solvers import Problem
@@ -267,7 +266,8 @@ def _fitted_map(model: Any, rows: Rows, sizes: Any, rng: np.random.Generator) ->
     if feature_map.random_state is not None:
         rng = as_generator(feature_map.random_state)
     kernel = None if is_auto(model.kernel) else as_kernel(model.kernel, owner=_OWNER)
-    return feature_map.fit_rows(rows.copy_with(labelled=is_classifier(model)), rng, kernel)
+    labelled = rows.copy_with(labelled=is_classifier(model))
+    return feature_map.fit_rows(labelled, rng, kernel, rows.context)
 
 
 def _sizes(largest: int) -> Array:

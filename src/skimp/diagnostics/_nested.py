@@ -1,8 +1,6 @@
 """Maps of which a part is a smaller map: landmarks in an order, features one after the other."""
 
-import copy
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -10,8 +8,14 @@ from skimp._core._linalg import inverse_lower, ordered_cholesky
 from skimp._core._types import Array, Matrix
 from skimp.budgets import Fixed, RPCholesky, Selector, Uniform, as_selector, pivot_order
 from skimp.data import Rows
-from skimp.features import FeatureMap, Landmarks, Nystroem, RandomFourier
-from skimp.features._base import Basis
+from skimp.features import (
+    Basis,
+    FeatureMap,
+    Landmarks,
+    Nystroem,
+    RandomFourier,
+    WhitenedLandmarks,
+)
 
 _EPS64 = float(np.finfo(np.float64).eps)
 
@@ -73,10 +77,8 @@ def _nested_landmarks(feature_map: Nystroem, rows: Rows, rng: np.random.Generato
     kept, L = ordered_cholesky(landmarks.penalty, tol=max(eps**1.5, _EPS64))
     if len(kept) == 0:
         raise ValueError("budget_curve: the kernel must not be zero at all landmarks.")
-    features: Any = copy.copy(feature_map)
-    features.landmarks_ = Landmarks(kernel, points[kept], rows.dtype, n_jobs=rows.n_jobs)
-    features._whitening = features._root = np.ascontiguousarray(inverse_lower(L).T)
-    features.dtype_ = np.dtype(np.float64)
+    independent = Landmarks(kernel, points[kept], rows.dtype, n_jobs=rows.n_jobs)
+    features = WhitenedLandmarks(independent, np.ascontiguousarray(inverse_lower(L).T))
     return Nested(features, kept=kept, points=points)
 
 

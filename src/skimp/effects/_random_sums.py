@@ -10,7 +10,7 @@ from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_representable, check_shape
 from skimp._core._types import Array, DType, Matrix
 from skimp.data import ArrayRows, Block
-from skimp.features._pool import signs
+from skimp.features import draw_signs
 from skimp.kernels import Kernel
 from skimp.kernels._columns import Columns
 
@@ -108,4 +108,4 @@ def random_matrix(name: str, n: int, size: int, rng: np.random.Generator) -> Mat
     if name == "gaussian":
         return rng.normal(size=(n, size)) / np.sqrt(size)
     sparsity = {"sign": 1.0, "achlioptas": 3.0, "very_sparse": max(1.0, np.sqrt(n))}[name]
-    return signs(n, size, sparsity, rng) / np.sqrt(size)
+    return draw_signs(n, size, sparsity, rng) / np.sqrt(size)
