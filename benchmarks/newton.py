@@ -35,7 +35,7 @@ def _bars(
     for key, model in models.items():
         if key == "peer":
             continue
-        spent = {phase: round(s, 3) for phase, s in model._clock.seconds.items()}
+        spent = {phase: round(s, 3) for phase, s in _seconds(model)}
         details = {"s": seconds[key], "peer s": seconds["peer"], **spent}
         details["solver"] = model.solution_.message
         bars += [
@@ -138,7 +138,7 @@ def newton_digits() -> list[Bar]:
             details={
                 "s": seconds[key],
                 "svc s": seconds["svc"],
-                **{phase: round(s, 4) for phase, s in models[key]._clock.seconds.items()},
+                **{phase: round(s, 4) for phase, s in _seconds(models[key])},
                 "%": right[key],
                 "svc %": right["svc"],
                 "solver": models[key].solution_.message,

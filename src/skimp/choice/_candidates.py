@@ -8,9 +8,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from skimp._core._pairs import Distances
-from skimp._params._rules import is_auto
 from skimp.choice._columns import STANDARDIZED, Columns
-from skimp.choice._task import Task
+from skimp.choice._task import Task, free_bandwidths
 from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier, Transformer
 from skimp.kernels import Gaussian, Kernel, Laplacian, Linear, as_kernel
 
@@ -60,7 +59,7 @@ def list_candidates(task: Task, columns: Columns, seed: int, *, small: bool) -> 
     grids; ``small`` data have landmarks of either. Their columns may be scaled, and a linear model
     of standardized columns is tried as well.
     """
-    rows, given, kernel = task.rows, task.given, task.kernel
+    rows, given, kernel = task.numbers, task.given, task.kernel
     if given is not None:
         if not given.kernelled:
             return [Candidate(given)]
@@ -114,12 +113,6 @@ def _linear(task: Task) -> Candidate:
         return Candidate(Nystroem(), Linear())
     dense = not sparse.issparse(next(task.rows.blocks()).X)
     return Candidate(Transformer(StandardScaler(with_mean=dense)), scaling=STANDARDIZED)
-
-
-def free_bandwidths(kernel: Kernel) -> list[str]:
-    """Return the names of the parameters that are ``gamma="auto"``, inner kernels included."""
-    params = kernel.get_params(deep=True).items()
-    return [n for n, v in params if n.rpartition("__")[2] == "gamma" and is_auto(v)]
 
 
 def distance_degree(kernel: Any) -> int | None:

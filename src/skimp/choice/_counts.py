@@ -9,7 +9,7 @@ import numpy as np
 from skimp._core._blocks import block_rows_for
 from skimp._core._pairs import _LoopPairs
 from skimp._core._types import DType
-from skimp.choice._plan import Phase
+from skimp.choice._plan import Phase as Phase
 from skimp.choice._rates import Rates
 from skimp.data import Block, Codes, Rows
 from skimp.kernels._columns import STRIP

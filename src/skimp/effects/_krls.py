@@ -31,7 +31,7 @@ from skimp.effects._design import Design
 from skimp.effects._effects import Effects
 from skimp.effects._levels import encode_levels, find_levels
 from skimp.effects._random_sums import RandomSums
-from skimp.estimators._kernel_regressor import KernelRegressor, target_mean
+from skimp.estimators import KernelRegressor, mean_target
 from skimp.features import Landmarks, Nystroem
 from skimp.kernels import Gaussian, Kernel, as_kernel
 from skimp.kernels._checks import require
@@ -287,7 +287,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
             self._present = weight > 0
             rows = masked_rows(rows, self._present)
         names = rows.feature_names or [f"x{j}" for j in range(rows.n_features)]
-        self._single_output, middle = target_mean(rows, type(self).__name__)
+        self._single_output, middle = mean_target(rows, type(self).__name__)
         self._middle = middle if self.fit_intercept else np.zeros_like(middle)
         self._rows = rows
         self._design = Design(

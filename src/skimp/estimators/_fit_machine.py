@@ -28,7 +28,6 @@ from skimp.data import Block, Rows, has_weight, split_rows
 from skimp.estimators._clock import Clock
 from skimp.estimators._fit_exactly import fit_exactly, require_definite
 from skimp.estimators._fitted import Fitted, Model, Trace
-from skimp.features import FeatureMap, Landmarks
 from skimp.solvers import EarlyStopping
 from skimp.solvers._deadline import Deadline
 
@@ -148,7 +147,7 @@ def _fit_features(
     """Fit the map that was chosen, and the coefficients of its functions."""
     spec, context, approximation = task.spec, task.context, choice.approximation
     given = trials.limits.task.given is not None
-    feature_map: FeatureMap | Landmarks
+    feature_map: Any
     if start is None:
         with clock.phase("map"), limits.explain(approximation, given=given):
             *made, solved = limits.phases(approximation)

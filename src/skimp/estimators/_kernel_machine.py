@@ -29,7 +29,6 @@ from skimp._params._rules import (
 from skimp.choice import Spec, Task
 from skimp.data import Context, LineReport, Rows, as_rows
 from skimp.estimators._certificate import Certificate
-from skimp.estimators._fit_machine import fit_machine
 from skimp.estimators._fitted import Fitted
 from skimp.estimators._typicality import typicality
 from skimp.features import MAP_NAMES, TRANSFORMER, FeatureMap, Landmarks, Nystroem, as_map
@@ -172,7 +171,7 @@ class KernelMachine(Parametrized, ABC):
         self.n_iter_ = solution.n_iter
         self.solution_ = solution
         # a linear model has no kernel
-        vars(self).pop("kernel_", None)
+        self.__dict__.pop("kernel_", None)
         if fitted.kernel is not None:
             self.kernel_ = fitted.kernel
         return self
@@ -216,7 +215,7 @@ class KernelMachine(Parametrized, ABC):
         """Say what scikit-learn may pass in."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        given, kernel = self.approximation, self.kernel
+        given, kernel = self.approximation, None if is_auto(self.kernel) else self.kernel
         if isinstance(given, FeatureMap):
             kernel = kernel if given.kernel is None else given.kernel
         elif TRANSFORMER.test(given):
@@ -224,7 +223,6 @@ class KernelMachine(Parametrized, ABC):
             tags.input_tags.sparse = inner.sparse
             tags.input_tags.positive_only = inner.positive_only
             return tags
-        kernel = None if is_auto(kernel) else kernel
         tags.input_tags.positive_only = has_flag(kernel, "needs_nonnegative")
         tags.input_tags.string = has_flag(kernel, "takes_objects")
         return tags
