@@ -27,8 +27,7 @@ def check_selector(selector: Selector, X: Any = None, *, size: int = 20) -> None
 
     Examples
     --------
-    >>> from skimp._core._work import Size, Work
-    from skimp.budgets import Uniform
+    >>> from skimp.budgets import Uniform
     >>> from skimp.testing import check_selector
     >>> check_selector(Uniform())
     """
