@@ -8,6 +8,11 @@ from benchmarks.datasets import train_test
 from benchmarks.harness import Bar, benchmark, best_times
 
 
+def _seconds(model: Any) -> list[tuple[str, float]]:
+    """Return what each phase of a fit took."""
+    return [(phase.name, phase.seconds) for phase in model.fitted_.trace.phases]
+
+
 def _peer(budget: int, **kernel: float) -> Any:
     from sklearn.kernel_approximation import Nystroem
     from sklearn.linear_model import RidgeClassifier
