@@ -12,11 +12,15 @@ from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array
 from skimp.data import ArrayRows, Block, Context, Rows, keep_rows
 from skimp.losses import Loss, Squared
-from skimp.solvers import DualCD, Problem
-from skimp.solvers._features import dense_features, features, targets
-from skimp.solvers._left_out import LeftOut, Measure, leave_one_out, squared_errors
-from skimp.solvers._moments import covariance
-from skimp.solvers._path import ridge_path
+from skimp.solvers import DualCD, Problem, as_dense_features, as_features, as_targets
+from skimp.solvers.ridge import (
+    LeftOut,
+    Measure,
+    covariance,
+    leave_one_out,
+    ridge_path,
+    squared_errors,
+)
 
 _EQUAL, _FLAT = 1.003, 1.03
 """Errors, over the least, of penalties of which the largest is taken, which is solved fastest: of
@@ -186,7 +190,7 @@ def judge_held_out(
     """Judge by other rows, models of all and of half of the columns."""
     if problem.penalty is None and problem.rows.n_features > problem.rows.n_rows:
         problem, judging = _turn(problem, judging)
-    S = covariance(problem, _DOUBLE, context)
+    S = covariance(problem.rows, problem.fit_intercept, context=context)
     check_representable(S.within, S.across, np.array(S.target))
     width, n = len(S.within), len(alphas)
     path = ridge_path(
@@ -233,12 +237,12 @@ def _turn(problem: Problem, judging: Rows | None) -> tuple[Problem, Any]:
     """
     block = problem.rows.collect()
     with single_threaded_blas():
-        turned, R = np.linalg.qr(dense_features(block.X, _DOUBLE).T)
+        turned, R = np.linalg.qr(as_dense_features(block.X, _DOUBLE).T)
     narrow = replace(problem, rows=ArrayRows(R.T, block.y, block.weight))
     if judging is None:
         return narrow, None
     judged = judging.collect()
-    Z = dense_features(judged.X, _DOUBLE) @ turned
+    Z = as_dense_features(judged.X, _DOUBLE) @ turned
     return narrow, ArrayRows(Z, judged.y, judged.weight)
 
 
@@ -254,8 +258,8 @@ def _cost_of_models(
 
     def of_block(block: Block, _: Scratch) -> tuple[Array, Array, Array, float]:
         dtype = models[0][0].dtype
-        Y, weight = targets(block, dtype)
-        Z = features(block.X, dtype)
+        Y, weight = as_targets(block, dtype)
+        Z = as_features(block.X, dtype)
         costs, low, high = [], constants.copy(), constants.copy()
         for i, (coef, intercept) in enumerate(models):
             F = (Z if len(coef) == Z.shape[1] else Z[:, : len(coef)]) @ coef + intercept

@@ -17,6 +17,7 @@ from skimp.choice._plan import Phase, Plan, predict_phases
 from skimp.choice._rates import NOMINAL
 from skimp.choice._task import Task
 from skimp.features import FeatureMap
+from skimp.solvers import DIRECT_FEATURES
 
 MEMORY, TIME = "memory_limit", "time_limit"
 _RIDGE = 0.3
@@ -35,8 +36,6 @@ _COPIES, _LEAST_BLOCK = 16, 16
 """A block of each thread may take this part of the memory, and has at least so many rows."""
 _SLOWEST, _FASTEST = 20.0, 0.5
 """Bounds of observed over predicted seconds: short trials are not measured well."""
-_FEW = 3000
-"""Features of which there are equations."""
 
 
 @dataclass
@@ -99,7 +98,7 @@ class Limits:
         """Tell whether normal equations of some features, several times, fit the limits."""
         threads = self.task.context.threads
         needed = (56 + 32 * threads) * width**2 + 16 * threads * self.task.rows.block_rows * width
-        return width <= _FEW and needed <= self.size.memory
+        return width <= DIRECT_FEATURES and needed <= self.size.memory
 
     def exceeded_by(
         self, feature_map: FeatureMap, *, trials: float = 0.0, n_rows: int | None = None
@@ -170,7 +169,7 @@ class Limits:
     def trial_bytes(self, feature_map: FeatureMap, n_rows: int, *, left_out: bool) -> int:
         """Return what a trial on some rows holds."""
         width = feature_map.planned_width(self.task.rows)
-        if width <= _FEW or feature_map.size == width:
+        if width <= DIRECT_FEATURES or feature_map.size == width:
             return self._equation_bytes(width, n_rows, left_out)
         # codes of bins, which have no equations
         return self._drawn_bytes(n_rows) + Plan(self.phases(feature_map, n_rows=n_rows)).bytes

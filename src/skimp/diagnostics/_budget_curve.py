@@ -22,10 +22,8 @@ from skimp.effects import KRLS
 from skimp.estimators import KernelMachine
 from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier, mean_diagonal
 from skimp.kernels import as_kernel
-from skimp.losses import Squared, as_loss, squared
-from skimp.solvers import Problem
-from skimp.solvers._moments import covariance
-from skimp.solvers._path import Path, Sampled, ridge_path
+from skimp.losses import Squared, as_loss
+from skimp.solvers.ridge import Path, Sampled, covariance, ridge_path
 
 _OWNER = "budget_curve"
 _LARGEST, _N_SIZES = 2048, 12
@@ -40,7 +38,6 @@ _PENALTIES = Rule(
     lambda v: isinstance(v, Sequence | np.ndarray) and len(v) > 0 and all(map(_POSITIVE.test, v)),
 )
 _AT_LEAST_TWO = integer(at_least=2)
-_DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True, repr=False)
@@ -291,10 +288,7 @@ def _paths(
 ) -> tuple[Path, Array]:
     """Return the models of all sizes and penalties, and the targets of the sample."""
     basis, order = functions.basis, functions.order
-    problem = Problem(
-        rows.mapped(basis), squared, 1.0, penalty=basis.penalty, fit_intercept=model.fit_intercept
-    )
-    S = covariance(problem, _DOUBLE, rows.context)
+    S = covariance(rows.mapped(basis), model.fit_intercept, context=rows.context)
     check_representable(S.within, S.across)
     drawn = rows.sample(sample, 0)
     assert drawn.y is not None, "there are targets"

@@ -15,10 +15,7 @@ from skimp.effects._random_sums import RandomSums
 from skimp.features import Landmarks
 from skimp.kernels import Kernel
 from skimp.kernels._checks import check_gram
-from skimp.solvers._exact_smoother import ExactSmoother
-from skimp.solvers._folds import fold_scores
-from skimp.solvers._reduced_smoother import ReducedSmoother
-from skimp.solvers._smoother import Smoother, best_alpha
+from skimp.solvers.ridge import ExactSmoother, ReducedSmoother, Smoother, best_alpha, fold_scores
 
 _DOUBLE = np.dtype(np.float64)
 
@@ -148,7 +145,7 @@ class Choices:
             everything.y,
             everything.weight,
             fit_intercept=self.fit_intercept,
-            n_jobs=rows.n_jobs,
+            context=rows.context,
         )
         return Models(landmarks, smoother)
 

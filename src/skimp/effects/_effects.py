@@ -21,7 +21,7 @@ from skimp.effects._random_sums import RandomSums
 from skimp.effects._summary import EffectsSummary, Expectation, summarize
 from skimp.features import Landmarks
 from skimp.kernels import Kernel
-from skimp.solvers._smoother import Errors, LinearFit
+from skimp.solvers.ridge import Errors, LinearFit
 
 _DOUBLE = np.dtype(np.float64)
 _CLOSE = 0.9

@@ -6,7 +6,7 @@ import numpy as np
 
 from skimp._core._types import Array
 from skimp._params._rules import broken, check_values, one_of
-from skimp.solvers._smoother import Errors
+from skimp.solvers.ridge import Errors
 
 _RULES = {"errors": one_of("classical", "robust", "clustered")}
 _MISSING = {"None", "nan", "NaT", "<NA>"}

@@ -35,10 +35,7 @@ from skimp.estimators import KernelRegressor, mean_target
 from skimp.features import Landmarks, Nystroem
 from skimp.kernels import Gaussian, Kernel, as_kernel
 from skimp.kernels._checks import require
-from skimp.solvers._folds import FOLDS
-from skimp.solvers._golden_section import golden_section
-from skimp.solvers._reduced_smoother import ReducedSmoother
-from skimp.solvers._smoother import CRITERIA, LinearFit
+from skimp.solvers.ridge import CRITERIA, FOLDS, LinearFit, ReducedSmoother, golden_section
 
 _DOUBLE = np.dtype(np.float64)
 

@@ -1,12 +1,9 @@
 """The exact model of the squared loss, with a landmark at each row."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from skimp._core._objects import as_real
 from skimp._core._random import draw_seed
-from skimp._core._types import Array
 from skimp._core._work import DOUBLE
 from skimp._params._memory import require_memory
 from skimp.choice import Choice, Judge, Spec, Task, merge_equal
@@ -16,9 +13,7 @@ from skimp.estimators._fitted import Model
 from skimp.features import Landmarks
 from skimp.kernels import Gaussian, as_kernel
 from skimp.kernels._checks import check_gram, require
-from skimp.solvers import Solution, Status, solve_exact
-from skimp.solvers._exact_smoother import ExactSmoother
-from skimp.solvers._smoother import best_alpha
+from skimp.solvers import solve_exact
 
 _SAMPLE = 1000
 """Rows that a certificate looks at."""
@@ -49,41 +44,19 @@ def fit_exactly(task: Task, choice: Choice, rng: np.random.Generator, clock: Clo
         K = kernel(basis.points, n_jobs=context.n_jobs)
         check_gram(K, kernel)
     spread = np.unique(np.linspace(0, distinct.size - 1, _SAMPLE).astype(int))
+    # the intercept, which is predicted far from all rows, stays near the range of numbers
+    Y = np.asarray(distinct.y)
+    judge = Judge.of_targets(spec.loss, Y, spec.fit_intercept)
     with clock.phase("solve"):
-        solution = _solve(K, distinct, spec)
+        solution = solve_exact(
+            K,
+            Y,
+            distinct.weight,
+            alpha=spec.alpha,
+            fit_intercept=spec.fit_intercept,
+            trusted=None if spec.classes else lambda b: judge.trusts(b, b),
+        )
     assert solution.alpha is not None, "it was given or chosen"
     sample = Block(basis.points[spread], None, distinct.weights()[spread], 0)
     held = {"search": choice.bytes, "map": 8 * n**2, "solve": 24 * n**2}
     return Model(basis, solution, solution.alpha, sample, held)
-
-
-def _solve(K: Array, rows: Block, spec: Spec) -> Solution:
-    """Return the model of a given penalty, or of the best one when each row is left out.
-
-    The intercept, which a model predicts far from all rows, then stays near the range of numbers.
-    """
-    Y, fit_intercept = np.asarray(rows.y), spec.fit_intercept
-    if spec.alpha is not None:
-        solution = solve_exact(K, Y, rows.weight, alpha=spec.alpha, fit_intercept=fit_intercept)
-        return replace(solution, alpha=spec.alpha)
-    # one thread: LAPACK gives other bits for other numbers of threads
-    smoother = ExactSmoother(K, Y, rows.weight, fit_intercept=fit_intercept, n_jobs=1)
-    alphas = smoother.grid()
-    # a single row leaves nothing to predict it by
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scores = np.nan_to_num(smoother.scores(alphas, "loo"), nan=np.inf)
-    if not spec.classes:
-        _, intercepts = smoother.models(alphas)
-        judge = Judge.of_targets(spec.loss, Y, fit_intercept)
-        scores[~judge.trusts(intercepts, intercepts)] = np.inf
-    alpha = best_alpha(alphas, scores)
-    coefs, intercepts = smoother.models(np.array([alpha]))
-    return Solution(
-        coef=coefs[0],
-        intercept=intercepts[0],
-        n_iter=1,
-        status=Status.CONVERGED,
-        message=f"exact: factorization of the {len(K)} x {len(K)} kernel matrix",
-        alpha=alpha,
-        solver="exact",
-    )

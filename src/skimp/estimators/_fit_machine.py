@@ -28,8 +28,7 @@ from skimp.data import Block, Rows, has_weight, split_rows
 from skimp.estimators._clock import Clock
 from skimp.estimators._fit_exactly import fit_exactly, require_definite
 from skimp.estimators._fitted import Fitted, Model, Trace
-from skimp.solvers import EarlyStopping
-from skimp.solvers._deadline import Deadline
+from skimp.solvers import Deadline, EarlyStopping
 
 _SAMPLE = 1000
 """Rows that a certificate looks at."""

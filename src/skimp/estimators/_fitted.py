@@ -11,8 +11,7 @@ from skimp.choice import Choice, Phase, Spec
 from skimp.data import Block, Context, Rows
 from skimp.features import Basis, FeatureMap, Landmarks
 from skimp.kernels import Kernel
-from skimp.solvers import Solution
-from skimp.solvers._features import features
+from skimp.solvers import Solution, as_features
 
 if TYPE_CHECKING:
     from skimp.estimators._certificate import Certificate
@@ -107,7 +106,7 @@ class Fitted:
             F = np.empty((block.size, k), self.dtype)
             for start in range(0, block.size, _STRIP):
                 strip = slice(start, start + _STRIP)
-                F[strip] = features(block.X[strip], coef.dtype) @ coef
+                F[strip] = as_features(block.X[strip], coef.dtype) @ coef
             return F
 
         F = context.compute(rows.mapped(self.basis), outputs, (k,), self.dtype)

@@ -4,7 +4,7 @@ from skimp._core._random import row_keys
 from skimp.data import open_rows
 from skimp.effects._choice import Choices
 from skimp.kernels import Gaussian
-from skimp.solvers._folds import fold_scores
+from skimp.solvers.ridge import fold_scores
 from tests.problems import regression
 from tests.reference import krls, naive
 
