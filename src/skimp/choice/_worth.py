@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from skimp._core._work import Size
-from skimp.choice._cost import Phase, predict_phases
-from skimp.choice._plan import Plan
+from skimp.choice._plan import Phase, Plan, predict_phases
 from skimp.choice._rates import Rates
 from skimp.choice._task import Spec
 from skimp.features import Nystroem
@@ -14,8 +13,8 @@ from skimp.solvers import Direct
 PATIENCE, WORTH = 15.0, 0.2
 """What is minimised is error (seconds + 15)^0.2: a few seconds cost little, and where there are
 many, twice the time has to buy 13 % less error."""
-FIRST_ROWS, JUDGING_ROWS = 8192, 4096
-"""Rows of the first trials, and rows that all trials are judged by, a fifth at most."""
+FIRST_ROWS = 8192
+"""Rows of the first trials."""
 FIRST_SIZE, FIRST_GRIDS = 512, 64
 """Landmarks or features of the first trials, and grids."""
 LARGEST_SIZE, LARGEST_TRIAL = 2**14, 2**15
