@@ -14,8 +14,7 @@ from skimp._core._types import Array, Matrix
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._completion import complete
 from skimp.data import Block, Rows, masked_rows
-from skimp.kernels import Kernel
-from skimp.kernels._checks import require
+from skimp.kernels import Kernel, require
 
 
 @final

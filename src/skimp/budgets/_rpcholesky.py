@@ -15,8 +15,7 @@ from skimp._params._rules import FRACTION, NONE, Rule, integer
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._completion import complete
 from skimp.data import ArrayRows, Block, Rows
-from skimp.kernels import Kernel
-from skimp.kernels._checks import require
+from skimp.kernels import Kernel, require
 
 _FACTOR_BYTES = 2**30
 _LEAST_PROPOSALS = 64

@@ -8,15 +8,22 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from skimp._core._pairs import Distances
 from skimp._core._types import Array, Matrix
+from skimp._params._errors import UnsupportedError
 from skimp._params._memory import parse_bytes
 from skimp._params._rules import is_auto
 from skimp.data import Rows
 from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier
 from skimp.features._transformer import Transformer
-from skimp.kernels import Gaussian, Kernel, Laplacian, Linear, as_kernel
-from skimp.kernels._checks import require
+from skimp.kernels import (
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Linear,
+    as_kernel,
+    free_bandwidths,
+    require,
+)
 
 SMALL = 8192
 """Rows up to which every row is left out once, and landmarks of two kernels are tried."""
@@ -169,7 +176,7 @@ class Columns:
     def warn(self, kernel: Kernel | str, owner: str) -> None:
         """Warn if a kernel with one bandwidth for all columns sees one of them alone."""
         column = self.dominant
-        if column is None or not _is_distance(as_kernel(kernel, owner=owner)):
+        if column is None or as_kernel(kernel, owner=owner).distance_degree is None:
             return
         name = column if self.names is None else self.names[column]
         warn(
@@ -251,9 +258,10 @@ def _opened(
 
 def _scaled(first: Candidate, columns: Columns) -> list[Candidate]:
     """Return a candidate, and the same with scaled columns if its kernel's bandwidth is free."""
-    if list(first.free) != ["gamma"] or not _is_distance(first.kernel):
+    degree = None if first.kernel is None else first.kernel.distance_degree
+    if list(first.free) != ["gamma"] or degree is None:
         return [first]
-    degree, found = first.kernel._pairs.degree, [first]  # type: ignore[union-attr]
+    found = [first]
     for name, scale in columns.scalings().items():
         gamma = np.zeros(len(scale))
         # ten digits: the last bits of a sum depend on how rows are stored
@@ -261,13 +269,6 @@ def _scaled(first: Candidate, columns: Columns) -> list[Candidate]:
         digits = np.array([float(f"{value:.10g}") for value in gamma])
         found.append(replace(first, free={"gamma": digits}, scaling=name))
     return found
-
-
-def _is_distance(kernel: Any) -> bool:
-    """Tell whether a kernel is a function of a distance, with one bandwidth for all columns."""
-    pairs = getattr(kernel, "_pairs", None)
-    of_distances = isinstance(pairs, type) and issubclass(pairs, Distances)
-    return of_distances and np.ndim(getattr(kernel, "gamma", 1.0)) == 0
 
 
 def _linear(rows: Rows) -> Candidate:
@@ -280,17 +281,11 @@ def _linear(rows: Rows) -> Candidate:
     return Candidate(Transformer(StandardScaler(with_mean=dense)), scaling=STANDARDIZED)
 
 
-def free_bandwidths(kernel: Kernel) -> list[str]:
-    """Return the names of the parameters that are ``gamma="auto"``, inner kernels included."""
-    params = kernel.get_params(deep=True).items()
-    return [n for n, v in params if n.rpartition("__")[2] == "gamma" and is_auto(v)]
-
-
 def _has_pitches(candidate: Candidate, rows: Rows) -> bool:
     """Tell whether there are grids for a kernel, the only way to know being to ask for them."""
     assert candidate.kernel is not None, "binning has a kernel"
     try:
         candidate.kernel.pitch_rates(rows.n_features)
-    except ValueError:
+    except UnsupportedError:
         return False
     return True

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from skimp._params._rules import FRACTION, broken, check_values, integer, number, one_of
-from skimp.kernels import Kernel, as_kernel
-from skimp.kernels._checks import require
+from skimp.kernels import Kernel, as_kernel, require
 
 _SHARES = np.linspace(0.01, 0.9, 60)
 """Shares of eps that are left to what happens between the anchors."""

@@ -21,8 +21,7 @@ from skimp.budgets._fixed import check_points
 from skimp.budgets._groups import are_classes
 from skimp.data import Rows, open_rows
 from skimp.diagnostics._rows_like import is_rows_like
-from skimp.kernels import Kernel, as_kernel
-from skimp.kernels._checks import require
+from skimp.kernels import Kernel, as_kernel, require
 
 _DOUBLE = np.dtype(np.float64)
 _ALPHA = 1e-6

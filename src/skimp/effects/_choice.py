@@ -13,8 +13,7 @@ from skimp.data import ArrayRows, Rows, keep_rows, kept_bytes
 from skimp.effects._reduction import Reduction
 from skimp.effects._sketch import Sketch
 from skimp.features import Landmarks
-from skimp.kernels import Kernel
-from skimp.kernels._checks import check_gram
+from skimp.kernels import Kernel, check_gram
 from skimp.solvers._exact_smoother import ExactSmoother
 from skimp.solvers._folds import fold_scores
 from skimp.solvers._reduced_smoother import ReducedSmoother

@@ -34,8 +34,7 @@ from skimp.effects._reduction import BUDGET, REDUCTION, Reduction
 from skimp.effects._sketch import Sketch
 from skimp.estimators._kernel_regressor import KernelRegressor, target_mean
 from skimp.features import Landmarks, Nystroem
-from skimp.kernels import Gaussian, Kernel, as_kernel
-from skimp.kernels._checks import require
+from skimp.kernels import Gaussian, Kernel, as_kernel, require
 from skimp.solvers._folds import FOLDS
 from skimp.solvers._golden_section import golden_section
 from skimp.solvers._reduced_smoother import ReducedSmoother

@@ -35,7 +35,7 @@ from skimp._params._rules import (
     number,
     one_of,
 )
-from skimp.choice._candidates import SMALL, Columns, candidates, free_bandwidths
+from skimp.choice._candidates import SMALL, Columns, candidates
 from skimp.choice._judging import ALPHAS, merge_equal
 from skimp.choice._limits import Limits
 from skimp.choice._search import LARGEST_LEFT_OUT, NEAR_ALPHAS, Search
@@ -49,9 +49,15 @@ from skimp.estimators._typicality import typicality
 from skimp.features import FeatureMap, Landmarks, Nystroem, RandomBinning
 from skimp.features._scale import mean_diagonal
 from skimp.features._transformer import MAP_NAMES, TRANSFORMER, as_map
-from skimp.kernels import Gaussian, Kernel, as_kernel
-from skimp.kernels._checks import check_gram, require
-from skimp.kernels._names import has_flag
+from skimp.kernels import (
+    Gaussian,
+    Kernel,
+    as_kernel,
+    check_gram,
+    free_bandwidths,
+    has_flag,
+    require,
+)
 from skimp.losses import Loss, Squared, as_loss
 from skimp.solvers import (
     Auto,

@@ -12,8 +12,7 @@ from skimp._core._types import Array, DType, Matrix, RandomState
 from skimp._params._parametrized import Parametrized, whole_or_nothing
 from skimp._params._rules import check_params
 from skimp.data import BlockMap, Rows, as_rows
-from skimp.kernels import Kernel, as_kernel
-from skimp.kernels._names import has_flag
+from skimp.kernels import Kernel, as_kernel, has_flag
 
 
 class Basis(BlockMap, Protocol):

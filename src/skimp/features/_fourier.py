@@ -12,8 +12,7 @@ from skimp.data import Rows
 from skimp.features._base import FeatureMap
 from skimp.features._frequencies import frequencies
 from skimp.features._strips import strips
-from skimp.kernels import Kernel
-from skimp.kernels._checks import require
+from skimp.kernels import Kernel, require
 
 _STRIP = 512
 

@@ -15,8 +15,7 @@ from skimp.features._base import FeatureMap
 from skimp.features._landmarks import Landmarks
 from skimp.features._pool import hands
 from skimp.features._strips import strips
-from skimp.kernels import Kernel
-from skimp.kernels._checks import require
+from skimp.kernels import Kernel, require
 
 _STRIP = 1024
 _EPS64 = float(np.finfo(np.float64).eps)

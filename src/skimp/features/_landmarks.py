@@ -14,9 +14,7 @@ from skimp._core._linalg import (
 )
 from skimp._core._objects import as_real
 from skimp._core._types import Array, DType, Matrix
-from skimp.kernels import Kernel
-from skimp.kernels._checks import check_gram
-from skimp.kernels._columns import Columns
+from skimp.kernels import Columns, Kernel, check_gram
 
 
 @final

@@ -11,8 +11,7 @@ from skimp._params._rules import RANDOM_STATE, Rule, integer, one_of
 from skimp.data import Rows
 from skimp.features._base import FeatureMap
 from skimp.features._strips import strips
-from skimp.kernels import Gaussian, Kernel
-from skimp.kernels._gamma import GAMMA, Gamma
+from skimp.kernels import GAMMA, Gamma, Gaussian, Kernel
 
 _STRIP = 512
 

@@ -9,7 +9,7 @@ from skimp._core._types import Array, DType, RandomState
 from skimp._params._rules import RANDOM_STATE, Rule, integer
 from skimp.features._polynomial import ProductMap, Products
 from skimp.features._pool import signs, stretched
-from skimp.kernels._gamma import Gamma
+from skimp.kernels import Gamma
 
 
 @final

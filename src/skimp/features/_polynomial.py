@@ -13,8 +13,7 @@ from skimp._params._rules import Rule, integer, number
 from skimp.data import Rows
 from skimp.features._base import FeatureMap
 from skimp.features._strips import strips
-from skimp.kernels import Kernel, Polynomial
-from skimp.kernels._gamma import GAMMA, Gamma
+from skimp.kernels import GAMMA, Gamma, Kernel, Polynomial
 
 _STRIP = 512
 

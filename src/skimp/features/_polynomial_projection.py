@@ -9,7 +9,7 @@ from skimp._core._types import Array, DType, Matrix, RandomState
 from skimp._params._rules import BOOLEAN, RANDOM_STATE, Rule, broken, integer, number, one_of
 from skimp.features._polynomial import ProductMap, Products
 from skimp.features._pool import hands, signs, stretched
-from skimp.kernels._gamma import Gamma
+from skimp.kernels import Gamma
 
 
 @final

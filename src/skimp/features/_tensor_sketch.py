@@ -12,7 +12,7 @@ from skimp._params._rules import RANDOM_STATE, Rule, integer
 from skimp.data import Rows
 from skimp.features._polynomial import PolynomialMap
 from skimp.features._strips import strips
-from skimp.kernels._gamma import Gamma
+from skimp.kernels import Gamma
 
 _STRIP_NUMBERS = 2**17
 
