@@ -9,6 +9,7 @@ import numpy as np
 from benchmarks.datasets import Array, whole
 from benchmarks.harness import Bar, benchmark, best_times, in_fresh_process
 from skimp import KRLS
+from skimp.effects import Points, RowSample, Sketch
 from skimp.recipes import POWERS
 
 TABLE = Path(__file__).parent / "results" / "krls.md"
@@ -24,16 +25,16 @@ _SETS = {
 
 _METHODS: dict[str, dict[str, Any]] = {
     "exact": {},
-    "k-means, 10 %": {"reduction": "kmeans", "budget": 0.1},
-    "k-means, 20 %": {"reduction": "kmeans", "budget": 0.2},
-    "k-means, 30 %": {"reduction": "kmeans", "budget": 0.3},
-    "sampled points, 10 %": {"reduction": "uniform", "budget": 0.1},
-    "RPCholesky, 10 %": {"reduction": "rpcholesky", "budget": 0.1},
-    "sample alone, 10 %": {"reduction": "sample", "budget": 0.1},
-    "gaussian sketch, 10 %": {"reduction": "gaussian", "budget": 0.1},
-    "achlioptas sketch, 10 %": {"reduction": "achlioptas", "budget": 0.1},
-    "sign sketch, 10 %": {"reduction": "sign", "budget": 0.1},
-    "very sparse sketch, 10 %": {"reduction": "very_sparse", "budget": 0.1},
+    "k-means, 10 %": {"approximation": Points("kmeans", 0.1)},
+    "k-means, 20 %": {"approximation": Points("kmeans", 0.2)},
+    "k-means, 30 %": {"approximation": Points("kmeans", 0.3)},
+    "sampled points, 10 %": {"approximation": Points("uniform", 0.1)},
+    "RPCholesky, 10 %": {"approximation": Points("rpcholesky", 0.1)},
+    "sample alone, 10 %": {"approximation": RowSample(0.1)},
+    "gaussian sketch, 10 %": {"approximation": Sketch("gaussian", 0.1)},
+    "achlioptas sketch, 10 %": {"approximation": Sketch("achlioptas", 0.1)},
+    "sign sketch, 10 %": {"approximation": Sketch("sign", 0.1)},
+    "very sparse sketch, 10 %": {"approximation": Sketch("very_sparse", 0.1)},
 }
 
 
@@ -228,13 +229,13 @@ import json, time
 import numpy as np
 from benchmarks.harness import peak_bytes
 from skimp import KRLS
-n, reduction = {n}, {reduction}
+n, approximation = {n}, {approximation}
 rng = np.random.default_rng(0)
 X = rng.normal(size=(n, 10))
 y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=n)
-KRLS(reduction=reduction and 50).fit(X[:300], y[:300]).summary()
+KRLS(approximation=approximation and 50).fit(X[:300], y[:300]).summary()
 before, start = peak_bytes(), time.perf_counter()
-model = KRLS(reduction=reduction, random_state=0).fit(X, y)
+model = KRLS(approximation=approximation, random_state=0).fit(X, y)
 fitted = time.perf_counter()
 effects = model.effects()
 summary = model.summary()
@@ -243,13 +244,13 @@ print(json.dumps({{"seconds": time.perf_counter() - start, "fit": fitted - start
 """
 
 
-def _memory(n: int, reduction: int | None, unit: float, limit: float, words: str) -> Bar:
-    found = in_fresh_process(_CODE.format(n=n, reduction=reduction))
+def _memory(n: int, approximation: int | None, unit: float, limit: float, words: str) -> Bar:
+    found = in_fresh_process(_CODE.format(n=n, approximation=approximation))
     return Bar(f"exact, n = {n:,}: {words}", found["added"] / unit, limit, details=found)
 
 
 def _million() -> list[Bar]:
-    found = in_fresh_process(_CODE.format(n=1_000_000, reduction=1000))
+    found = in_fresh_process(_CODE.format(n=1_000_000, approximation=1000))
     title = "n = 1,000,000, d = 10, 1,000 points"
     return [
         Bar(f"{title}: seconds", found["seconds"], 90, details=found),

@@ -11,7 +11,7 @@ from benchmarks.harness import peak_bytes
 from skimp import KernelClassifier, KernelRegressor
 from skimp.choice._rates import Rates, calibrated
 from skimp._core._threads import thread_count
-from skimp.diagnostics._plan import plan
+from skimp.diagnostics import plan
 from skimp.features import Nystroem, RandomBinning, RandomFourier
 from skimp.kernels import Gaussian, Laplacian
 

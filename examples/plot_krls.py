@@ -105,9 +105,12 @@ for label, part in {"up to 50": X[X.age <= 50], "above 50": X[X.age > 50]}.items
 # When there are many rows
 # ------------------------
 #
-# The exact model takes the memory of an n x n matrix. A reduction fits all rows with few points:
-# the answer is the same to a fraction of a standard error, and a million rows take a minute.
+# The exact model takes the memory of an n x n matrix. An approximation fits all rows with few
+# points: the answer is the same to a fraction of a standard error. A million rows take a minute.
 
-reduced = KRLS(reduction="kmeans", budget=88, random_state=0).fit(X, y).summary(errors="robust")
+from skimp.features import Nystroem
+
+fewer = Nystroem(budget=88, selector="kmeans")
+reduced = KRLS(approximation=fewer, random_state=0).fit(X, y).summary(errors="robust")
 difference = abs(reduced.effect - summary.effect) / summary.std_error
 print(f"a fifth of the points: averages differ by {difference.max():.2f} standard errors at most")

@@ -22,6 +22,7 @@ from skimp.budgets import (
 from skimp.budgets import (
     Auto as AutoSelector,
 )
+from skimp.effects import Sketch
 from skimp.features import (
     Degree2Projection,
     ExplicitPolynomial,
@@ -393,8 +394,8 @@ ESTIMATORS = [
         )
     ),
     _row(KRLS()),
-    _row(KRLS(alpha=1e-3, reduction=40)),
-    _row(KRLS("laplacian", alpha=1e-3, reduction="gaussian", budget=50)),
+    _row(KRLS(alpha=1e-3, approximation=40)),
+    _row(KRLS("laplacian", alpha=1e-3, approximation=Sketch("gaussian", 50))),
 ]
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skimp.data import ArrayRows
+from skimp.data import ArrayRows, Context
 from skimp.losses import (
     EpsilonInsensitive,
     Huber,
@@ -59,8 +59,9 @@ def objective(loss, X, Y, coef, intercept=0.0, *, alpha, weight=None, P=None):
 
 
 def solved(loss, X, Y, *, weight=None, alpha=0.05, solver=tight, fit_intercept=False, **options):
-    rows = ArrayRows(X, Y, weight, block_rows=32).copy_with(n_jobs=1)
-    return solver.solve(Problem(rows, loss, alpha, fit_intercept=fit_intercept, **options))
+    rows = ArrayRows(X, Y, weight, block_rows=32)
+    problem = Problem(rows, loss, alpha, fit_intercept=fit_intercept, **options)
+    return solver.solve(problem, Context(n_jobs=1))
 
 
 def memory(n, k, width):

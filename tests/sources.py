@@ -4,7 +4,7 @@ from itertools import cycle
 from typing import final
 
 from skimp._core._linalg import as_compute_dtype
-from skimp.data import Block, Rows
+from skimp.data import Block, Rows, rechunk
 
 
 @final
@@ -19,6 +19,10 @@ class ChunkedRows(Rows):
         self.n_features = X.shape[1]
         self.dtype = as_compute_dtype(X.dtype)
         self.block_rows = block_rows
+
+    def read(self, block_rows):
+        """Cut the chunks into blocks."""
+        return rechunk(self.chunks(), block_rows)
 
     def chunks(self):
         """Slice the arrays."""

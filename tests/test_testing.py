@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from skimp.data import Codes
+from skimp.data import LOCAL, Codes
 from skimp.features import FeatureMap, RandomFourier
 from skimp.kernels import (
     Gaussian,
@@ -23,7 +23,7 @@ from skimp.kernels import (
     normal_spectrum,
 )
 from skimp.losses import hinge, multiclass_hinge, quantile, squared
-from skimp.solvers import DualCD, Solver, direct
+from skimp.solvers import DualCD, Solver, Status, direct
 from skimp.testing import (
     check_feature_map,
     check_kernel,
@@ -222,13 +222,11 @@ def test_kernel_that_differs_from_its_twin():
 class Wrapped(FeatureMap):
     """Columns of X, up to a fault."""
 
-    _rules = {}  # noqa: RUF012
-
     def __init__(self, fault=None, random_state=None):
         self.fault = fault
         self.random_state = random_state
 
-    def _fit_rows(self, rows, rng, kernel):
+    def draw(self, rows, rng, context):
         self.scale_ = np.random.default_rng().random() if self.fault == "seed" else 1.0
         if self.fault == "parameters":
             self.fault = None
@@ -241,6 +239,7 @@ class Wrapped(FeatureMap):
         return self.n_features_in_ + (self.fault == "width")
 
     def map_block(self, X, out):
+        out[:, X.shape[1] :] = 0
         out[:, : X.shape[1]] = (X.toarray() if hasattr(X, "toarray") else X) * self.scale_
         if self.fault == "blocks":
             out += len(out)
@@ -282,7 +281,7 @@ class Sloppy(Solver):
     def __init__(self, fault=None):
         self.fault = fault
 
-    def solve(self, problem):
+    def solve(self, problem, context=LOCAL):
         rows = problem.rows
         if self.fault == "refusal" and problem.loss != squared:
             raise ValueError("no.")
@@ -290,7 +289,7 @@ class Sloppy(Solver):
             rows = rows.with_targets(lambda y, weight: (y, None))
         if self.fault == "penalty":
             problem = replace(problem, penalty=None)
-        solution = direct.solve(replace(problem, rows=rows))
+        solution = direct.solve(replace(problem, rows=rows), context)
         scale = {"monitor": 2}.get(self.fault, 1)
         for _ in range({"monitor": 1, "deaf": 2}.get(self.fault, 0)):
             if problem.monitor is not None:
@@ -301,10 +300,10 @@ class Sloppy(Solver):
             "history": {"history": solution.history + 1},
             "silent": {"message": ""},
             "single": {"coef": solution.coef.astype(np.float32)},
-            "fails": {"converged": False},
+            "fails": {"status": Status.MAX_ITER},
             "deaf": {"history": solution.history.repeat(2)},
             "sparse": {"coef": solution.coef * (0.9 if is_sparse(rows) else 1)},
-            "threads": {"coef": solution.coef + 1e-12 * (rows.n_jobs == 2)},
+            "threads": {"coef": solution.coef + 1e-12 * (context.n_jobs == 2)},
             "start": {"n_iter": 1 + (problem.start is not None)},
             "memory": {"coef": solution.coef * (1 if problem.memory_limit is None else 0.9)},
             "codes": {"coef": solution.coef * (0.9 if is_coded(rows) else 1)},
@@ -349,14 +348,12 @@ def test_broken_solver(fault, promise):
 class Kinked(Solver):
     """Dual coordinate descent, up to a fault."""
 
-    penalizes_intercept = True
-
     def __init__(self, factor=1.0, shift=0.0):
         self.factor = factor
         self.shift = shift
 
-    def solve(self, problem):
-        solution = DualCD(tol=1e-9).solve(problem)
+    def solve(self, problem, context=LOCAL):
+        solution = DualCD(tol=1e-9).solve(problem, context)
         coef, intercept = self.factor * solution.coef, solution.intercept + self.shift
         return replace(solution, coef=coef, intercept=intercept)
 

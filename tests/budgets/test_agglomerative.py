@@ -4,7 +4,7 @@ from scipy import sparse
 
 from skimp._core._random import draw_seed
 from skimp.budgets import Agglomerative
-from skimp.budgets._agglomerative import _bisected, _merged
+from skimp.budgets._agglomerative import _bisect, _merge
 from skimp.data import ArrayRows
 from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Precomputed
 from tests.problems import regression
@@ -34,12 +34,12 @@ def as_clusters(K, size, linkage):
 def test_clusters_of_naive_merging(linkage, kernel, size):
     K = kernel(regression(25)[0])
     expected = budgets.merged(K, size, linkage)
-    assert as_sets(_merged(K, size, linkage)) == {frozenset(cluster) for cluster in expected}
+    assert as_sets(_merge(K, size, linkage)) == {frozenset(cluster) for cluster in expected}
 
 
 def test_linkages_differ():
     K = Linear()(regression(25)[0])
-    found = {frozenset(as_sets(_merged(K, 5, linkage))) for linkage in LINKAGES}
+    found = {frozenset(as_sets(_merge(K, 5, linkage))) for linkage in LINKAGES}
     assert len(found) == 3
 
 
@@ -88,7 +88,7 @@ def test_a_point_of_each_of_separated_groups(linkage, dtype):
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize("size", [1, 2, 9])
 def test_bisected_clusters_are_as_many_as_asked_for(wrap, size):
-    labels = _bisected(wrap(regression(10)[0]), size, np.random.default_rng(0))
+    labels = _bisect(wrap(regression(10)[0]), size, np.random.default_rng(0))
     assert np.array_equal(np.unique(labels), np.arange(size))
 
 
@@ -96,7 +96,7 @@ def test_bisecting_divides_until_the_sum_of_squares_is_small():
     X = regression(200)[0]
     inertia = []
     for size in (2, 4, 8):
-        labels = _bisected(X, size, np.random.default_rng(0))
+        labels = _bisect(X, size, np.random.default_rng(0))
         parts = [X[labels == c] for c in range(size)]
         inertia.append(sum(((part - part.mean(axis=0)) ** 2).sum() for part in parts))
     assert sorted(inertia, reverse=True) == inertia
@@ -166,5 +166,5 @@ def test_bisecting_takes_rows_of_any_scale(dtype, scale):
 
 def test_bisecting_takes_rows_far_from_the_origin():
     X = np.round(regression(100)[0] * 2**20) / 2**20
-    found, expected = (_bisected(A, 8, np.random.default_rng(0)) for A in (X + 2.0**30, X))
+    found, expected = (_bisect(A, 8, np.random.default_rng(0)) for A in (X + 2.0**30, X))
     assert np.array_equal(found, expected)

@@ -33,7 +33,7 @@ class Last(RowSelector):
     def repeats(self):
         return self.repeating
 
-    def _choose_some(self, rows, size, kernel, rng):
+    def choose(self, rows, size, kernel, rng, context):
         self.asked = rows.n_rows, size, kernel
         indices = np.arange(rows.n_rows)[-size:]
         return Budget(rows.take(indices).X, indices)
@@ -43,7 +43,7 @@ class Last(RowSelector):
 class Mean(RowSelector):
     """Chooses a point that is not a row."""
 
-    def _choose_some(self, rows, size, kernel, rng):
+    def choose(self, rows, size, kernel, rng, context):
         return Budget(np.mean(rows.collect().X, axis=0, keepdims=True))
 
 

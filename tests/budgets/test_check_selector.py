@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from skimp.budgets import Budget, Fixed, RowSelector, Selector, Uniform
-from skimp.data import open_rows
+from skimp.data import LOCAL, open_rows
 from skimp.testing import check_selector
 
 
@@ -18,7 +18,7 @@ class Careless(Selector):
     def __init__(self, fault=None):
         self.fault = fault
 
-    def select(self, X, size, kernel, rng, y=None):
+    def select(self, X, size, kernel, rng, y=None, context=LOCAL):
         fault = self.fault
         if fault == "seed":
             rng = np.random.default_rng()
@@ -94,7 +94,7 @@ class Repeating(Selector):
 
     repeats = True
 
-    def select(self, X, size, kernel, rng, y=None):
+    def select(self, X, size, kernel, rng, y=None, context=LOCAL):
         rows = open_rows(X, target=y)
         weight = rows.weights()
         present = np.arange(rows.n_rows) if weight is None else np.flatnonzero(weight)
@@ -115,8 +115,8 @@ def test_rows_may_be_chosen_twice_by_a_rule_that_says_so():
 class Stingy(Repeating):
     """No more points than there are rows, although it repeats."""
 
-    def select(self, X, size, kernel, rng, y=None):
-        return super().select(X, min(size, open_rows(X).n_rows), kernel, rng, y)
+    def select(self, X, size, kernel, rng, y=None, context=LOCAL):
+        return super().select(X, min(size, open_rows(X).n_rows), kernel, rng, y, context)
 
 
 def test_a_rule_that_repeats_gives_as_many_points_as_asked_for():
@@ -130,7 +130,7 @@ class Centres(RowSelector):
     def __init__(self, fault=None):
         self.fault = fault
 
-    def _choose_some(self, rows, size, kernel, rng):
+    def choose(self, rows, size, kernel, rng, context):
         X = rows.collect().X
         X = X.toarray() if sparse.issparse(X) else X
         points = np.array([part.mean(axis=0) for part in np.array_split(X, size)])

@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 from skimp.budgets import _clusters
-from skimp.budgets._clusters import Clusters, Frame, cluster, means, spread_seeds, vectors
+from skimp.budgets._clusters import Scaling, cluster, means, spread_seeds, vectors
 from skimp.kernels import FunctionKernel, Gaussian, Precomputed
 
 STEPS, FEW = 5, 64
@@ -39,7 +39,7 @@ def data(n=160, *, random_seed=0):
 
 
 def centres_of(X, n_clusters, weight=None, *, random_seed=1):
-    return cluster(X, n_clusters, np.random.default_rng(random_seed), weight).centres
+    return cluster(X, n_clusters, np.random.default_rng(random_seed), weight)[0]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -47,7 +47,10 @@ def centres_of(X, n_clusters, weight=None, *, random_seed=1):
 def test_few_centres_are_those_of_lloyd_from_seeds_of_kmeans_plusplus(n_clusters, weighted):
     X, weight = data()
     weight = weight if weighted else None
-    Z, share = Frame.of(X).scaled(X), np.ones(len(X)) if weight is None else weight / weight.max()
+    Z, share = (
+        Scaling.of(X).scale_rows(X),
+        np.ones(len(X)) if weight is None else weight / weight.max(),
+    )
     seeds = X[spread_seeds(Z, n_clusters, np.random.default_rng(1), share)]
     found = centres_of(X, n_clusters, weight)
     np.testing.assert_allclose(found, lloyd(X, seeds, weight), rtol=1e-10)
@@ -144,37 +147,33 @@ def test_centres_move_with_the_rows(offset):
 
 def test_a_label_is_the_number_of_the_nearest_centre():
     X = data()[0]
-    clusters = cluster(X[:100], 7, np.random.default_rng(0))
-    assert np.array_equal(clusters.labels(X), nearest(X, clusters.centres))
-
-
-def test_rows_nearest_to_centres_are_told_once():
-    X = data()[0]
-    centres = np.array([X[9] + 1e-3, X[3] - 1e-3, X[9] - 1e-3])
-    assert Clusters(centres, Frame.of(X)).nearest_rows(X).tolist() == [3, 9]
+    centres, scaling = cluster(X[:100], 7, np.random.default_rng(0))
+    assert np.array_equal(scaling.nearest(X, centres), nearest(X, centres))
+    near = np.array([X[9] + 1e-3, X[3] - 1e-3, X[9] - 1e-3])
+    assert scaling.nearest(near, X).tolist() == [9, 3, 9]
 
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-300, 1.0, 1e300])
 @pytest.mark.parametrize("offset", [0.0, 1.0])
-def test_rows_in_their_frame_are_near_zero(offset, scale):
+def test_scaled_rows_are_near_zero(offset, scale):
     X = scale * (data()[0] + offset)
-    scaled = Frame.of(X).scaled(X)
+    scaled = Scaling.of(X).scale_rows(X)
     assert np.array_equal(scaled[0], np.zeros(3))
     assert np.abs(scaled).max() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize("value", [0.0, 7.0])
-def test_the_frame_of_equal_rows(wrap, value):
+def test_the_scaling_of_equal_rows(wrap, value):
     X = wrap(np.full((5, 2), value))
-    scaled = Frame.of(X).scaled(X)
+    scaled = Scaling.of(X).scale_rows(X)
     expected = float(value > 0) if sparse.issparse(X) else 0.0
     assert np.array_equal(abs(scaled).max(), expected)
 
 
-def test_a_frame_does_not_shift_sparse_rows():
+def test_a_scaling_does_not_shift_sparse_rows():
     X = sparse.csr_matrix(np.diag([4.0, 0.0, -8.0]))
-    scaled = Frame.of(X).scaled(X)
+    scaled = Scaling.of(X).scale_rows(X)
     assert sparse.issparse(scaled)
     assert np.array_equal(scaled.toarray(), np.diag([0.5, 0.0, -1.0]))
 

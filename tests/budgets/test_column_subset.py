@@ -4,8 +4,8 @@ from scipy import sparse
 
 from skimp._core._random import draw_seed
 from skimp.budgets import ColumnSubset
-from skimp.budgets._column_subset import _gram, _spanning
-from skimp.data import ArrayRows
+from skimp.budgets._column_subset import _choose_columns, _gram
+from skimp.data import LOCAL, ArrayRows
 from skimp.kernels import Gaussian, Linear, Polynomial
 from tests.problems import TOLERANCE, difference, regression
 from tests.reference import budgets, naive
@@ -31,7 +31,7 @@ def near_duplicates():
 def test_the_gram_matrix_of_kernel_columns(dtype, wrap, block_rows):
     X = regression(100, dtype=dtype)[0]
     rows = ArrayRows(wrap(X), block_rows=block_rows)
-    G = _gram(rows, wrap(X[:9]), Gaussian(gamma=0.3))
+    G = _gram(rows, wrap(X[:9]), Gaussian(gamma=0.3), LOCAL)
     A = naive.gaussian(X, X[:9], 0.3)
     assert G.dtype == np.float64
     assert difference(G, A.T @ A) < 0.1 * TOLERANCE[np.dtype(dtype)]
@@ -45,7 +45,7 @@ def test_both_stages_choose_what_a_slow_twin_does(size, seed):
     waiting = np.random.default_rng(seed).exponential(size=12) / (V**2).sum(axis=0)
     drawn = np.argsort(waiting)[: size + int(np.ceil(2 * (12 - size) / 3))]
     expected = drawn[budgets.pivoted_columns(V[:, drawn], size)]
-    chosen = _spanning(A.T @ A, size, EPS, np.random.default_rng(seed))
+    chosen = _choose_columns(A.T @ A, size, EPS, np.random.default_rng(seed))
     if size == 12:
         assert sorted(chosen) == list(range(12))
     else:
@@ -57,7 +57,7 @@ def test_both_stages_choose_what_a_slow_twin_does(size, seed):
 def test_the_error_is_within_a_proven_factor_of_the_best(size, seed):
     A = near_duplicates().T
     V = np.linalg.svd(A)[2][:size]
-    chosen = _spanning(A.T @ A, size, EPS, np.random.default_rng(seed))
+    chosen = _choose_columns(A.T @ A, size, EPS, np.random.default_rng(seed))
     # the first rows of pivoted QR have a least singular value of at least this much of all
     growth = np.sqrt(12 - size + 1) * np.sqrt(4**size + 6 * size - 1) / 3
     drawn = np.argsort(
@@ -74,7 +74,7 @@ def test_a_column_of_each_group_is_near_the_best_choice_and_most_others_are_far(
     A = near_duplicates().T
     best = budgets.least_projection_error(A, 4)
     rng = np.random.default_rng(0)
-    chosen = [_spanning(A.T @ A, 4, EPS, np.random.default_rng(s)) for s in range(50)]
+    chosen = [_choose_columns(A.T @ A, 4, EPS, np.random.default_rng(s)) for s in range(50)]
     uniform = [rng.choice(12, 4, replace=False) for _ in range(50)]
     assert best < 0.1
     errors, others = (
@@ -90,7 +90,7 @@ def test_rows_are_those_of_the_stages_on_the_sample(seed):
     rng = np.random.default_rng(seed)
     sample = naive.sampled_rows(100, 18, draw_seed(rng))
     A = naive.gaussian(X, X[sample], 0.3)
-    expected = sample[_spanning(A.T @ A, 6, EPS, rng)]
+    expected = sample[_choose_columns(A.T @ A, 6, EPS, rng)]
     budget = select(X, 6, kernel, seed, candidates=3)
     assert budget.indices.tolist() == expected.tolist()
     assert np.array_equal(budget.points, X[expected])

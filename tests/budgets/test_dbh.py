@@ -4,9 +4,9 @@ from scipy import sparse
 
 from skimp._core._random import draw_seed
 from skimp.budgets import DBH
-from skimp.budgets._dbh import _bits, _numbered
-from skimp.budgets._shares import shares
-from skimp.data import ArrayRows
+from skimp.budgets._dbh import _bits, _number
+from skimp.budgets._groups import share_points
+from skimp.data import LOCAL, ArrayRows
 from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Precomputed
 from tests.problems import regression
 from tests.reference import budgets
@@ -19,7 +19,7 @@ def select(X, size, kernel=None, seed=0, **params):
 
 
 def bucket_numbers(X, n_hashes, kernel, rng, **params):
-    return DBH(**params)._buckets(ArrayRows(X, block_rows=32), n_hashes, kernel, rng)
+    return DBH(**params)._buckets(ArrayRows(X, block_rows=32), n_hashes, kernel, rng, LOCAL)
 
 
 def as_sets(numbers):
@@ -110,7 +110,7 @@ def test_intervals_are_drawn_at_random():
 def test_numbers_are_equal_where_all_codes_are_and_have_no_gaps():
     rng = np.random.default_rng(0)
     codes = rng.integers(-1000, 1000, (500, 40))[rng.integers(0, 90, 500)]
-    numbers = _numbered(codes)
+    numbers = _number(codes)
     assert np.array_equal(np.unique(numbers), np.arange(len(np.unique(codes, axis=0))))
     assert len(np.unique(np.column_stack([numbers, codes]), axis=0)) == numbers.max() + 1
 
@@ -124,7 +124,7 @@ def test_each_bucket_gives_medoids_of_members_of_its_own(size, members, hashing)
     n_hashes = int(np.floor(np.log2(size)))
     numbers = bucket_numbers(X, n_hashes, kernel, rng, hashing=hashing)
     groups = [np.flatnonzero(numbers == b) for b in range(numbers.max() + 1)]
-    given = shares(np.bincount(numbers), size)
+    given = share_points(np.bincount(numbers), size)
     expected = budgets.bucket_medoids(kernel(X), groups, given, members, draw_seed(rng))
     budget = select(X, size, kernel, seed=5, members=members, hashing=hashing)
     assert budget.indices.tolist() == expected

@@ -6,7 +6,7 @@ from skimp._core._random import draw_seed
 from skimp.budgets import _clusters, _groups
 from skimp.budgets._clusters import cluster, vectors
 from skimp.budgets._groups import are_classes, class_codes, cluster_codes
-from skimp.data import open_rows
+from skimp.data import LOCAL, open_rows
 from skimp.kernels import Gaussian, Precomputed
 from tests.reference import naive
 from tests.sources import ChunkedRows
@@ -50,14 +50,14 @@ def test_other_targets_are_not_classes(y):
 @pytest.mark.parametrize("wrap", [np.asarray, lambda y: y[:, None], lambda y: y.astype(object)])
 def test_codes_number_the_classes_in_order(wrap):
     rows = open_rows(np.ones((4, 1)), target=wrap(STRINGS))
-    assert class_codes(rows, owner="Balanced").tolist() == [2, 0, 0, 1]
+    assert class_codes(rows, LOCAL, owner="Balanced").tolist() == [2, 0, 0, 1]
     chunks = ChunkedRows(np.ones((4, 1)), wrap(STRINGS), sizes=(1, 2))
-    assert class_codes(chunks, owner="Balanced").tolist() == [2, 0, 0, 1]
+    assert class_codes(chunks, LOCAL, owner="Balanced").tolist() == [2, 0, 0, 1]
 
 
 def test_one_class_has_the_number_zero():
     rows = open_rows(np.ones((4, 1)), target=np.full(4, 7))
-    assert class_codes(rows, owner="Balanced").tolist() == [0] * 4
+    assert class_codes(rows, LOCAL, owner="Balanced").tolist() == [0] * 4
 
 
 @pytest.mark.parametrize(
@@ -76,12 +76,12 @@ def test_one_class_has_the_number_zero():
 )
 def test_what_holds_no_classes_is_refused(y, message):
     with pytest.raises(ValueError, match=message):
-        class_codes(open_rows(np.ones((4, 1)), target=y), owner="Balanced")
+        class_codes(open_rows(np.ones((4, 1)), target=y), LOCAL, owner="Balanced")
 
 
 def codes_of(rows, n_clusters, seed=0, kernel=GAUSSIAN):
     rng = np.random.default_rng(seed)
-    return cluster_codes(rows, n_clusters, kernel, rng, owner="Uniform")
+    return cluster_codes(rows, n_clusters, kernel, rng, LOCAL, owner="Uniform")
 
 
 def nearest(X, centres):
@@ -103,7 +103,7 @@ def test_rows_belong_to_the_nearest_centre(wrap):
     rng = np.random.default_rng(3)
     order = naive.sampled_rows(len(X), len(X), draw_seed(rng))
     sample = vectors(rows.take(order).X, GAUSSIAN, rows.dtype, owner="Uniform")
-    assert found.tolist() == nearest(X, cluster(sample, 6, rng).centres)
+    assert found.tolist() == nearest(X, cluster(sample, 6, rng)[0])
 
 
 def test_centres_are_those_of_weighted_rows():
@@ -111,7 +111,7 @@ def test_centres_are_those_of_weighted_rows():
     found = codes_of(open_rows(X, weight=weight), 6, seed=3)
     rng = np.random.default_rng(3)
     order = naive.sampled_rows(200, 200, draw_seed(rng))
-    assert found.tolist() == nearest(X, cluster(X[order], 6, rng, weight[order]).centres)
+    assert found.tolist() == nearest(X, cluster(X[order], 6, rng, weight[order])[0])
 
 
 def test_rows_far_from_the_origin_belong_to_the_nearest_centre():

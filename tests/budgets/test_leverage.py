@@ -6,8 +6,8 @@ import pytest
 from scipy import sparse, stats
 
 from skimp.budgets import Leverage
-from skimp.budgets._leverage import _drawn, _scores
-from skimp.data import ArrayRows
+from skimp.budgets._leverage import _draw, _scores
+from skimp.data import LOCAL, ArrayRows
 from skimp.kernels import Gaussian, Laplacian, Linear, Tanh
 from tests.problems import regression
 from tests.reference import budgets
@@ -25,7 +25,7 @@ def test_all_rows_as_points_give_the_scores_themselves(kernel, wrap, rank):
     X = regression(80)[0]
     K = kernel(X)
     expected = budgets.leverage_scores(K, budgets.leverage_penalty(K, rank))
-    scores = _scores(ArrayRows(wrap(X), block_rows=32), wrap(X), np.ones(80), rank, kernel)
+    scores = _scores(ArrayRows(wrap(X), block_rows=32), wrap(X), np.ones(80), rank, kernel, LOCAL)
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-9)
     # of the largest eigenvalues each adds one at most, the others their share of the penalty
     assert rank / 2 < scores.sum() <= 2 * rank
@@ -36,7 +36,7 @@ def test_a_linear_kernel_of_more_columns(rank):
     X = regression(80, 6)[0]
     K = X @ X.T
     expected = budgets.leverage_scores(K, budgets.leverage_penalty(K, rank))
-    scores = _scores(ArrayRows(X), X, np.ones(80), rank, Linear())
+    scores = _scores(ArrayRows(X), X, np.ones(80), rank, Linear(), LOCAL)
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-9)
 
 
@@ -47,7 +47,7 @@ def test_estimates_from_weighted_points(dtype):
     K, points = kernel(X.astype(np.float64)), np.arange(20) * 3
     penalty = budgets.leverage_penalty(K[np.ix_(points, points)] * np.outer(weight, weight), 4)
     expected = budgets.leverage_estimates(K, points, weight, penalty)
-    scores = _scores(ArrayRows(X), X[points], weight, 4, kernel)
+    scores = _scores(ArrayRows(X), X[points], weight, 4, kernel, LOCAL)
     rounding = 1e3 * np.finfo(dtype).eps / penalty
     np.testing.assert_allclose(scores, np.clip(expected, 0, 1), rtol=0, atol=rounding)
 
@@ -57,7 +57,7 @@ def test_estimates_from_a_sample_are_upper_bounds():
     K = kernel(X)
     points = np.arange(30)
     penalty = budgets.leverage_penalty(K[:30, :30], 3)
-    scores = _scores(ArrayRows(X), X[points], np.ones(30), 3, kernel)
+    scores = _scores(ArrayRows(X), X[points], np.ones(30), 3, kernel, LOCAL)
     assert np.all(scores >= np.minimum(1, budgets.leverage_scores(K, penalty)) - 1e-9)
 
 
@@ -66,7 +66,7 @@ def test_draws_have_the_law_of_drawing_one_by_one(length):
     scores = np.array([0.9, 0.05, 0.0, 0.3, 0.6, 0.15])
     rng = np.random.default_rng(0)
     n = 20_000
-    seen = Counter(tuple(_drawn(scores, length, rng).tolist()) for _ in range(n))
+    seen = Counter(tuple(_draw(scores, length, rng).tolist()) for _ in range(n))
     law = {k: p for k, p in budgets.law_without_replacement(scores, length).items() if p > 0}
     assert set(seen) <= set(law)
     statistic = sum((seen[k] - n * p) ** 2 / (n * p) for k, p in law.items())

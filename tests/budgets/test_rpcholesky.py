@@ -7,8 +7,8 @@ from scipy import sparse, stats
 
 from skimp._core._random import draw_seed
 from skimp.budgets import RPCholesky, _rpcholesky
-from skimp.budgets._rpcholesky import _accepted, _extend, _pivots
-from skimp.data import ArrayRows
+from skimp.budgets._rpcholesky import _accept, _extend, _pivots
+from skimp.data import LOCAL, ArrayRows, Context
 from skimp.kernels import Gaussian, Laplacian, Linear, Precomputed, Tanh
 from tests.problems import regression
 from tests.reference import budgets, naive
@@ -46,7 +46,7 @@ def test_proposals_are_kept_with_the_law_of_drawing_one_by_one(length):
     for _ in range(4000):
         proposals = rng.choice(5, 60, p=K.diagonal() / np.trace(K))
         H = K[np.ix_(proposals, proposals)]
-        kept, L = _accepted(H, length, rng)
+        kept, L = _accept(H, length, rng)
         assert len(kept) == length
         np.testing.assert_allclose(L @ L.T, H[np.ix_(kept, kept)], rtol=0, atol=1e-12)
         seen[tuple(proposals[kept].tolist())] += 1
@@ -57,8 +57,8 @@ def test_proposals_are_kept_with_the_law_of_drawing_one_by_one(length):
 def test_the_first_pivots_of_a_budget_have_the_law_of_a_budget(monkeypatch, proposals):
     monkeypatch.setattr(_rpcholesky, "_LEAST_PROPOSALS", proposals)
     K, rng = uneven_matrix(), np.random.default_rng(proposals)
-    rows, kernel = ArrayRows(np.arange(5)[:, None]).copy_with(n_jobs=1), Precomputed(K)
-    found = [_pivots(rows, 3, kernel, 0.0, rng) for _ in range(300)]
+    rows, kernel = ArrayRows(np.arange(5)[:, None]), Precomputed(K)
+    found = [_pivots(rows, 3, kernel, 0.0, rng, Context(n_jobs=1)) for _ in range(300)]
     assert all(len(np.unique(pivots)) == 3 for pivots in found)
     check_law(Counter(tuple(p[:2].tolist()) for p in found), budgets.rpcholesky_law(K, 2))
 
@@ -79,7 +79,7 @@ def test_the_factor_and_the_residual_of_given_pivots(dtype, wrap, block_rows):
     ):
         before = F[new, :done].astype(np.float64)
         L = np.linalg.cholesky(K[np.ix_(new, new)] - before @ before.T)
-        _extend(rows, F, residual, new, wrap(X[new]), L, kernel, done)
+        _extend(rows, F, residual, new, wrap(X[new]), L, kernel, done, LOCAL)
         chosen = [5, 3, 40, 59, 0, 8, 9, 20, 2][: done + len(new)]
         np.testing.assert_allclose(residual, budgets.residual(K, chosen), rtol=0, atol=200 * eps)
     explained = K[:, chosen] @ np.linalg.inv(K[np.ix_(chosen, chosen)]) @ K[chosen]

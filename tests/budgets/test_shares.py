@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skimp.budgets._shares import shares
+from skimp.budgets._groups import share_points
 
 
 def webster(counts, size, votes=None):
@@ -31,14 +31,14 @@ def elections(draw):
 @given(elections())
 def test_shares_are_those_of_webster(election):
     counts, size, votes = election
-    found = shares(np.array(counts), size, None if votes is None else np.array(votes))
+    found = share_points(np.array(counts), size, None if votes is None else np.array(votes))
     assert found.tolist() == webster(counts, size, votes)
 
 
 @given(elections())
 def test_every_point_is_shared_out_none_to_a_row_that_is_not_there(election):
     counts, size, votes = election
-    given = shares(np.array(counts), size, None if votes is None else np.array(votes))
+    given = share_points(np.array(counts), size, None if votes is None else np.array(votes))
     assert given.sum() == size
     assert np.all((given >= 0) & (given <= counts))
     if np.count_nonzero(counts) <= size:
@@ -58,7 +58,7 @@ def test_every_point_is_shared_out_none_to_a_row_that_is_not_there(election):
     ],
 )
 def test_shares_in_proportion_to_rows(counts, size, expected):
-    assert shares(np.array(counts), size).tolist() == expected
+    assert share_points(np.array(counts), size).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def test_shares_in_proportion_to_rows(counts, size, expected):
     [([90, 90, 90], 9, [3, 3, 3]), ([90, 2, 90], 20, [9, 2, 9]), ([1, 90, 1], 10, [1, 8, 1])],
 )
 def test_equal_votes_give_equal_shares_as_far_as_there_are_rows(counts, size, expected):
-    assert shares(np.array(counts), size, np.ones(3)).tolist() == expected
+    assert share_points(np.array(counts), size, np.ones(3)).tolist() == expected
 
 
 def test_shares_satisfy_the_inequality_of_webster_for_large_groups():
     counts = np.random.default_rng(0).integers(1000, 100_000, 50)
-    given = shares(counts, 3000)
+    given = share_points(counts, 3000)
     most_deserving_next = (counts / (given + 0.5)).max()
     least_deserving_last = (counts / (given - 0.5))[given > 1].min()
     assert most_deserving_next <= least_deserving_last

@@ -50,7 +50,7 @@ def test_all_rows_where_there_are_no_more(size):
     assert sorted(select(X, size).indices) == list(range(30))
 
 
-def test_rows_of_weight_zero_are_never_drawn():
+def test_rows_of_weight_zero_are_never_draw():
     X, y, weight = regression(100)
     budget = select(open_rows(X, target=y, weight=weight), 1000)
     assert np.array_equal(np.sort(budget.indices), np.flatnonzero(weight))

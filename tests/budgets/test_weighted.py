@@ -174,7 +174,7 @@ def test_equal_weights_change_nothing():
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-def test_row_numbers_may_be_drawn():
+def test_row_numbers_may_be_draw():
     kernel, numbers = Precomputed(np.eye(9)), np.arange(9)[:, None]
     budget = Weighted().select(numbers, 20, kernel, np.random.default_rng(0))
     assert np.array_equal(budget.points[:, 0], budget.indices)

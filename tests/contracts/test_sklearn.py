@@ -27,7 +27,7 @@ def _by_dual_descent(part):
 def kinds(rows):
     """Return one part of each kind: kernels, sizes and penalties make no difference here."""
     told_apart = ("sampling", "form", "activation", "method", "loss", "solver", "class_weight")
-    told_apart += ("fit_intercept", "early_stopping", "warm_start", "reduction")
+    told_apart += ("fit_intercept", "early_stopping", "warm_start", "approximation")
     found = {}
     for part in parts(rows):
         kind = (type(part), type(getattr(part, "approximation", None)))

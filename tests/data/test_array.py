@@ -72,7 +72,7 @@ def test_arrays_in_memory_are_returned_as_they_are():
 def test_rows_are_taken_without_reading_others(as_csr, monkeypatch):
     X, y, weight = regression(20)
     rows = ArrayRows(sparse.csr_matrix(X) if as_csr else X, y, weight, block_rows=6)
-    monkeypatch.setattr(ArrayRows, "chunks", None)
+    monkeypatch.setattr(ArrayRows, "read", None)
     taken = rows.take(np.array([19, 0, 0, 7]))
     assert np.array_equal(taken.X.toarray() if as_csr else taken.X, X[[19, 0, 0, 7]])
     assert np.array_equal(taken.y, y[[19, 0, 0, 7]])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skimp.data._rechunk import concatenate_rows, rechunk
+from skimp.data import concatenate_rows, rechunk
 
 
 def cut(values, sizes):

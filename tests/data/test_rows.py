@@ -103,7 +103,7 @@ def test_mapped_rows_have_features_for_columns(n_jobs):
     copies = mapped.map_reduce(lambda b, _: b, lambda a, b: [*a, (b.X.copy(), b.y)], [])
     assert np.array_equal(np.vstack([features for features, _ in copies]), expected)
     assert np.array_equal(np.concatenate([target for _, target in copies]), y)
-    assert np.array_equal(np.vstack([block.X for block in mapped.chunks()]), expected)
+    assert np.array_equal(np.vstack([block.X for block in mapped.blocks()]), expected)
 
 
 def test_mapped_rows_use_the_threads_of_their_source():
@@ -264,7 +264,7 @@ def test_mapped_rows_that_are_codes(n_jobs):
     # a block lives in a buffer until it is combined
     found = rows.map_reduce(lambda b, _: b, lambda a, b: [*a, b.X.tocsr().toarray()], [])
     assert np.array_equal(np.vstack(found), signs(X))
-    chunks = [block.X.tocsr().toarray() for block in list(rows.chunks())]
+    chunks = [block.X.tocsr().toarray() for block in list(rows.blocks())]
     assert np.array_equal(np.vstack(chunks), signs(X))
 
 

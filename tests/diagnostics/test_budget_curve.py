@@ -12,6 +12,7 @@ from skimp import KRLS, KernelClassifier, KernelRegressor, recipes
 from skimp.budgets import Fixed
 from skimp.data import open_rows
 from skimp.diagnostics import _budget_curve, budget_curve
+from skimp.effects import Points
 from skimp.features import Nystroem, RandomFourier, RandomLayer
 from skimp.kernels import Gaussian
 from tests.problems import labelled, regression
@@ -303,24 +304,30 @@ def test_curves_of_krls_are_errors_of_rows_left_out():
     X, y, weight = regression(90)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     rule, alphas = Fixed(scaled[:30]), [1e-3, 1e-1]
-    model = KRLS(reduction=rule, budget=30)
+    model = KRLS(approximation=Points(rule, 30))
     curve = budget_curve(model, X, y, sizes=[10, 30], alphas=alphas)
     assert curve.sizes.tolist() == [10, 30]
     for i, alpha in enumerate(alphas):
-        left_out = KRLS(reduction=rule, budget=30, alpha=alpha).fit(X, y).loo_residuals_
+        left_out = KRLS(approximation=Points(rule, 30), alpha=alpha).fit(X, y).loo_residuals_
         assert np.isclose(curve.errors[1, i], np.mean(left_out**2), rtol=1e-6)
     frame = pd.DataFrame(X, columns=list("abc")).assign(d=np.where(y > 0, "yes", "no"))
-    for other in (KRLS(random_state=0), recipes.krls(reduction=20, random_state=0)):
+    for other in (KRLS(random_state=0), recipes.krls(approximation=20, random_state=0)):
         found = budget_curve(other, frame, y, sample_weight=weight)
-        assert found.sizes[-1] == (np.count_nonzero(weight) if other.reduction is None else 20)
+        assert found.sizes[-1] == (np.count_nonzero(weight) if other.approximation is None else 20)
         assert found.best_errors[-1] < np.var(y)
 
 
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (KRLS(reduction="sign"), "reduction must be None, a number of points or a selector"),
-        (KRLS(reduction="sample"), "reduction must be None, a number of points or a selector"),
+        (
+            KRLS(approximation="sign"),
+            "approximation must be None, a number of points or a selector",
+        ),
+        (
+            KRLS(approximation="sample"),
+            "approximation must be None, a number of points or a selector",
+        ),
         (KRLS(sigmas=[1.0]), "sigmas must be None for budget_curve"),
         (KRLS(alpha=-1.0), "alpha must be"),
         (KRLS, "estimator must be a KernelClassifier, a KernelRegressor or a KRLS"),

@@ -94,7 +94,7 @@ def test_functions_of_dependent_points_are_orthonormal_and_nested(kernel):
     assert basis.dtype == np.float64
     points = feature_map.budget_.points
     assert np.array_equal(basis.landmarks_.points, points)
-    Z, W = features(basis, X), basis.normalization_
+    Z, W = features(basis, X), basis.root
     assert np.array_equal(W, np.triu(W))
     for size in (1, 4, 30):
         # products are those of the kernel where one row is a point, to the root of the jitter

@@ -8,7 +8,7 @@ from skimp import KernelClassifier, KernelRegressor
 from skimp.choice._cost import Phase
 from skimp.choice._rates import NOMINAL
 from skimp.data import open_rows
-from skimp.diagnostics._plan import Plan, plan
+from skimp.diagnostics import Plan, plan
 from skimp.features import Nystroem, RandomBinning, RandomFourier
 from skimp.kernels import Gaussian, Laplacian
 from skimp.losses import Softmax

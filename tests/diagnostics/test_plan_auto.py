@@ -6,8 +6,7 @@ import pytest
 from skimp import KernelClassifier, KernelRegressor
 from skimp.choice._rates import NOMINAL
 from skimp.choice._worth import FIRST_SIZE, LARGEST_SIZE
-from skimp.diagnostics import _plan
-from skimp.diagnostics._plan import plan
+from skimp.diagnostics import _plan, plan
 from skimp.features import Nystroem
 from skimp.kernels import Gaussian
 from tests.models import every_estimator

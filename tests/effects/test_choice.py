@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from skimp.data import open_rows
+from skimp.effects._approximation import as_approximation
 from skimp.effects._choice import Choices
-from skimp.effects._reduction import Reduction
 from skimp.kernels import Gaussian
 from tests.problems import regression
 
@@ -12,15 +12,15 @@ ROWS = open_rows(X, target=Y[:, None] - Y.mean())
 KERNELS = [Gaussian(gamma) for gamma in (0.01, 0.3, 30.0)]
 
 
-def choices(reduction=None, alpha="loo", lams=None, memory_limit=None):
-    return Choices(Reduction(reduction, None), alpha, lams, True, memory_limit)
+def choices(approximation=None, alpha="loo", lams=None, memory_limit=None):
+    return Choices(as_approximation(approximation, owner="KRLS"), alpha, lams, True, memory_limit)
 
 
-@pytest.mark.parametrize("reduction", [None, 20, "gaussian"])
+@pytest.mark.parametrize("approximation", [None, 20, "gaussian"])
 @pytest.mark.parametrize("criterion", ["loo", "gcv", "kfold"])
-def test_the_best_of_several_is_that_of_the_least_error(reduction, criterion):
-    found = choices(reduction, criterion).best(ROWS, KERNELS, 0)
-    alone = [choices(reduction, criterion).best(ROWS, [kernel], 0) for kernel in KERNELS]
+def test_the_best_of_several_is_that_of_the_least_error(approximation, criterion):
+    found = choices(approximation, criterion).best(ROWS, KERNELS, 0)
+    alone = [choices(approximation, criterion).best(ROWS, [kernel], 0) for kernel in KERNELS]
     best = min(alone, key=lambda choice: choice.score)
     assert found.kernel == best.kernel
     assert found.alpha == best.alpha
@@ -42,5 +42,5 @@ def test_memory_is_asked_for_first():
     choices(memory_limit=70_000).best(ROWS, KERNELS[:1], 0)
     with pytest.raises(MemoryError, match="exact model of 80 rows"):
         choices(alpha="kfold", memory_limit=70_000).best(ROWS, KERNELS[:1], 0)
-    with pytest.raises(MemoryError, match="reduction to 20 functions"):
+    with pytest.raises(MemoryError, match="approximation by 20 functions"):
         choices(20, memory_limit=10_000).best(ROWS, KERNELS[:1], 0)

@@ -18,10 +18,10 @@ def names(made):
 
 def test_phases():
     assert names(planned()) == ["read", "factor"]
-    assert names(planned(reduction="sample")) == ["read", "factor"]
-    assert names(planned(reduction="kmeans")) == ["read", "select", "solve"]
-    assert names(planned(reduction=500)) == ["read", "select", "solve"]
-    assert names(planned(reduction="gaussian")) == ["read", "draw", "solve"]
+    assert names(planned(approximation="sample")) == ["read", "factor"]
+    assert names(planned(approximation="kmeans")) == ["read", "select", "solve"]
+    assert names(planned(approximation=500)) == ["read", "select", "solve"]
+    assert names(planned(approximation="gaussian")) == ["read", "draw", "solve"]
 
 
 def test_exact_models_take_the_cube_of_the_rows_and_one_matrix():
@@ -33,7 +33,7 @@ def test_exact_models_take_the_cube_of_the_rows_and_one_matrix():
 
 
 def test_reductions_take_the_square_of_the_points():
-    few, many = (planned((10**6, 10), reduction=m) for m in (500, 1000))
+    few, many = (planned((10**6, 10), approximation=m) for m in (500, 1000))
     assert 2 < many.seconds / few.seconds < 4.5
     # 55 s were measured
     assert 35 < many.seconds < 80
@@ -41,10 +41,10 @@ def test_reductions_take_the_square_of_the_points():
 
 
 def test_criteria_differ():
-    for reduction in (None, 500):
-        given = planned(alpha=1.0, reduction=reduction).seconds
-        loo = planned(alpha="loo", reduction=reduction).seconds
-        folds = planned(alpha="kfold", reduction=reduction).seconds
+    for approximation in (None, 500):
+        given = planned(alpha=1.0, approximation=approximation).seconds
+        loo = planned(alpha="loo", approximation=approximation).seconds
+        folds = planned(alpha="kfold", approximation=approximation).seconds
         assert given <= loo < folds
     grid = planned(sigmas=[1.0, 2.0, 4.0]).seconds
     assert np.isclose(grid, 4 * planned().seconds, rtol=0.01)
@@ -52,10 +52,10 @@ def test_criteria_differ():
 
 def test_data_of_any_kind_tell_their_size():
     X = np.zeros((300, 4))
-    expected = planned((300, 4), reduction=50)
+    expected = planned((300, 4), approximation=50)
     frame = pd.DataFrame(X, columns=list("abcd")).assign(d="text")
     for given in (X, frame, open_rows(X), X.tolist()):
-        assert plan(KRLS(reduction=50), given, rates=NOMINAL) == expected
+        assert plan(KRLS(approximation=50), given, rates=NOMINAL) == expected
 
 
 @pytest.mark.parametrize("X", [(3,), np.zeros(3), None, (0, 4)], ids=str)
@@ -65,5 +65,5 @@ def test_other_shapes_are_refused(X):
 
 
 def test_bad_parameters_are_named():
-    with pytest.raises(ValueError, match="reduction must be"):
-        planned(reduction="nothing")
+    with pytest.raises(ValueError, match="approximation must be"):
+        planned(approximation="nothing")

@@ -50,8 +50,8 @@ def test_derivatives_and_covariances_are_their_naive_twins():
 
 def test_derivatives_are_finite_differences_of_predictions():
     X, y, _ = regression(80)
-    for reduction in (None, 20, "achlioptas", "sample"):
-        model = KRLS(reduction=reduction, random_state=0).fit(X, y)
+    for approximation in (None, 20, "achlioptas", "sample"):
+        model = KRLS(approximation=approximation, random_state=0).fit(X, y)
         effects = model.effects(X)
         for j, unit in enumerate(np.eye(3)):
             slope = (model.predict(X + 1e-5 * unit) - model.predict(X - 1e-5 * unit)) / 2e-5
@@ -60,8 +60,8 @@ def test_derivatives_are_finite_differences_of_predictions():
 
 def test_two_values_and_levels_are_differences_of_predictions():
     X, y = survey()
-    for reduction in (None, 40):
-        model = KRLS(reduction=reduction, random_state=0).fit(X, y)
+    for approximation in (None, 40):
+        model = KRLS(approximation=approximation, random_state=0).fit(X, y)
         assert model.terms_ == ["age", "member", "region=south", "region=west"]
         effects = model.effects()
         on, off = (model.predict(X.assign(member=value)) for value in (True, False))
@@ -126,11 +126,11 @@ def test_summary_is_a_regression_table():
     assert all(name in summary._repr_html_() for name in COLUMNS)
 
 
-@pytest.mark.parametrize("reduction", [None, 30, "sign", "sample"])
+@pytest.mark.parametrize("approximation", [None, 30, "sign", "sample"])
 @pytest.mark.parametrize("errors", ["classical", "robust"])
-def test_a_row_of_the_table_refers_to_one_estimate(reduction, errors):
+def test_a_row_of_the_table_refers_to_one_estimate(approximation, errors):
     X, y = survey()
-    model = KRLS(reduction=reduction, random_state=0).fit(X, y)
+    model = KRLS(approximation=approximation, random_state=0).fit(X, y)
     for corrected in (None, True, False):
         table = model.summary(errors=errors, corrected=corrected).to_frame()
         assert np.array_equal(table.t, table.effect / table.std_error)
@@ -168,10 +168,10 @@ def test_level_widens_intervals():
     assert (wide.ci_high > narrow.ci_high).all()
 
 
-@pytest.mark.parametrize("reduction", [None, 30, "gaussian", "sample"])
-def test_groups_of_single_rows_are_robust_errors_without_leverage(reduction):
+@pytest.mark.parametrize("approximation", [None, 30, "gaussian", "sample"])
+def test_groups_of_single_rows_are_robust_errors_without_leverage(approximation):
     X, y, _ = regression(120)
-    model = KRLS(alpha=1e-2, reduction=reduction, random_state=0).fit(X, y)
+    model = KRLS(alpha=1e-2, approximation=approximation, random_state=0).fit(X, y)
     fit, n = model._fit, model._fit.n_rows
     q = fit.corrected(
         fit.coordinates(
@@ -346,8 +346,8 @@ def test_expectations_are_predictions_of_typical_rows():
     assert found.to_frame().index.name == "age"
     assert model.expectation("region").values.tolist() == ["north", "south", "west"]
     assert model.expectation("member").values.tolist() == [0, 1]
-    for reduction in (30, "sign"):
-        other = KRLS(reduction=reduction, random_state=0).fit(X, y)
+    for approximation in (30, "sign"):
+        other = KRLS(approximation=approximation, random_state=0).fit(X, y)
         assert np.allclose(other.expectation("age", n_points=7).mean, other.predict(typical))
     both = KRLS().fit(X, np.column_stack([y, -y])).expectation("region")
     assert both.to_frame().shape == (6, 5)
@@ -387,8 +387,8 @@ def test_bad_options_are_named(options, message):
 
 def test_covariance_of_coefficients():
     X, y, _ = regression(60)
-    for reduction in (None, 15, "gaussian"):
-        model = KRLS(alpha=1e-2, reduction=reduction, random_state=0).fit(X, y)
+    for approximation in (None, 15, "gaussian"):
+        model = KRLS(alpha=1e-2, approximation=approximation, random_state=0).fit(X, y)
         for kind in ("classical", "robust"):
             V = model.vcov(errors=kind)
             assert V.shape == (len(model.coef_),) * 2

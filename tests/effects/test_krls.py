@@ -13,13 +13,15 @@ from skimp import KRLS
 from skimp._core._random import draw_seed, row_keys
 from skimp.budgets import KMeans, Uniform
 from skimp.data import open_rows
-from skimp.effects._sketch import SKETCHES
+from skimp.effects import Points, RowSample, Sketch
+from skimp.effects._random_sums import SKETCHES
+from skimp.features import Nystroem
 from skimp.kernels import Gaussian, Laplacian, Linear
 from skimp.recipes import POWERS
 from tests.problems import regression
 from tests.reference import krls, naive
 
-REDUCTIONS = [40, "uniform", "kmeans", "agglomerative", "rpcholesky", "leverage", *SKETCHES]
+APPROXIMATIONS = [40, "uniform", "kmeans", "agglomerative", "rpcholesky", "leverage", *SKETCHES]
 
 
 def scaled(X):
@@ -56,20 +58,20 @@ def test_without_intercept_it_is_equation_2_15():
 def test_linear_kernel_reproduces_ridge():
     X, y, _ = regression(80)
     ridge = Ridge(alpha=80 * 1e-2).fit(scaled(X), y)
-    for reduction in (None, 10):
-        model = KRLS(Linear(), alpha=1e-2, reduction=reduction, random_state=0).fit(X, y)
+    for approximation in (None, 10):
+        model = KRLS(Linear(), alpha=1e-2, approximation=approximation, random_state=0).fit(X, y)
         assert np.abs(model.predict(X) - ridge.predict(scaled(X))).max() < 1e-8
         assert np.allclose(model.effects(), ridge.coef_ / X.std(axis=0), rtol=1e-8)
 
 
 @pytest.mark.parametrize("criterion", ["loo", "gcv"])
-@pytest.mark.parametrize("reduction", [None, 30])
-def test_penalty_is_best_by_its_criterion(criterion, reduction):
+@pytest.mark.parametrize("approximation", [None, 30])
+def test_penalty_is_best_by_its_criterion(criterion, approximation):
     X, y, _ = regression(100)
-    model = KRLS(alpha=criterion, reduction=reduction, random_state=0).fit(X, y)
+    model = KRLS(alpha=criterion, approximation=approximation, random_state=0).fit(X, y)
 
     def error(alpha):
-        other = KRLS(alpha=alpha, reduction=reduction, random_state=0).fit(X, y)
+        other = KRLS(alpha=alpha, approximation=approximation, random_state=0).fit(X, y)
         if criterion == "loo":
             return np.mean(other.loo_residuals_**2)
         left = 1 - other.dimension_ / len(X)
@@ -81,15 +83,15 @@ def test_penalty_is_best_by_its_criterion(criterion, reduction):
 
 
 @pytest.mark.parametrize(
-    ("reduction", "budget"), [(None, None), ("sample", 0.5), ("kmeans", 20), ("gaussian", 20)]
+    "approximation", [None, RowSample(0.5), Points("kmeans", 20), Sketch("gaussian", 20)], ids=str
 )
-def test_folds_keep_the_ridge_penalty_and_reduce_their_own_rows(reduction, budget):
+def test_folds_keep_the_ridge_penalty_and_reduce_their_own_rows(approximation):
     X, y, _ = regression(100)
     lams = [0.01, 1.0]
-    made = {"reduction": reduction, "budget": budget, "standardize": False, "random_state": 0}
+    made = {"approximation": approximation, "standardize": False, "random_state": 0}
     kernel = Gaussian(0.2)
     model = KRLS(kernel, alpha="kfold", lams=lams, **made).fit(X, y)
-    # the seed of the folds and of all reductions is the first that the generator gives
+    # the seed of the folds and of all approximations is the first that the generator gives
     seed = draw_seed(np.random.default_rng(0))
     fold = np.empty(100, int)
     fold[np.argsort(row_keys(seed, 0, 100))] = np.arange(100) % 5
@@ -97,7 +99,7 @@ def test_folds_keep_the_ridge_penalty_and_reduce_their_own_rows(reduction, budge
     for number in range(5):
         rest = fold != number
         for i, lam in enumerate(lams):
-            n = round(80 * budget) if reduction == "sample" else 80
+            n = 40 if isinstance(approximation, RowSample) else 80
             part = KRLS(kernel, alpha=lam / n, **made).fit(X[rest], y[rest] - y.mean())
             errors = y[~rest] - y.mean() - part.predict(X[~rest])
             missed[i] += np.sum(errors**2)
@@ -106,10 +108,10 @@ def test_folds_keep_the_ridge_penalty_and_reduce_their_own_rows(reduction, budge
     assert np.isclose(model.alpha_ * n, lams[np.argmin(missed)])
 
 
-@pytest.mark.parametrize("reduction", [None, "sample", 30])
-def test_folds_choose_a_penalty(reduction):
+@pytest.mark.parametrize("approximation", [None, "sample", 30])
+def test_folds_choose_a_penalty(approximation):
     X, y, _ = regression(100)
-    model = KRLS(alpha="kfold", reduction=reduction, lams=[1e-3, 0.1, 1e4], random_state=0)
+    model = KRLS(alpha="kfold", approximation=approximation, lams=[1e-3, 0.1, 1e4], random_state=0)
     model.fit(X, y)
     assert model.scores_.shape == (3,)
     assert np.argmin(model.scores_) < 2
@@ -126,13 +128,12 @@ def test_grids_choose_width_and_penalty():
     assert np.isclose(np.min(model.scores_), min(scores))
 
 
-@pytest.mark.parametrize("reduction", REDUCTIONS, ids=str)
-def test_full_budgets_are_the_exact_model(reduction):
+@pytest.mark.parametrize("approximation", APPROXIMATIONS, ids=str)
+def test_full_budgets_are_the_exact_model(approximation):
     X, y, _ = regression(40)
     # random sums of all columns span them, too, if there are as many
     exact = KRLS(alpha=1e-3).fit(X, y)
-    budget = None if reduction == 40 else 40
-    model = KRLS(alpha=1e-3, reduction=reduction, budget=budget, random_state=0).fit(X, y)
+    model = KRLS(alpha=1e-3, approximation=approximation, random_state=0).fit(X, y)
     assert np.abs(model.predict(X) - exact.predict(X)).max() < 1e-4
     found, expected = model.summary(), exact.summary()
     assert np.allclose(found.mean, expected.mean, atol=1e-4)
@@ -144,7 +145,7 @@ def test_full_budgets_are_the_exact_model(reduction):
 @pytest.mark.parametrize("name", SKETCHES)
 def test_sketches_are_equation_3_9(name):
     X, y, _ = regression(60)
-    model = KRLS(alpha=1e-2, reduction=name, budget=15, fit_intercept=False, random_state=0)
+    model = KRLS(alpha=1e-2, approximation=Sketch(name, 15), fit_intercept=False, random_state=0)
     model.fit(X, y)
     K = naive.gaussian(scaled(X), scaled(X), gamma=1 / 6)
     S = model._basis.mixing.T
@@ -157,42 +158,43 @@ def test_sketches_are_equation_3_9(name):
 
 def test_subsampling_is_a_sketch_and_a_budget():
     X, y, _ = regression(60)
-    model = KRLS(alpha=1e-2, reduction="subsampling", budget=15, random_state=0).fit(X, y)
+    model = KRLS(alpha=1e-2, approximation=Sketch("subsampling", 15), random_state=0).fit(X, y)
     chosen = np.flatnonzero(model._basis.mixing.toarray().any(axis=1))
     from skimp.budgets import Fixed
 
-    same = KRLS(alpha=1e-2, reduction=Fixed(scaled(X)[chosen]), budget=15).fit(X, y)
+    same = KRLS(alpha=1e-2, approximation=Points(Fixed(scaled(X)[chosen]), 15)).fit(X, y)
     assert np.abs(model.predict(X) - same.predict(X)).max() < 1e-9
     assert np.allclose(model.summary().std_error, same.summary().std_error, rtol=1e-6)
 
 
 def test_sample_alone_is_the_exact_model_of_these_rows():
     X, y, weight = regression(100)
-    model = KRLS(alpha=1e-2, reduction="sample", budget=0.3, random_state=0).fit(X, y)
+    model = KRLS(alpha=1e-2, approximation=RowSample(0.3), random_state=0).fit(X, y)
     assert len(model.coef_) == 30
     rows = model._fitted_rows
     K = naive.gaussian(scaled(X)[rows], scaled(X)[rows], gamma=1 / 6)
     c, _ = krls.fit(K, y[rows], 30 * 1e-2)
     assert np.abs(model.coef_ - c).max() < 1e-8
     assert model.effects().shape == (100, 3)
-    weighted = KRLS(alpha=1e-2, reduction="sample", budget=30, random_state=0)
+    weighted = KRLS(alpha=1e-2, approximation=RowSample(30), random_state=0)
     assert np.isfinite(weighted.fit(X, y, weight).summary().std_error).all()
 
 
 @pytest.mark.parametrize(
-    ("reduction", "budget", "size"),
+    ("approximation", "size"),
     [
-        (25, None, 25),
-        ("kmeans", 7, 7),
-        ("kmeans", 0.2, 40),
-        (Uniform(), None, 100),
-        (500, None, 200),
+        (25, 25),
+        (Points("kmeans", 7), 7),
+        (Points("kmeans", 0.2), 40),
+        (Nystroem(budget=9, selector=KMeans()), 9),
+        (Uniform(), 100),
+        (500, 200),
     ],
     ids=str,
 )
-def test_size_of_a_reduction(reduction, budget, size):
+def test_size_of_an_approximation(approximation, size):
     X, y, _ = regression(200)
-    model = KRLS(reduction=reduction, budget=budget, random_state=0).fit(X, y)
+    model = KRLS(approximation=approximation, random_state=0).fit(X, y)
     assert model.points_.shape == (size, 3)
 
 
@@ -206,11 +208,11 @@ def test_weights_count_rows():
     assert len(exact.loo_residuals_) == np.count_nonzero(weight)
 
 
-@pytest.mark.parametrize("reduction", [None, 20, "gaussian"])
-def test_outputs_are_fitted_one_by_one(reduction):
+@pytest.mark.parametrize("approximation", [None, 20, "gaussian"])
+def test_outputs_are_fitted_one_by_one(approximation):
     X, y, _ = regression(80)
     Y = np.column_stack([y, X[:, 0] ** 2, np.zeros(80)])
-    model = KRLS(alpha=1e-3, reduction=reduction, random_state=0).fit(X, Y)
+    model = KRLS(alpha=1e-3, approximation=approximation, random_state=0).fit(X, Y)
     assert model.effects().shape == (80, 3, 3)
     assert model.intercept_.shape == model.sigma_.shape == (3,)
     assert model.vcov().shape[0] == 3
@@ -218,7 +220,7 @@ def test_outputs_are_fitted_one_by_one(reduction):
     assert len(whole.names) == 9
     assert whole.names[4] == "y1: x1"
     for output in range(2):
-        one = KRLS(alpha=1e-3, reduction=reduction, random_state=0).fit(X, Y[:, output])
+        one = KRLS(alpha=1e-3, approximation=approximation, random_state=0).fit(X, Y[:, output])
         assert np.abs(model.predict(X)[:, output] - one.predict(X)).max() < 1e-9
         single, part = one.summary(errors="robust"), slice(3 * output, 3 * output + 3)
         for name in ("effect", "std_error", "ci_low", "q25"):
@@ -237,9 +239,9 @@ def test_binary_outcomes_are_probabilities():
 
 def test_blocks_and_threads_make_no_difference():
     X, y, weight = regression(90)
-    for reduction, budget in ((None, None), (20, None), ("sign", 20)):
+    for approximation in (None, 20, Sketch("sign", 20)):
         models = [
-            KRLS(reduction=reduction, budget=budget, random_state=0, n_jobs=n_jobs).fit(
+            KRLS(approximation=approximation, random_state=0, n_jobs=n_jobs).fit(
                 open_rows(X, target=y, weight=weight, block_rows=block_rows)
             )
             for block_rows, n_jobs in ((90, 1), (8, 1), (8, 2))
@@ -250,9 +252,9 @@ def test_blocks_and_threads_make_no_difference():
 
 def test_scikit_learn_tools_take_it():
     X, y, _ = regression(100)
-    search = GridSearchCV(KRLS(Gaussian(), reduction=20), {"kernel__gamma": [0.1, 10.0]}, cv=2)
+    search = GridSearchCV(KRLS(Gaussian(), approximation=20), {"kernel__gamma": [0.1, 10.0]}, cv=2)
     assert search.fit(X, y).best_params_ == {"kernel__gamma": 0.1}
-    model = clone(KRLS(reduction=KMeans(), budget=9, random_state=0)).fit(X, y)
+    model = clone(KRLS(approximation=Points(KMeans(), 9), random_state=0)).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.predict(X), model.predict(X))
     assert str(again.summary()) == str(model.summary())
@@ -260,8 +262,8 @@ def test_scikit_learn_tools_take_it():
 
 def test_models_of_rows_with_weights_of_zero_can_be_pickled():
     X, y, weight = regression(60)
-    for reduction in (None, 10):
-        model = KRLS(reduction=reduction, random_state=0).fit(X, y, weight)
+    for approximation in (None, 10):
+        model = KRLS(approximation=approximation, random_state=0).fit(X, y, weight)
         again = pickle.loads(pickle.dumps(model))
         assert str(again.summary(errors="robust")) == str(model.summary(errors="robust"))
 
@@ -270,7 +272,7 @@ def test_many_columns_for_few_rows_do_not_look_certain():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 30))
     y = 3 * X[:, 0] + rng.normal(size=100)
-    for options in ({}, {"reduction": "kmeans"}, {"reduction": "gaussian"}):
+    for options in ({}, {"approximation": "kmeans"}, {"approximation": "gaussian"}):
         summary = KRLS(random_state=0, **options).fit(X, y).summary()
         assert np.isfinite(summary.std_error).all()
         # 29 columns without an effect, of which 1.5 are expected below 0.05: six have p < 0.003
@@ -283,7 +285,7 @@ def test_many_columns_for_few_rows_do_not_look_certain():
 def test_samples_keep_the_names_of_columns():
     X, y, _ = regression(60)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    model = KRLS(Gaussian().on(["a", "b"]), reduction="sample", budget=30, random_state=0)
+    model = KRLS(Gaussian().on(["a", "b"]), approximation=RowSample(30), random_state=0)
     assert np.abs(model.fit(frame, y).effects()[:, 2]).max() == 0
 
 
@@ -299,7 +301,7 @@ def test_one_model_is_held_at_a_time():
 
 def test_kept_features_are_not_part_of_the_model():
     X, y, _ = regression(2000)
-    model = KRLS(reduction=100, random_state=0).fit(X, y)
+    model = KRLS(approximation=100, random_state=0).fit(X, y)
     assert len(pickle.dumps(model)) < X.nbytes + 8 * 100**2 * 8
 
 

@@ -4,7 +4,9 @@ from scipy import sparse
 
 from skimp import KRLS
 from skimp.data import open_rows
-from skimp.kernels import Linear, Precomputed, Separable, Tanh
+from skimp.effects import Points, Sketch
+from skimp.features import Nystroem, RandomFourier
+from skimp.kernels import Gaussian, Linear, Precomputed, Separable, Tanh
 from tests.problems import regression
 from tests.reference import naive
 
@@ -37,18 +39,20 @@ def test_any_rows_will_do(layout):
         ({"kernel": Separable(naive.slow_decay)}, "kernel must be differentiable"),
         ({"kernel": Precomputed(np.eye(3))}, "kernel must be differentiable"),
         ({"kernel": "gauss"}, "kernel must be"),
-        ({"reduction": "kmean"}, "reduction must be None or an integer"),
-        ({"reduction": 0}, "reduction must be"),
-        ({"reduction": "kmeans", "budget": 1.5}, "budget must be"),
+        ({"approximation": "kmean"}, "approximation must be None, an integer"),
+        ({"approximation": 0}, "approximation must be"),
+        ({"approximation": Points("kmeans", 1.5)}, "Points: size must be"),
+        ({"approximation": Sketch("normal")}, "Sketch: method must be"),
+        ({"approximation": Nystroem(rank=2)}, "rank of approximation must be None"),
+        ({"approximation": Nystroem(Gaussian())}, "kernel of approximation must be None"),
+        ({"approximation": RandomFourier()}, "approximation must be"),
         ({"alpha": 0.0}, "alpha must be"),
         ({"alpha": "auto"}, "alpha must be"),
         ({"convention": "r"}, "convention must be 'skimp' or 'R'"),
         ({"lams": [0.0, 1.0]}, "lams must be"),
         ({"sigmas": [1e-200]}, "a sequence, each a number > 1e-100"),
-        ({"budget": 5}, "budget must be None unless"),
-        ({"reduction": 5, "budget": 5}, "budget must be None unless"),
         ({"sigmas": []}, "sigmas must be"),
-        ({"reduction": 40, "memory_limit": "1kB"}, "reduction to 40 functions needs"),
+        ({"approximation": 40, "memory_limit": "1kB"}, "approximation by 40 functions needs"),
         ({"sigmas": [1.0], "kernel": Linear()}, "sigmas must be None"),
         ({"alpha": 1.0, "lams": np.ones(2)}, "alpha must be a criterion"),
         ({"memory_limit": "1kB"}, "memory limit"),
@@ -71,9 +75,9 @@ def test_bad_data_are_named():
     for scale in (1e-200, 1e155):
         with pytest.raises(ValueError, match="found column 'x0' between"):
             KRLS().fit(scale * X, y)
-    for reduction in (None, 20):
+    for approximation in (None, 20):
         with pytest.raises(ValueError, match="X and y must be of a scale"):
-            KRLS(reduction=reduction).fit(X, 1e170 * y)
+            KRLS(approximation=approximation).fit(X, 1e170 * y)
     with pytest.raises(ValueError, match="alpha must be larger"):
         KRLS(lams=[1e-30, 1.0]).fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
     with pytest.raises(ValueError, match="KRLS requires y"):
@@ -115,15 +119,15 @@ def test_failed_fits_leave_nothing_behind():
 def test_progress_is_reported(capsys, monkeypatch):
     monkeypatch.setattr("time.monotonic", iter(range(10**6)).__next__)
     X, y, _ = regression(50)
-    KRLS(verbose=1, reduction=10).fit(X, y)
+    KRLS(verbose=1, approximation=10).fit(X, y)
     assert "KRLS: 50 rows" in capsys.readouterr().err
 
 
 def test_weights_whose_squares_overflow_are_refused():
     X, y, _ = regression(50)
-    for reduction in (None, 10):
+    for approximation in (None, 10):
         with pytest.raises(ValueError, match=r"largest value from .* to 1e\+100, found 1e\+155"):
-            KRLS(reduction=reduction).fit(X, y, np.full(50, 1e155))
-    expected = KRLS(alpha=1e-3, reduction=10, random_state=0).fit(X, y).predict(X)
-    heavy = KRLS(alpha=1e-3, reduction=10, random_state=0).fit(X, y, np.full(50, 1e90))
+            KRLS(approximation=approximation).fit(X, y, np.full(50, 1e155))
+    expected = KRLS(alpha=1e-3, approximation=10, random_state=0).fit(X, y).predict(X)
+    heavy = KRLS(alpha=1e-3, approximation=10, random_state=0).fit(X, y, np.full(50, 1e90))
     assert np.allclose(heavy.predict(X), expected)

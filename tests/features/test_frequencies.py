@@ -3,7 +3,6 @@ import re
 import numpy as np
 import pytest
 from scipy import sparse, stats
-from tests._core.test_hadamard_loops import fastfood_matrix, structured_matrix
 
 from skimp.features._frequencies import (
     FastfoodFrequencies,
@@ -12,6 +11,7 @@ from skimp.features._frequencies import (
     frequencies,
 )
 from skimp.kernels import Cauchy, Gaussian, Laplacian, Matern
+from tests._core.loops.test_hadamard import fastfood_matrix, structured_matrix
 
 FAST = ["structured", "fastfood"]
 SAMPLINGS = ["iid", "orthogonal", *FAST, "qmc"]

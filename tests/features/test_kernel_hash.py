@@ -111,7 +111,7 @@ def test_neighbours_among_all_rows():
     others = hashing.kneighbors(None, 29, return_distance=False)
     assert not (others == np.arange(30)[:, None]).any()
     some = np.array([7, 0, 7])
-    for part, whole in zip(hashing._neighbors_of(some, 5), hashing.kneighbors(None), strict=True):
+    for part, whole in zip(hashing.neighbors_of(some, 5), hashing.kneighbors(None), strict=True):
         assert np.array_equal(part, whole[some])
 
 

@@ -20,7 +20,7 @@ KERNEL = Gaussian(0.5)
 class Weighted(Selector):
     """The first rows, with rising weights."""
 
-    def select(self, X, size, kernel, rng, y=None):
+    def select(self, X, size, kernel, rng, y=None, context=None):
         points = open_rows(X).collect().X[:size]
         return Budget(points, np.arange(size), np.linspace(0.5, 2, size))
 

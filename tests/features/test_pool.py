@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from skimp.features._pool import _successes, hands, signs, stretched
+from skimp.features._pool import _successes, draw_signs, hands, stretched
 
 SPARSITIES = [1, 1.5, 3, 9.9, 10, 20, 300.0]
 
@@ -98,7 +98,7 @@ def test_hands_of_one_deck_share_nothing():
 
 @pytest.mark.parametrize("sparsity", SPARSITIES)
 def test_signs_have_three_values(sparsity):
-    drawn = signs(30, 1000, sparsity, rng())
+    drawn = draw_signs(30, 1000, sparsity, rng())
     assert drawn.shape == (30, 1000)
     entries = drawn.toarray() if sparse.issparse(drawn) else drawn
     root = np.sqrt(sparsity)
@@ -109,7 +109,7 @@ def test_signs_have_three_values(sparsity):
     ("sparsity", "is_sparse"), [(1, False), (9.9, False), (10, True), (300, True)]
 )
 def test_signs_are_sparse_from_ten_on(sparsity, is_sparse):
-    drawn = signs(30, 1000, sparsity, rng())
+    drawn = draw_signs(30, 1000, sparsity, rng())
     assert sparse.issparse(drawn) == is_sparse
     if is_sparse:
         assert drawn.format == "csr"
@@ -128,7 +128,7 @@ def check_counts(hits, probability):
 @pytest.mark.parametrize("sparsity", SPARSITIES)
 @pytest.mark.parametrize("shape", [(3000, 12), (12, 3000)])
 def test_signs_have_the_probabilities_of_achlioptas(sparsity, shape):
-    drawn = signs(*shape, sparsity, rng())
+    drawn = draw_signs(*shape, sparsity, rng())
     entries = drawn.toarray() if sparse.issparse(drawn) else drawn
     check_counts(entries > 0, 0.5 / sparsity)
     check_counts(entries < 0, 0.5 / sparsity)
@@ -137,7 +137,7 @@ def test_signs_have_the_probabilities_of_achlioptas(sparsity, shape):
 
 @pytest.mark.parametrize("sparsity", SPARSITIES)
 def test_moments_of_signs(sparsity):
-    s, drawn = sparsity, signs(250, 400, sparsity, rng(1))
+    s, drawn = sparsity, draw_signs(250, 400, sparsity, rng(1))
     r = (drawn.toarray() if sparse.issparse(drawn) else drawn).ravel()
     # of powers m, whose means are s^(m/2 - 1) for even m and 0 for odd ones
     for power in (1, 2, 3, 4):
@@ -148,7 +148,7 @@ def test_moments_of_signs(sparsity):
 
 @pytest.mark.parametrize("sparsity", [1, 3, 20])
 def test_entries_of_signs_are_uncorrelated(sparsity):
-    drawn = signs(2000, 12, sparsity, rng(2))
+    drawn = draw_signs(2000, 12, sparsity, rng(2))
     R = drawn.toarray() if sparse.issparse(drawn) else drawn
     products = (R.T @ R)[np.triu_indices(12, 1)]
     assert np.abs(products).max() <= 5 * np.sqrt(len(R))
@@ -159,7 +159,7 @@ def test_entries_of_signs_are_uncorrelated(sparsity):
 @pytest.mark.parametrize("sparsity", [10, 19, 400])
 def test_sparse_signs_take_the_memory_of_their_entries(sparsity):
     tracemalloc.start()
-    drawn = signs(20_000, 200, sparsity, rng())
+    drawn = draw_signs(20_000, 200, sparsity, rng())
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     # numbers of places, rows, columns and entries, as they are found and as they are kept
@@ -179,12 +179,12 @@ def test_each_trial_succeeds_as_often_and_alone(trials, probability):
 
 @pytest.mark.parametrize("sparsity", [1, 3, 20])
 def test_there_may_be_no_signs(sparsity):
-    assert signs(3, 0, sparsity, rng()).shape == (3, 0)
+    assert draw_signs(3, 0, sparsity, rng()).shape == (3, 0)
 
 
 @pytest.mark.parametrize("sparsity", [1, 20])
 def test_stretched_vectors_have_each_entry_multiplied(sparsity):
-    pool, factors = signs(4, 50, sparsity, rng()), np.array([2.0, 0.0, 0.5, 1.0])
+    pool, factors = draw_signs(4, 50, sparsity, rng()), np.array([2.0, 0.0, 0.5, 1.0])
     found = stretched(pool.copy(), factors)
     assert sparse.issparse(found) == sparse.issparse(pool)
     if sparse.issparse(found):

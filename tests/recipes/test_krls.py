@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from skimp import KRLS, recipes
+from skimp.effects import Points
 from skimp.kernels import Gaussian
 from tests.problems import regression
 from tests.reference import krls
@@ -64,20 +65,20 @@ def test_corrections_can_be_asked_for():
 def test_what_r_has_not_works_as_well():
     X, y = answers(150)
     frame = pd.DataFrame(X, columns=list("abcd")).assign(d=np.where(X[:, 3] > 0, "yes", "no"))
-    for reduction in (None, "kmeans", "gaussian", "sample"):
-        model = recipes.krls(reduction=reduction, random_state=0).fit(frame, y)
+    for approximation in (None, "kmeans", "gaussian", "sample"):
+        model = recipes.krls(approximation=approximation, random_state=0).fit(frame, y)
         assert model.score(frame, y) > 0.5
         table = model.summary(errors="robust").to_frame()
         assert np.array_equal(table.t, table.effect / table.std_error)
     exact = recipes.krls(alpha=1e-3).fit(frame, y).summary()
-    all_points = recipes.krls(alpha=1e-3, reduction="rpcholesky", budget=150, random_state=0)
+    all_points = recipes.krls(alpha=1e-3, approximation=Points("rpcholesky", 150), random_state=0)
     same = all_points.fit(frame, y).summary()
     assert np.allclose(same.std_error, exact.std_error, rtol=1e-3)
     assert np.allclose(same.effect, exact.effect, atol=1e-4)
 
 
 def test_overrides_win():
-    model = recipes.krls(kernel=Gaussian(0.1), reduction="kmeans", lams=recipes.POWERS)
+    model = recipes.krls(kernel=Gaussian(0.1), approximation="kmeans", lams=recipes.POWERS)
     assert isinstance(model, KRLS)
     assert model.kernel == Gaussian(0.1)
     assert model.lams == recipes.POWERS

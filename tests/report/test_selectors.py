@@ -154,13 +154,13 @@ def test_many_selectors_have_looks_of_their_own(panels):
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_axes_are_two(panels, count):
-    with pytest.raises(ValueError, match=f"SelectorDisplay: axes must be two Axes, found {count}."):
+    with pytest.raises(ValueError, match=f"SelectorDisplay: axes must be 2 Axes, found {count}."):
         SelectorDisplay(COMPARISON).plot([*panels, panels[0]][:count])
     assert not panels[0].containers
 
 
 def test_one_panel_alone_is_not_two(panels):
-    with pytest.raises(ValueError, match="axes must be two Axes, found 1"):
+    with pytest.raises(ValueError, match="axes must be 2 Axes, found 1"):
         SelectorDisplay(COMPARISON).plot(panels[0])
 
 

@@ -93,4 +93,4 @@ def test_styles_are_not_left_behind(tmp_path):
 
 def test_import_is_light():
     loaded = run_python("-c", "import sys, skimp.report\nprint(*sys.modules)").split()
-    assert not {"matplotlib", "numpy", "sklearn"} & set(loaded)
+    assert not {"matplotlib", "numba"} & set(loaded)

@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
-from skimp.solvers import PCG, Auto, Direct, DualCD, Newton, Solution, as_solver
+from skimp.solvers import PCG, Auto, Direct, DualCD, Newton, Solution, Status, as_solver
 
 NAMES = {"auto": Auto, "direct": Direct, "newton": Newton, "pcg": PCG, "dual_cd": DualCD}
 
@@ -28,7 +28,7 @@ def test_what_is_no_solver(solver):
 
 
 def test_a_solution_is_frozen():
-    solution = Solution(np.zeros((2, 1)), np.zeros(1), 1, True, "done")
+    solution = Solution(np.zeros((2, 1)), np.zeros(1), 1, Status.CONVERGED, "done")
     assert solution.history.size == 0
     with pytest.raises(FrozenInstanceError):
         solution.n_iter = 2

@@ -3,7 +3,7 @@ import pytest
 
 from skimp.data import open_rows
 from skimp.losses import log
-from skimp.solvers import Newton, Problem, Solution, _deadline
+from skimp.solvers import Newton, Problem, Solution, Status, _deadline
 from skimp.solvers._deadline import Deadline
 from tests.problems import regression
 
@@ -18,7 +18,7 @@ def clock(monkeypatch):
 
 
 def solution():
-    return Solution(COEF, CONSTANT, 3, True, "newton: converged")
+    return Solution(COEF, CONSTANT, 3, Status.CONVERGED, "newton: converged")
 
 
 def test_it_stops_from_its_time_on(clock):
@@ -51,6 +51,7 @@ def test_a_solution_says_that_its_time_was_over(clock):
     deadline(COEF, CONSTANT)
     noted = deadline.noted(solution())
     assert noted.message == "newton: converged, at the time limit"
+    assert noted.status is Status.TIME_LIMIT
     assert not noted.converged
     assert noted.coef is COEF
     assert noted.n_iter == 3

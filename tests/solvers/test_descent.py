@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skimp.data import open_rows
+from skimp.data import Context, open_rows
 from skimp.losses import log, softmax, squared
 from skimp.solvers import Newton, Problem, _descent
 from skimp.solvers._preconditioner import Preconditioner
@@ -36,8 +36,8 @@ def test_features_are_kept_where_they_fit(loss):
         (40_000, "features computed in each pass"),
     ):
         identity = Identity(4)
-        rows = ChunkedRows(X, Y, weight).copy_with(n_jobs=1).mapped(identity)
-        found = tight.solve(Problem(rows, loss, 0.05, memory_limit=limit))
+        rows = ChunkedRows(X, Y, weight).mapped(identity)
+        found = tight.solve(Problem(rows, loss, 0.05, memory_limit=limit), Context(n_jobs=1))
         assert found.converged
         assert found.message.endswith(how)
         assert (identity.n_blocks == 1 + -(-300 // 16)) == (limit is None)
@@ -59,11 +59,12 @@ def test_bits_do_not_depend_on_threads(loss, penalized):
     one, two = (
         tight.solve(
             Problem(
-                open_rows(X, target=Y, weight=weight, block_rows=32).copy_with(n_jobs=n_jobs),
+                open_rows(X, target=Y, weight=weight, block_rows=32),
                 loss,
                 0.05,
                 P,
-            )
+            ),
+            Context(n_jobs),
         )
         for n_jobs in (1, 2)
     )

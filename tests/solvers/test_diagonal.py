@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skimp.data import ArrayRows, Codes
+from skimp.data import LOCAL, ArrayRows, Codes
 from skimp.losses import log, softmax, squared
 from skimp.solvers import PCG, Newton, Problem, _descent
 from skimp.solvers._diagonal import Diagonal
@@ -19,7 +19,7 @@ def coded_rows(n=60, weight=None, seed=0):
 @pytest.mark.parametrize("weight", [None, np.arange(60.0)])
 def test_it_is_the_diagonal_of_the_curvature(weight):
     rows = coded_rows(weight=weight)
-    diagonal = Diagonal(Problem(rows, squared, alpha=0.1), rows)
+    diagonal = Diagonal(Problem(rows, squared, alpha=0.1), rows, LOCAL)
     diagonal.stand_in(2.0)
     Z = next(rows.copy_with(block_rows=60).blocks()).X.tocsr().toarray()
     w = np.ones(60) if weight is None else weight

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_limits
 
-from skimp.data import ArrayRows, Codes, open_rows
+from skimp.data import ArrayRows, Codes, Context, open_rows
 from skimp.features import RandomFourier
 from skimp.losses import hinge, squared
 from skimp.solvers import Direct, Problem, _moments, direct
@@ -74,7 +74,7 @@ def test_bits_do_not_depend_on_threads(n_jobs):
     X, y, weight = regression(3000, 20, dtype=np.float32)
     rows = open_rows(X, target=y[:, None], weight=weight, block_rows=64)
     solutions = [
-        direct.solve(Problem(rows.copy_with(n_jobs=n).mapped(Identity(20, X.dtype)), squared, 1e-4))
+        direct.solve(Problem(rows.mapped(Identity(20, X.dtype)), squared, 1e-4), Context(n))
         for n in (1, n_jobs)
     ]
     assert np.array_equal(solutions[0].coef, solutions[1].coef)
@@ -133,9 +133,9 @@ def test_the_shift_does_not_depend_on_blocks_or_blas_threads(monkeypatch):
     shifts = []
     original = _moments._moments
 
-    def moments(rows, dtype, shift):
+    def moments(rows, dtype, shift, context):
         shifts.append(shift)
-        return original(rows, dtype, shift)
+        return original(rows, dtype, shift, context)
 
     monkeypatch.setattr(_moments, "_moments", moments)
     X, y, _ = regression(3000)
@@ -195,9 +195,7 @@ def test_float32_codes_are_summed_in_float64(fit_intercept):
 def test_bits_of_codes_do_not_depend_on_threads(n_jobs):
     y = regression(150)[1][:, None]
     rows = ArrayRows(coded(value=np.float32(0.4)), y, block_rows=16)
-    one, many = (
-        direct.solve(Problem(rows.copy_with(n_jobs=n), squared, 1e-4)) for n in (1, n_jobs)
-    )
+    one, many = (direct.solve(Problem(rows, squared, 1e-4), Context(n)) for n in (1, n_jobs))
     assert np.array_equal(one.coef, many.coef)
     assert np.array_equal(one.intercept, many.intercept)
 

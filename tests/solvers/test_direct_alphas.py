@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from skimp.data import ArrayRows, Codes, open_rows
+from skimp.data import ArrayRows, Codes, Context, open_rows
 from skimp.losses import squared
 from skimp.solvers import PCG, Auto, Direct, Problem, _auto
 from tests.problems import regression
@@ -146,8 +146,7 @@ def test_bits_do_not_depend_on_threads(n_jobs):
     Z, Y, weight = data(300)
     rows = open_rows(Z, target=Y, weight=weight, block_rows=32)
     one, many = (
-        Direct().solve(Problem(rows.copy_with(n_jobs=n), squared, 1.0, alphas=ALPHAS))
-        for n in (1, n_jobs)
+        Direct().solve(Problem(rows, squared, 1.0, alphas=ALPHAS), Context(n)) for n in (1, n_jobs)
     )
     assert (one.alpha, one.dimension) == (many.alpha, many.dimension)
     assert np.array_equal(one.coef, many.coef)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skimp.data import ArrayRows, Codes, open_rows
+from skimp.data import ArrayRows, Codes, Context, open_rows
 from skimp.losses import epsilon_insensitive, hinge, log, multiclass_hinge, squared
 from skimp.solvers import DualCD, Problem, dual_cd
 from tests.duals import LOSSES, NUMBERS, Identity, data, memory, objective, solved
@@ -136,9 +136,7 @@ def test_bits_do_not_depend_on_threads(loss, limit):
     rows = open_rows(X, target=Y, weight=weight, block_rows=32)
     one, two = (
         dual_cd.solve(
-            Problem(
-                rows.copy_with(n_jobs=n_jobs).mapped(Identity(4)), loss, 0.01, memory_limit=limit
-            )
+            Problem(rows.mapped(Identity(4)), loss, 0.01, memory_limit=limit), Context(n_jobs)
         )
         for n_jobs in (1, 2)
     )

@@ -3,7 +3,7 @@ import pytest
 
 from skimp.data import open_rows
 from skimp.losses import log, softmax, squared
-from skimp.solvers import EarlyStopping, Newton, Problem, Solution
+from skimp.solvers import EarlyStopping, Newton, Problem, Solution, Status
 from skimp.solvers._objective import mean_loss, mean_losses
 from tests.problems import regression
 from tests.sources import ChunkedRows
@@ -31,7 +31,7 @@ def test_three_iterations_without_a_smaller_loss(values, stops, best):
     stopping, answers, coefs = monitored(values)
     assert answers == [bool(stop) for stop in stops]
     np.testing.assert_allclose(stopping.history, values)
-    last = Solution(coefs[-1], np.zeros(1), len(values), True, "newton: stopped")
+    last = Solution(coefs[-1], np.zeros(1), len(values), Status.CONVERGED, "newton: stopped")
     chosen = stopping.best(last)
     assert np.array_equal(chosen.coef, coefs[best - 1])
     assert chosen.n_iter == len(values)
@@ -45,11 +45,11 @@ def test_coefficients_are_copied():
     stopping, coef = EarlyStopping(rows, squared), np.ones((1, 1))
     stopping(coef, np.zeros(1))
     coef[:] = 7
-    assert stopping.best(Solution(coef, np.zeros(1), 1, True, "")).coef.item() == 1
+    assert stopping.best(Solution(coef, np.zeros(1), 1, Status.CONVERGED, "")).coef.item() == 1
 
 
 def test_a_solver_that_never_asked():
-    solution = Solution(np.zeros((1, 1)), np.zeros(1), 1, True, "direct")
+    solution = Solution(np.zeros((1, 1)), np.zeros(1), 1, Status.CONVERGED, "direct")
     rows = open_rows(np.ones((1, 1)), target=np.zeros((1, 1)))
     assert EarlyStopping(rows, squared).best(solution) is solution
 

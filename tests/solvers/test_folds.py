@@ -3,7 +3,6 @@ import numpy as np
 from skimp._core._random import row_keys
 from skimp.data import open_rows
 from skimp.effects._choice import Choices
-from skimp.effects._reduction import Reduction
 from skimp.kernels import Gaussian
 from skimp.solvers._folds import fold_scores
 from tests.problems import regression
@@ -14,7 +13,7 @@ def test_scores_are_errors_of_models_of_the_rest():
     X, y, _ = regression(50)
     K = naive.gaussian(X, X, gamma=0.5)
     lams = np.array([0.05, 5.0])
-    choices = Choices(Reduction(None, None), "kfold", None, True, None)
+    choices = Choices(None, "kfold", None, True, None)
     rows = open_rows(X, target=y[:, None] - y.mean(), block_rows=7)
     found = fold_scores(rows, lams, 3, lambda part: choices._fold(part, Gaussian(0.5), 3))
     fold = np.empty(50, int)

@@ -4,7 +4,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from skimp.data import open_rows
+from skimp.data import Context, open_rows
 from skimp.losses import (
     huber,
     log,
@@ -33,8 +33,8 @@ def data(loss, n=80, d=4, *, dtype=np.float64):
 
 
 def solved(loss, X, Y, *, alpha=0.05, solver=tight, weight=None, **options):
-    rows = open_rows(X, target=Y, weight=weight).copy_with(n_jobs=1)
-    return solver.solve(Problem(rows, loss, alpha, **options))
+    rows = open_rows(X, target=Y, weight=weight)
+    return solver.solve(Problem(rows, loss, alpha, **options), Context(n_jobs=1))
 
 
 def objective(loss, X, Y, coef, intercept, *, alpha=0.05):

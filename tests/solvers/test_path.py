@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from skimp.data import open_rows
+from skimp.data import Context, open_rows
 from skimp.losses import squared
 from skimp.solvers import Problem
 from skimp.solvers._moments import covariance
@@ -205,7 +205,7 @@ def test_more_columns_and_smaller_penalties_fit_better_with_more_dimensions():
 @pytest.mark.parametrize("n_jobs", [2, 4])
 @pytest.mark.parametrize("averaged", [False, True])
 def test_bits_do_not_depend_on_threads(n_jobs, averaged):
-    one, many = (solved(True, True, False, averaged, n_jobs=n)[-1] for n in (1, n_jobs))
+    one, many = (solved(True, True, False, averaged, context=Context(n))[-1] for n in (1, n_jobs))
     for name in ("residuals", "dimensions"):
         assert np.array_equal(getattr(one, name), getattr(many, name))
     assert all(np.array_equal(a, b) for a, b in zip(one.coefs, many.coefs, strict=True))

@@ -10,7 +10,7 @@ from tests.problems import regression
 
 
 def problem(X, y, **options):
-    rows = open_rows(X, target=y.reshape(len(X), -1)).copy_with(n_jobs=1)
+    rows = open_rows(X, target=y.reshape(len(X), -1))
     return Problem(rows, **{"loss": squared, "alpha": 1e-3, **options})
 
 
@@ -30,7 +30,7 @@ def test_equals_the_direct_solver(fit_intercept, dtype):
 def test_landmarks(alpha):
     X, y, _ = regression(300, 3)
     basis = Nystroem(Gaussian(0.5), budget=40, random_state=0).fit(X).basis()
-    rows = open_rows(X, target=y[:, None]).copy_with(n_jobs=1).mapped(basis)
+    rows = open_rows(X, target=y[:, None]).mapped(basis)
     given = Problem(rows, squared, alpha, basis.penalty)
     found, expected = pcg.solve(given), direct.solve(given)
     assert found.converged

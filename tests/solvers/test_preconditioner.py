@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skimp.data import open_rows
+from skimp.data import LOCAL, open_rows
 from skimp.losses import squared
 from skimp.solvers import PCG, Newton, Problem, _preconditioner
 from skimp.solvers._preconditioner import Preconditioner
@@ -21,7 +21,7 @@ def positive(m, seed=0):
 def preconditioner(X, *, penalty=None, fit_intercept=True):
     rows = open_rows(X, target=np.zeros((len(X), 1)))
     problem = Problem(rows, squared, ALPHA, penalty, fit_intercept=fit_intercept)
-    return Preconditioner(problem, rows)
+    return Preconditioner(problem, rows, LOCAL)
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -161,7 +161,7 @@ def test_curvature_that_rounds_to_singular_is_summed_once_for_each_output(monkey
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(50, 3)), 2, axis=1).astype(np.float32)
     rows = open_rows(X, target=np.zeros((50, 2)))
-    pre = Preconditioner(Problem(rows, squared, 1e-12), rows)
+    pre = Preconditioner(Problem(rows, squared, 1e-12), rows, LOCAL)
     sums = []
     summed = _preconditioner._weighted_gram
     monkeypatch.setattr(

@@ -4,6 +4,7 @@ import os
 import re
 from pathlib import Path
 
+from skimp._params._errors import MemoryLimitError
 from skimp._params._rules import NONE, Rule, integer
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -48,10 +49,10 @@ def _physical_bytes() -> int:
 
 
 def require_memory(needed: int, limit: int | str | None, what: str, remedy: str) -> None:
-    """Raise a `MemoryError` that says what does not fit and what to do instead."""
+    """Raise a `MemoryLimitError` that says what does not fit and what to do instead."""
     allowed = parse_bytes(limit)
     if needed > allowed:
-        raise MemoryError(
+        raise MemoryLimitError(
             f"{what} needs {readable(needed)}, more than the memory limit of "
             f"{readable(allowed)}: {remedy}, or raise memory_limit."
         )

@@ -5,11 +5,12 @@ from skimp.budgets._auto import Auto
 from skimp.budgets._balanced import Balanced
 from skimp.budgets._base import Budget, RowSelector, Selector, as_selector
 from skimp.budgets._column_subset import ColumnSubset
-from skimp.budgets._dbh import DBH
-from skimp.budgets._fixed import Fixed
+from skimp.budgets._dbh import DBH, random_pairs
+from skimp.budgets._fixed import Fixed, check_points
+from skimp.budgets._groups import are_classes
 from skimp.budgets._kmeans import KMeans
 from skimp.budgets._leverage import Leverage
-from skimp.budgets._rpcholesky import RPCholesky
+from skimp.budgets._rpcholesky import RPCholesky, pivot_order
 from skimp.budgets._uniform import Uniform
 from skimp.budgets._weighted import Weighted
 
@@ -28,5 +29,9 @@ __all__ = [
     "Selector",
     "Uniform",
     "Weighted",
+    "are_classes",
     "as_selector",
+    "check_points",
+    "pivot_order",
+    "random_pairs",
 ]

@@ -1,32 +1,39 @@
 """Hierarchical clusters of a sample."""
 
+import threading
+import warnings
 from typing import ClassVar, final
 
 import numpy as np
 from scipy import sparse
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
+from sklearn.exceptions import ConvergenceWarning
 
 from skimp._core._linalg import check_representable
 from skimp._core._objects import as_real
 from skimp._core._random import draw_seed
+from skimp._core._threads import openmp_after_fork, single_threaded_blas
 from skimp._core._types import Array, Matrix
+from skimp._core._work import Size, Work
 from skimp._params._rules import Rule, integer, one_of
 from skimp.budgets._base import Budget, RowSelector
-from skimp.budgets._clusters import POINTS, Frame, means, quietly, seed, vectors
+from skimp.budgets._clusters import POINTS, Scaling, clustering, means, vectors
 from skimp.budgets._completion import complete, complete_centres
-from skimp.budgets._medoids import medoids
-from skimp.data import Rows
+from skimp.budgets._medoids import find_medoids
+from skimp.data import Context, Rows
 from skimp.kernels import Kernel
+
+_ALONE = threading.Lock()
 
 
 @final
 class Agglomerative(RowSelector):
     """Hierarchical clusters of a sample: their medoids, or their means.
 
-    Clusters are merged, the two nearest ones first, by the distance of the kernel's feature space,
-    so that any kernel will do, until there are as many as points are asked for. Or they are split
-    from the top: bisecting k-means divides the cluster of the largest spread, among vectors.
+    The two nearest clusters are merged, by the distance of the feature space of any kernel, until
+    there are as many clusters as points. Or rows that are vectors are split: bisecting k-means
+    divides the cluster of the largest spread.
 
     Takes O(c^2 d) time and O(c^2) memory for a sample of c rows.
 
@@ -34,10 +41,10 @@ class Agglomerative(RowSelector):
     ----------
     linkage : "average", "complete", "single" or "bisecting", default="average"
         The distance of two clusters: the mean, the largest or the least one of their rows. Or
-        clusters by division.
+        clusters by bisection.
     points : "rows" or "centres", default="rows"
-        Whether a cluster's medoid stands for it, the row nearest to its mean in feature space, or
-        its mean, for kernels of vectors.
+        A cluster's medoid, the row nearest to its mean in feature space, or its mean, for kernels
+        of vectors.
     presample : int, default=4000
         Rows that are clustered; at least two a point are.
 
@@ -64,26 +71,33 @@ class Agglomerative(RowSelector):
         self.points = points
         self.presample = presample
 
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
-        sample = rows.sample(max(self.presample, 2 * size), draw_seed(rng))
+        """Choose points; see `RowSelector.choose`."""
+        sample = rows.sample(max(self.presample, 2 * size), draw_seed(rng), context)
         X = as_real(sample.X, rows.dtype)
         if self.linkage == "bisecting" or self.points == "centres":
             X = vectors(X, kernel, rows.dtype, owner=type(self).__name__)
         if self.linkage == "bisecting":
-            labels = _bisected(X, size, rng)
+            labels = _bisect(X, size, rng)
         else:
-            K = kernel(X, n_jobs=rows.n_jobs)
+            K = kernel(X, n_jobs=context.n_jobs)
             check_representable(K)
-            labels = _merged(K, size, self.linkage)
+            labels = _merge(K, size, self.linkage)
         if self.points == "centres":
             centres = means(X, labels, sample.weight)
             return Budget(complete_centres(centres, size, X, rng))
         order = np.argsort(labels, kind="stable")
-        found = order[medoids(X[order], labels[order], kernel, rows.dtype, rows.n_jobs)]
+        found = order[find_medoids(X[order], labels[order], kernel, rows.dtype, context)]
         chosen = complete(found, size, X.shape[0], rng)
         return Budget(sample.X[chosen], sample.indices[chosen])
+
+    def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
+        """Return work and bytes; see `Selector.count`."""
+        # as for k-means
+        work, held = clustering(min(size.n_rows, max(self.presample, 8 * m)), m, size)
+        return work, held + 16 * size.n_rows
 
 
 def _equal_rows(X: Matrix) -> Array:
@@ -96,7 +110,7 @@ def _equal_rows(X: Matrix) -> Array:
     return np.array([numbers[key] for key in keys])
 
 
-def _merged(K: Array, size: int, linkage: str) -> Array:
+def _merge(K: Array, size: int, linkage: str) -> Array:
     """Return the cluster of each row after as many merges as leave ``size`` of them.
 
     The kernel matrix is overwritten.
@@ -116,14 +130,17 @@ def _merged(K: Array, size: int, linkage: str) -> Array:
     return labels
 
 
-def _bisected(X: Matrix, size: int, rng: np.random.Generator) -> Array:
+def _bisect(X: Matrix, size: int, rng: np.random.Generator) -> Array:
     """Return the cluster of each row by bisecting k-means, none of them empty."""
     from sklearn.cluster import BisectingKMeans
 
     codes = _equal_rows(X)
     if codes.max() < size:
         return codes
-    model = BisectingKMeans(size, random_state=seed(rng))
-    fitted = quietly(model.fit, Frame.of(X).scaled(X))
-    labels: Array = np.unique(fitted.labels_, return_inverse=True)[1]
+    model = BisectingKMeans(size, random_state=draw_seed(rng) % 2**32)
+    # one at a time: filters of warnings and limits of BLAS threads belong to the process
+    with _ALONE, single_threaded_blas(), openmp_after_fork(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(Scaling.of(X).scale_rows(X))
+    labels: Array = np.unique(model.labels_, return_inverse=True)[1]
     return labels

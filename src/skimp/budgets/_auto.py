@@ -7,12 +7,14 @@ import numpy as np
 from skimp._core._objects import is_object
 from skimp._core._random import draw_seed
 from skimp._core._types import Array
+from skimp._core._work import Size, Work
 from skimp.budgets._balanced import Balanced
 from skimp.budgets._base import Budget, RowSelector
+from skimp.budgets._clusters import clustering
 from skimp.budgets._groups import are_classes
 from skimp.budgets._kmeans import KMeans
 from skimp.budgets._uniform import Uniform
-from skimp.data import ArrayRows, Rows
+from skimp.data import ArrayRows, Context, Rows
 from skimp.kernels import Kernel
 
 _LEAST_SAMPLE, _ROWS_A_POINT = 20_000, 16
@@ -23,15 +25,14 @@ _WIDEST = 4096
 class Auto(RowSelector):
     """The default rule: as many centres of k-means for each class, or rows drawn uniformly.
 
-    Centres, where rows are vectors of up to 4,096 columns whose y are classes: on every set of
-    labelled data that we measured they reach a given accuracy with far fewer points than rows at
-    random do. They are found in a uniform sample of 20,000 rows, and of sixteen a point at least,
-    in one pass.
+    Centres if rows are vectors of up to 4,096 columns and y are classes: on every labelled data set
+    that we measured they reach a given accuracy with far fewer points than random rows do. They are
+    found in one pass, in a uniform sample of 20,000 rows, and of at least sixteen a point.
 
-    Uniform rows for everything else, and where there are more classes than points: no rule is
-    better on most regression problems, centres of very wide rows take much memory, and other
-    objects have none. The y of a regressor are never classes, and those of a classifier always
-    are; where `Nystroem` is used alone, up to thirty whole numbers are.
+    Uniform rows otherwise, and if there are more classes than points: no rule is better on most
+    regression problems, centres of very wide rows take much memory, and other objects have none.
+    The y of a classifier are always classes, those of a regressor never; if `Nystroem` is used
+    alone, up to thirty whole numbers are.
 
     Examples
     --------
@@ -50,19 +51,29 @@ class Auto(RowSelector):
         """True: classes are those of y, if there are any."""
         return True
 
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
+        """Choose points; see `RowSelector.choose`."""
+
+        def has_classes(y: Array | None) -> bool:
+            return y is not None and are_classes(y, size, rows.labelled)
+
         first = next(rows.blocks())
-        vectors = not (kernel.takes_objects or is_object(first.X))
-        if not vectors or rows.n_features > _WIDEST or not _has_classes(rows, first.y, size):
-            return Uniform()._choose_some(rows, size, kernel, rng)
-        sample = rows.sample(max(_LEAST_SAMPLE, _ROWS_A_POINT * size), draw_seed(rng))
-        if not _has_classes(rows, sample.y, size):
-            return Uniform()._choose_some(rows, size, kernel, rng)
-        within = ArrayRows(sample.X, sample.y, sample.weight).copy_with(n_jobs=rows.n_jobs)
-        return Balanced(KMeans())._choose_some(within, size, kernel, rng)
+        narrow = rows.n_features <= _WIDEST and not (kernel.takes_objects or is_object(first.X))
+        if narrow and has_classes(first.y):
+            count = max(_LEAST_SAMPLE, _ROWS_A_POINT * size)
+            sample = rows.sample(count, draw_seed(rng), context)
+            if has_classes(sample.y):
+                within = ArrayRows(sample.X, sample.y, sample.weight)
+                return Balanced(KMeans()).choose(within, size, kernel, rng, context)
+        return Uniform().choose(rows, size, kernel, rng, context)
 
-
-def _has_classes(rows: Rows, y: Array | None, size: int) -> bool:
-    return y is not None and are_classes(y, size, rows.labelled)
+    def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
+        """Return work and bytes; see `Selector.count`."""
+        n, d, n_groups = size.n_rows, size.n_features, max(2, size.n_outputs)
+        if not size.classes or d > _WIDEST or n_groups > m:
+            return Uniform().count(m, kernel, size)
+        c = min(n, max(_LEAST_SAMPLE, _ROWS_A_POINT * m))
+        work, held = clustering(c / n_groups, m / n_groups, size)
+        return n_groups * work, held + c * d * size.dtype.itemsize + 16 * n

@@ -1,14 +1,15 @@
 """As many points of each class."""
 
+from dataclasses import replace
 from typing import final
 
 import numpy as np
 
+from skimp._core._work import Size, Work
 from skimp._params._rules import broken, check_params
 from skimp.budgets._base import Budget, RowSelector, Selector, as_selector
-from skimp.budgets._groups import class_codes
-from skimp.budgets._shares import shares
-from skimp.data import Rows, concatenate_rows, masked_rows
+from skimp.budgets._groups import class_codes, share_points
+from skimp.data import Context, Rows, concatenate_rows, masked_rows
 from skimp.kernels import Kernel
 
 
@@ -16,9 +17,9 @@ from skimp.kernels import Kernel
 class Balanced(RowSelector):
     """As many points of each class, chosen within each by another rule.
 
-    Rare classes get the share that frequent ones have, as far as they have rows; what they cannot
-    take goes to the others. A class that has no more rows than its share gives all of them, which
-    makes a mixture of rows and centres where the rule gives centres.
+    Rare classes get the share that frequent ones have, as far as they have rows; the others share
+    the rest. A class that has no more rows than its share gives all of them, so that budgets of
+    centres may contain rows.
 
     Parameters
     ----------
@@ -58,21 +59,24 @@ class Balanced(RowSelector):
         check_params(selector)
         return selector
 
-    def _check(self, rows: Rows) -> None:
-        class_codes(rows, owner=type(self).__name__)
+    def check(self, rows: Rows, context: Context) -> None:
+        """Raise unless y are classes."""
+        class_codes(rows, context, owner=type(self).__name__)
 
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
+        """Choose points; see `RowSelector.choose`."""
         selector = self._rule()
-        codes = class_codes(rows, owner=type(self).__name__)
+        codes = class_codes(rows, context, owner=type(self).__name__)
         counts = np.bincount(codes)
         limits = size * counts if selector.repeats else counts
-        given = shares(limits, size, np.ones(len(counts)))
+        given = share_points(limits, size, np.ones(len(counts)))
         parts = []
         for group in np.flatnonzero(given):
             mask = codes == group
-            budget = selector.select(masked_rows(rows, mask), int(given[group]), kernel, rng)
+            part = masked_rows(rows, mask)
+            budget = selector.select(part, int(given[group]), kernel, rng, context=context)
             parts.append((budget, np.flatnonzero(mask)))
         points = concatenate_rows([budget.points for budget, _ in parts])
         indices = weights = None
@@ -81,3 +85,10 @@ class Balanced(RowSelector):
         if all(budget.weights is not None for budget, _ in parts):
             weights = np.concatenate([budget.weights for budget, _ in parts])
         return Budget(points, indices, weights)
+
+    def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
+        """Return work and bytes; see `Selector.count`."""
+        n_groups = max(2, size.n_outputs)
+        part = replace(size, n_rows=max(1, size.n_rows // n_groups))
+        stage = self._rule().cost(max(1, m // n_groups), kernel, part)
+        return n_groups * stage.work, stage.bytes + m * size.n_features * size.dtype.itemsize

@@ -8,11 +8,26 @@ import numpy as np
 
 from skimp._core._random import as_generator
 from skimp._core._types import Array, Matrix
+from skimp._core._work import DOUBLE, Size, Stage, Work, values
 from skimp._params._names import as_object
 from skimp._params._parametrized import Parametrized
 from skimp._params._rules import Rule, broken, check_params, integer
-from skimp.data import Rows, masked_rows, no_rows, open_rows
+from skimp.data import LOCAL, Context, Rows, masked_rows, no_rows, open_rows
 from skimp.kernels import Kernel, as_kernel
+
+_SIZE = integer(at_least=1)
+_NAMES = {
+    "auto": "Auto",
+    "uniform": "Uniform",
+    "weighted": "Weighted",
+    "balanced": "Balanced",
+    "column_subset": "ColumnSubset",
+    "dbh": "DBH",
+    "kmeans": "KMeans",
+    "agglomerative": "Agglomerative",
+    "leverage": "Leverage",
+    "rpcholesky": "RPCholesky",
+}
 
 
 @dataclass(frozen=True)
@@ -35,9 +50,9 @@ class Budget:
 
 
 class Selector(Parametrized, ABC):
-    """A rule by which a budget is chosen: parameters, and `select`.
+    """A rule that chooses a budget: parameters, and `select`.
 
-    Most derive from `RowSelector`, which opens the data, so that choosing is all that is left.
+    Derive your own rule from `RowSelector`, which opens and checks the data.
     """
 
     _rules: ClassVar[dict[str, Rule]] = {}
@@ -60,6 +75,7 @@ class Selector(Parametrized, ABC):
         kernel: Kernel,
         rng: np.random.Generator,
         y: Array | None = None,
+        context: Context = LOCAL,
     ) -> Budget:
         """Choose points.
 
@@ -68,20 +84,48 @@ class Selector(Parametrized, ABC):
         X : array, CSR matrix, frame or Rows
             The data.
         size : int
-            Number of points; all rows are taken where there are fewer.
+            Number of points; if there are fewer rows, all of them are taken.
         kernel : Kernel
-            The kernel that the points will serve, with numbers for parameters.
+            The kernel that the points will serve.
         rng : numpy.random.Generator
             Source of randomness.
         y : array, optional
             Targets, for rules that look at them.
+        context : Context
+            How to run over the rows.
 
         Returns
         -------
         Budget
         """
 
-    def _open(self, X: Any, size: int, kernel: Any, y: Any) -> tuple[Rows, Kernel]:
+    def cost(self, m: int, kernel: Kernel, size: Size) -> Stage:
+        """Return the work and the memory of choosing m points.
+
+        Parameters
+        ----------
+        m : int
+            Number of points.
+        kernel : Kernel
+            The kernel that the points will serve.
+        size : Size
+            Size of the data.
+        """
+        work, held = Work(), float(m * size.n_features * size.dtype.itemsize)
+        if m < size.n_rows:
+            work, held = self.count(m, kernel, size)
+        return Stage("select", values(size.n_rows, DOUBLE) + work, held)
+
+    def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
+        """Return the work of choosing m of more rows, besides a pass over them, and the bytes held.
+
+        By default those of a uniform draw.
+        """
+        return Work(), 16 * size.n_rows + m * size.n_features * size.dtype.itemsize
+
+    def _open(
+        self, X: Any, size: int, kernel: Any, y: Any, context: Context
+    ) -> tuple[Rows, Kernel]:
         """Check what was passed, and return the rows and the kernel with numbers in it."""
         owner = type(self).__name__
         check_params(self)
@@ -90,14 +134,51 @@ class Selector(Parametrized, ABC):
         rows = open_rows(X, target=y)
         if rows.n_rows == 0:
             raise no_rows()
-        return rows, as_kernel(kernel, owner=owner).resolve(rows, 0)
+        return rows, as_kernel(kernel, owner=owner).resolve(context.bind(rows), 0)
 
 
 class RowSelector(Selector, ABC):
-    """A rule that chooses among rows: those of weight zero are absent, few ones are all taken.
+    """A rule that chooses among rows. Derive your own from it, and write `choose`.
 
-    Other weights count for means of clusters; rows are drawn as if they were equal.
+    Rows of weight zero are absent, and all rows are taken if there are not more than points. Other
+    weights count for means of clusters; rows are drawn as if they were equal.
+
+    A rule may also say that it `needs_targets`, that it `repeats` rows, and what it costs
+    (`count`). `skimp.testing.check_selector` checks it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.budgets import Budget, RowSelector
+    >>> from skimp.kernels import Linear
+    >>> from skimp.testing import check_selector
+    >>> class First(RowSelector):
+    ...     def choose(self, rows, size, kernel, rng, context):
+    ...         indices = np.arange(size)
+    ...         return Budget(rows.take(indices, context).X, indices)
+    >>> First().select(np.eye(9), 3, Linear(), np.random.default_rng(0)).indices.tolist()
+    [0, 1, 2]
+    >>> check_selector(First())
     """
+
+    @property
+    def takes_all(self) -> bool:
+        """True for a rule that takes all rows if there are not more of them than points."""
+        return not self.repeats
+
+    def check(self, rows: Rows, context: Context) -> None:
+        """Raise if all rows are taken, and are not what the rule needs."""
+
+    @abstractmethod
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
+    ) -> Budget:
+        """Choose points among rows of positive weight.
+
+        There are more than ``size`` rows if the rule `takes_all` of fewer. Parameters of the kernel
+        are numbers. Read rows by ``rows.take(numbers, context)``, ``rows.sample(size, seed,
+        context)`` or ``context.map_reduce(rows, ...)``.
+        """
 
     def select(
         self,
@@ -106,57 +187,26 @@ class RowSelector(Selector, ABC):
         kernel: Kernel,
         rng: np.random.Generator,
         y: Array | None = None,
+        context: Context = LOCAL,
     ) -> Budget:
         """Choose points; see `Selector.select`."""
-        rows, kernel = self._open(X, size, kernel, y)
+        rows, kernel = self._open(X, size, kernel, y, context)
         rng = as_generator(rng)
         present = None
-        weight = rows.weights()
+        weight = rows.weights(context)
         if weight is not None and not weight.all():
             present = np.flatnonzero(weight)
             rows = masked_rows(rows, weight > 0)
             if len(present) == 0:
                 raise no_rows()
-        budget = self._choose(rows, size, kernel, rng)
+        if size >= rows.n_rows and self.takes_all:
+            self.check(rows, context)
+            budget = Budget(rows.collect().X, np.arange(rows.n_rows))
+        else:
+            budget = self.choose(rows, size, kernel, rng, context)
         if present is None or budget.indices is None:
             return budget
         return replace(budget, indices=present[budget.indices])
-
-    def _choose(self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator) -> Budget:
-        """Choose among rows that all count; all of them where that is what the rule does."""
-        if size >= rows.n_rows and self._takes_all:
-            self._check(rows)
-            return Budget(rows.collect().X, np.arange(rows.n_rows))
-        return self._choose_some(rows, size, kernel, rng)
-
-    @property
-    def _takes_all(self) -> bool:
-        """True for a rule that takes all rows where there are not more of them than points."""
-        return not self.repeats
-
-    def _check(self, rows: Rows) -> None:
-        """Raise where rows are not what the rule needs, though all of them are taken."""
-
-    @abstractmethod
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
-    ) -> Budget:
-        """Choose ``size`` points among more rows than that."""
-
-
-_SIZE = integer(at_least=1)
-_NAMES = {
-    "auto": "Auto",
-    "uniform": "Uniform",
-    "weighted": "Weighted",
-    "balanced": "Balanced",
-    "column_subset": "ColumnSubset",
-    "dbh": "DBH",
-    "kmeans": "KMeans",
-    "agglomerative": "Agglomerative",
-    "leverage": "Leverage",
-    "rpcholesky": "RPCholesky",
-}
 
 
 def as_selector(selector: Any, *, owner: str) -> Selector:

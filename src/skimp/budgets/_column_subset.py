@@ -1,5 +1,6 @@
 """Columns of the kernel matrix that span the others."""
 
+from operator import iadd
 from typing import ClassVar, final
 
 import numpy as np
@@ -12,7 +13,7 @@ from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix
 from skimp._params._rules import Rule, integer
 from skimp.budgets._base import Budget, RowSelector
-from skimp.data import Block, Rows
+from skimp.data import Block, Context, Rows
 from skimp.kernels import Kernel
 
 
@@ -54,16 +55,17 @@ class ColumnSubset(RowSelector):
     def __init__(self, *, candidates: int = 2):
         self.candidates = candidates
 
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
-        sample = rows.sample(self.candidates * size, draw_seed(rng))
-        G = _gram(rows, sample.X, kernel)
-        chosen = _spanning(G, size, float(np.finfo(rows.dtype).eps), rng)
+        """Choose points; see `RowSelector.choose`."""
+        sample = rows.sample(self.candidates * size, draw_seed(rng), context)
+        G = _gram(rows, sample.X, kernel, context)
+        chosen = _choose_columns(G, size, float(np.finfo(rows.dtype).eps), rng)
         return Budget(sample.X[chosen], sample.indices[chosen])
 
 
-def _gram(rows: Rows, points: Matrix, kernel: Kernel) -> Array:
+def _gram(rows: Rows, points: Matrix, kernel: Kernel, context: Context) -> Array:
     """Return A^T A for the matrix A of kernel columns of the points."""
     columns = kernel.bind(as_real(points, rows.dtype), rows.dtype)
     c = points.shape[0]
@@ -73,21 +75,17 @@ def _gram(rows: Rows, points: Matrix, kernel: Kernel) -> Array:
         columns.fill(block.X, A)
         return np.matmul(A.T, A, out=scratch.array("G", (c, c), rows.dtype))
 
-    def add(total: Array, part: Array) -> Array:
-        total += part
-        return total
-
-    G = rows.map_reduce(of_block, add, np.zeros((c, c)))
+    G = context.map_reduce(rows, of_block, iadd, np.zeros((c, c)))
     check_representable(G)
     return G
 
 
-def _spanning(G: Array, size: int, eps: float, rng: np.random.Generator) -> Array:
+def _choose_columns(G: Array, size: int, eps: float, rng: np.random.Generator) -> Array:
     """Return the columns that the two stages choose, in the order of their pivots.
 
-    Columns are drawn without replacement and not rescaled, unlike in the reference: scaled by their
-    probabilities all of them would be equally long, and the first pivot a matter of rounding.
-    Where fewer singular values are resolved than columns asked for, the rest are as drawn.
+    Columns are drawn without replacement and not rescaled, unlike in the reference: if rescaled,
+    they are equally long, and rounding chooses the first pivot. If fewer singular values are
+    resolved than columns are asked for, the rest are as drawn.
     """
     values, vectors = eigenpairs(G)
     resolved = int(np.count_nonzero(values > eps * len(G) * max(values[-1], 0.0)))

@@ -1,9 +1,11 @@
-"""Complete a budget of which a rule found fewer points than were asked for."""
+"""Complete a budget if a rule found fewer points than were asked for."""
 
 import numpy as np
 
 from skimp._core._linalg import dense
 from skimp._core._types import Array, Matrix
+
+_ROUNDING = 64
 
 
 def complete(chosen: Array, size: int, n_rows: int, rng: np.random.Generator) -> Array:
@@ -24,6 +26,3 @@ def complete_centres(centres: Array, size: int, X: Matrix, rng: np.random.Genera
     first = np.sort(np.unique(steps, axis=0, return_index=True)[1])
     others = rng.permutation(X.shape[0])[: size - len(first)]
     return np.concatenate([centres[first], dense(X[others], centres.dtype)])
-
-
-_ROUNDING = 64

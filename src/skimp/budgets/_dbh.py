@@ -13,10 +13,13 @@ from skimp._core._types import Array, Matrix
 from skimp._params._rules import Rule, integer, one_of
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._clusters import vectors
-from skimp.budgets._medoids import medoids
-from skimp.budgets._shares import shares
-from skimp.data import Block, Rows
+from skimp.budgets._groups import share_points
+from skimp.budgets._medoids import find_medoids
+from skimp.data import LOCAL, Block, Context, Rows
 from skimp.kernels import Kernel
+
+_ROUNDING = 64
+_MANY = 2**31
 
 
 @final
@@ -28,17 +31,18 @@ class DBH(RowSelector):
     space, up to a constant factor and shift. Half of the rows get a zero, the others a one. Rows
     with equal bits share a bucket; the point of a bucket is the medoid of a few of its rows.
 
-    Rows of equal projections are split at random. Splits of different pairs are not nested, so
-    that buckets differ in size, and some are empty: large buckets give more points then, each
-    the medoid of other rows. Takes 2 n log m kernel values, and O(n log m) memory.
+    Rows of equal projections are split at random. Buckets differ in size, and some are empty: large
+    buckets give more points then, each the medoid of other rows.
+
+    Takes 2 n log m kernel values, and O(n log m) memory.
 
     Parameters
     ----------
     members : int, default=10
         Rows of a bucket that a medoid is taken of. One makes it a uniform draw from each bucket.
     hashing : "median", "interval" or "floor", default="median"
-        What a bit tells: whether the projection is above the median; or whether it is in an
-        interval, drawn at random, of half of the rows. Or integers in the place of bits,
+        A bit says whether the projection is above the median, or in an interval, drawn at random,
+        of half of the rows. Or integers instead of bits,
         :math:`\lfloor (v^T x + c) / w \rfloor`, with a normal v, a uniform c, and cells whose
         width w is twice the standard deviation of the projection, for kernels of vectors.
 
@@ -69,12 +73,13 @@ class DBH(RowSelector):
         self.members = members
         self.hashing = hashing
 
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
-        buckets = self._buckets(rows, floor(log2(size)), kernel, rng)
+        """Choose points; see `RowSelector.choose`."""
+        buckets = self._buckets(rows, floor(log2(size)), kernel, rng, context)
         counts = np.bincount(buckets)
-        given = shares(counts, size)
+        given = share_points(counts, size)
         # each point has members of its own, drawn by hash, that no other point of the bucket has
         order = np.lexsort((row_keys(draw_seed(rng), 0, rows.n_rows), buckets))
         rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -84,69 +89,58 @@ class DBH(RowSelector):
         point = offsets[bucket] + rank % given[bucket]
         by_point = np.argsort(point, kind="stable")
         numbers = order[taken][by_point]
-        X = as_real(rows.take(numbers).X, rows.dtype)
-        chosen = medoids(X, point[by_point], kernel, rows.dtype, rows.n_jobs)
-        return Budget(rows.take(numbers[chosen]).X, numbers[chosen])
+        X = as_real(rows.take(numbers, context).X, rows.dtype)
+        chosen = find_medoids(X, point[by_point], kernel, rows.dtype, context)
+        return Budget(rows.take(numbers[chosen], context).X, numbers[chosen])
 
     def _buckets(
-        self, rows: Rows, n_hashes: int, kernel: Kernel, rng: np.random.Generator
+        self, rows: Rows, n_hashes: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Array:
         """Return the number of each row's bucket, from zero, none of them empty."""
         if n_hashes == 0:
             return np.zeros(rows.n_rows, np.int64)
+        dtype = rows.dtype
         if self.hashing == "floor":
-            P = _normal_projections(rows, n_hashes, kernel, rng)
-            check_representable(P)
-            P = P / (np.abs(P).max(axis=0) + np.finfo(P.dtype).tiny)
+            V = rng.standard_normal((rows.n_features, n_hashes)).astype(dtype)
+        else:
+            pairs = random_pairs(rows, n_hashes, rng, context)
+            columns = kernel.bind(as_real(pairs, dtype), dtype)
+
+        def project(block: Block, scratch: Scratch) -> Array:
+            if self.hashing == "floor":
+                P = scratch.array("P", (block.size, n_hashes), dtype)
+                product(vectors(block.X, kernel, dtype, owner=type(self).__name__), V, P)
+                return P
+            K = scratch.array("K", (block.size, 2 * n_hashes), dtype)
+            columns.fill(block.X, K)
+            return K[:, :n_hashes] - K[:, n_hashes:]
+
+        P = context.compute(rows, project, (n_hashes,), dtype)
+        check_representable(P)
+        if self.hashing == "floor":
+            P = P / (np.abs(P).max(axis=0) + np.finfo(dtype).tiny)
             widths = 2 * P.std(axis=0, dtype=np.float64)
             widths[widths == 0] = 1
-            codes = np.floor(P / widths + rng.uniform(size=n_hashes)).astype(np.int64)
-        else:
-            P = _kernel_projections(rows, n_hashes, kernel, rng)
-            check_representable(P)
-            codes = np.empty(P.shape, np.int64)
-            for i in range(n_hashes):
-                first = 0.5 if self.hashing == "median" else rng.uniform(0, 0.5)
-                codes[:, i] = _bits(P[:, i], first, draw_seed(rng))
-        return _numbered(codes)
+            return _number(np.floor(P / widths + rng.uniform(size=n_hashes)).astype(np.int64))
+        codes = np.empty(P.shape, np.int64)
+        for i in range(n_hashes):
+            first = 0.5 if self.hashing == "median" else rng.uniform(0, 0.5)
+            codes[:, i] = _bits(P[:, i], first, draw_seed(rng))
+        return _number(codes)
 
 
-def random_pairs(rows: Rows, size: int, rng: np.random.Generator) -> Matrix:
+def random_pairs(
+    rows: Rows, size: int, rng: np.random.Generator, context: Context = LOCAL
+) -> Matrix:
     """Return the first rows of some pairs, then the second ones; a pair is of two rows."""
     numbers = [rng.choice(rows.n_rows, 2, replace=rows.n_rows < 2) for _ in range(size)]
-    return rows.take(np.reshape(numbers, (size, 2)).T.ravel()).X
-
-
-def _kernel_projections(
-    rows: Rows, n_hashes: int, kernel: Kernel, rng: np.random.Generator
-) -> Array:
-    columns = kernel.bind(as_real(random_pairs(rows, n_hashes, rng), rows.dtype), rows.dtype)
-
-    def project(block: Block, scratch: Scratch) -> Array:
-        K = scratch.array("K", (block.size, 2 * n_hashes), rows.dtype)
-        columns.fill(block.X, K)
-        return K[:, :n_hashes] - K[:, n_hashes:]
-
-    return rows.computed(project, (n_hashes,), rows.dtype)
-
-
-def _normal_projections(
-    rows: Rows, n_hashes: int, kernel: Kernel, rng: np.random.Generator
-) -> Array:
-    V = rng.standard_normal((rows.n_features, n_hashes)).astype(rows.dtype)
-
-    def project(block: Block, scratch: Scratch) -> Array:
-        P = scratch.array("P", (block.size, n_hashes), rows.dtype)
-        product(vectors(block.X, kernel, rows.dtype, owner="DBH"), V, P)
-        return P
-
-    return rows.computed(project, (n_hashes,), rows.dtype)
+    return rows.take(np.reshape(numbers, (size, 2)).T.ravel(), context).X
 
 
 def _bits(projection: Array, first: float, seed: int) -> Array:
     """Return ones for the half of the rows that begins at a fraction of the projection's ranks.
 
-    What differs by rounding is a tie, which a hash of the row number breaks.
+    Differences by rounding are ties, which a hash of the row number breaks.
     """
     n, largest = len(projection), np.abs(projection).max()
     resolution = _ROUNDING * np.finfo(projection.dtype).eps
@@ -168,7 +162,7 @@ def _least(values: Array, keys: Array, count: int) -> Array:
     return mask
 
 
-def _numbered(codes: Array) -> Array:
+def _number(codes: Array) -> Array:
     """Return the number of each row's combination of codes, counted from zero, without gaps."""
     numbers = np.zeros(len(codes), np.int64)
     for column in codes.T:
@@ -179,7 +173,3 @@ def _numbered(codes: Array) -> Array:
             numbers = np.unique(numbers, return_inverse=True)[1]
     dense: Array = np.unique(numbers, return_inverse=True)[1]
     return dense
-
-
-_ROUNDING = 64
-_MANY = 2**31

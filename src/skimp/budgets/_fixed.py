@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_array
 from skimp._core._objects import check_any_rows
 from skimp._core._types import Array, Matrix
 from skimp.budgets._base import Budget, Selector
+from skimp.data import LOCAL, Context
 from skimp.kernels import Kernel
 
 
@@ -41,9 +42,10 @@ class Fixed(Selector):
         kernel: Kernel,
         rng: np.random.Generator,
         y: Array | None = None,
+        context: Context = LOCAL,
     ) -> Budget:
         """Return the points; see `Selector.select`."""
-        rows, kernel = self._open(X, size, kernel, y)
+        rows, kernel = self._open(X, size, kernel, y, context)
         points = check_points(
             self.points, kernel, rows.n_features, owner=type(self).__name__, name="points"
         )
@@ -51,7 +53,7 @@ class Fixed(Selector):
 
 
 def check_points(points: Any, kernel: Kernel, n_features: int, *, owner: str, name: str) -> Matrix:
-    """Return points of the user's as an array, a CSR matrix or objects, as wide as the rows."""
+    """Return a user's points as an array, a CSR matrix or objects; raise unless as wide as X."""
     if kernel.takes_objects:
         points = check_any_rows(points, name)
     else:

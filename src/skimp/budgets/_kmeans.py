@@ -5,11 +5,12 @@ from typing import ClassVar, final
 import numpy as np
 
 from skimp._core._random import draw_seed
+from skimp._core._work import Size, Work
 from skimp._params._rules import Rule, integer
 from skimp.budgets._base import Budget, RowSelector
-from skimp.budgets._clusters import POINTS, cluster, vectors
+from skimp.budgets._clusters import POINTS, cluster, clustering, vectors
 from skimp.budgets._completion import complete, complete_centres
-from skimp.data import Rows
+from skimp.data import Context, Rows
 from skimp.kernels import Kernel
 
 
@@ -17,9 +18,9 @@ from skimp.kernels import Kernel
 class KMeans(RowSelector):
     """Centres of k-means clusters, or the rows that are nearest to them.
 
-    K-means of scikit-learn on a uniform sample of the rows, with their weights. Centres
-    are not rows of the data; the kernel must be one of vectors. Centres that coincide, where fewer
-    rows differ than points are asked for, are replaced by rows at random.
+    A few steps of k-means on a uniform sample of the rows, with their weights. Centres are not rows
+    of the data; the kernel must be one of vectors. If fewer rows differ than points are asked for,
+    centres that coincide are replaced by rows at random.
 
     Takes O(c m d) time for a sample of c rows and m points, and O((c + m) d) memory.
 
@@ -52,13 +53,20 @@ class KMeans(RowSelector):
         self.points = points
         self.presample = presample
 
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
-        sample = rows.sample(max(self.presample, 8 * size), draw_seed(rng))
+        """Choose points; see `RowSelector.choose`."""
+        sample = rows.sample(max(self.presample, 8 * size), draw_seed(rng), context)
         X = vectors(sample.X, kernel, rows.dtype, owner=type(self).__name__)
-        clusters = cluster(X, size, rng, sample.weight)
+        centres, scaling = cluster(X, size, rng, sample.weight)
         if self.points == "centres":
-            return Budget(complete_centres(clusters.centres, size, X, rng))
-        chosen = complete(clusters.nearest_rows(X), size, X.shape[0], rng)
+            return Budget(complete_centres(centres, size, X, rng))
+        chosen = complete(np.unique(scaling.nearest(centres, X)), size, X.shape[0], rng)
         return Budget(sample.X[chosen], sample.indices[chosen])
+
+    def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
+        """Return work and bytes; see `Selector.count`."""
+        c = min(size.n_rows, max(self.presample, 8 * m))
+        work, held = clustering(c, m, size)
+        return work, held + 16 * size.n_rows

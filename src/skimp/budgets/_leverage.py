@@ -11,9 +11,10 @@ from skimp._core._linalg import check_representable, cholesky, eigenpairs
 from skimp._core._objects import as_real
 from skimp._core._random import draw_seed, row_keys
 from skimp._core._types import Array, Matrix
+from skimp._core._work import DOUBLE, Size, Work, factor, gemm
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._completion import complete
-from skimp.data import Block, Rows, masked_rows
+from skimp.data import Block, Context, Rows, masked_rows
 from skimp.kernels import Kernel, require
 
 
@@ -21,8 +22,8 @@ from skimp.kernels import Kernel, require
 class Leverage(RowSelector):
     r"""Rows drawn by their ridge leverage scores, without replacement.
 
-    The score of row i, :math:`(K (K + \lambda I)^{-1})_{ii}`, tells how much of the row only it can
-    explain, at a penalty :math:`\lambda` which is chosen for the number of points: what the
+    The score of row i, :math:`(K (K + \lambda I)^{-1})_{ii}`, is the part of the row that only it
+    explains, at a penalty :math:`\lambda` which is chosen for the number of points: what the
     largest eigenvalues leave of the trace, divided by their number. Scores are estimated from a
     sample S of weighted rows, with a diagonal D of weights,
 
@@ -50,9 +51,10 @@ class Leverage(RowSelector):
     True
     """
 
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
+        """Choose points; see `RowSelector.choose`."""
         require(
             kernel, "positive_definite", owner=type(self).__name__, advice="its matrix needs a root"
         )
@@ -66,22 +68,30 @@ class Leverage(RowSelector):
         for level in (n >> (n_levels - i) for i in range(1, n_levels)):
             mask = np.zeros(n, bool)
             mask[order[:level]] = True
-            points = rows.take(numbers).X
-            scores = _scores(masked_rows(rows, mask), points, weight, rank, kernel)
+            points = rows.take(numbers, context).X
+            scores = _scores(masked_rows(rows, mask), points, weight, rank, kernel, context)
             chances = np.minimum(1, oversampling * scores)
             kept = rng.uniform(size=len(chances)) < chances
             if not kept.any():
                 continue
             numbers, weight = np.flatnonzero(mask)[kept], 1 / np.sqrt(chances[kept])
-        scores = _scores(rows, rows.take(numbers).X, weight, rank, kernel)
-        chosen = complete(_drawn(scores, size, rng), size, n, rng)
-        return Budget(rows.take(chosen).X, chosen)
+        scores = _scores(rows, rows.take(numbers, context).X, weight, rank, kernel, context)
+        chosen = complete(_draw(scores, size, rng), size, n, rng)
+        return Budget(rows.take(chosen, context).X, chosen)
+
+    def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
+        """Return work and bytes; see `Selector.count`."""
+        n, dtype = size.n_rows, size.dtype
+        work = kernel.work(2 * n, m, size, dtype) + gemm(4 * n * m**2, dtype)
+        return work + log2(max(2.0, n / m)) * factor(7 * m**3), 48 * m**2 + 32 * n
 
 
-def _scores(rows: Rows, points: Matrix, weight: Array, rank: int, kernel: Kernel) -> Array:
+def _scores(
+    rows: Rows, points: Matrix, weight: Array, rank: int, kernel: Kernel, context: Context
+) -> Array:
     """Return the leverage scores of the rows, estimated from weighted points."""
     dtype = rows.dtype
-    K = kernel(as_real(points, np.dtype(np.float64)), n_jobs=rows.n_jobs)
+    K = kernel(as_real(points, DOUBLE), n_jobs=context.n_jobs)
     check_representable(K)
     if K.max() < np.finfo(dtype).tiny:
         return np.zeros(rows.n_rows)
@@ -102,12 +112,12 @@ def _scores(rows: Rows, points: Matrix, weight: Array, rank: int, kernel: Kernel
         left /= penalty
         return left
 
-    scores = rows.computed(of_block, (), np.float64)
+    scores = context.compute(rows, of_block, (), np.float64)
     check_representable(scores)
     return np.clip(scores, 0, 1)
 
 
-def _drawn(scores: Array, size: int, rng: np.random.Generator) -> Array:
+def _draw(scores: Array, size: int, rng: np.random.Generator) -> Array:
     """Draw rows of positive scores in proportion to them, without replacement."""
     positive = np.flatnonzero(scores)
     with np.errstate(over="ignore"):

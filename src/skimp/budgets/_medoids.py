@@ -3,34 +3,21 @@
 import numpy as np
 
 from skimp._core._blocks import fold
-from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType, Matrix
+from skimp.data import LOCAL, Context
 from skimp.kernels import Kernel
 
 _TOGETHER = 256
 """Rows whose kernel matrix is computed at once, for the groups that they make up."""
 
 
-def medoids(
-    X: Matrix, groups: Array, kernel: Kernel, dtype: DType, n_jobs: int | None = None
+def find_medoids(
+    X: Matrix, groups: Array, kernel: Kernel, dtype: DType, context: Context = LOCAL
 ) -> Array:
-    r"""Return the row number of the medoid of each group, in the order of the groups.
+    r"""Return the row number of the medoid of each group; group numbers rise with the rows.
 
     The least :math:`\sum_j d^2(x, x_j)` over the members, which is the least
     :math:`k(x, x) - 2 \, \overline{k(x, x_j)}`.
-
-    Parameters
-    ----------
-    X : array or CSR matrix
-        Rows of all groups.
-    groups : array of int
-        The group of each row, rising.
-    kernel : Kernel
-        A kernel with numbers for parameters.
-    dtype : float32 or float64
-        What kernel values are computed in.
-    n_jobs : int or None
-        Threads.
     """
     sizes = np.bincount(groups)
     ends = np.cumsum(sizes)
@@ -48,7 +35,7 @@ def medoids(
         return start + order[np.searchsorted(group[order], np.arange(first, last))]
 
     found: list[Array] = []
-    fold(_batches(ends), of_batch, lambda _, part: found.append(part), None, thread_count(n_jobs))
+    fold(_batches(ends), of_batch, lambda _, part: found.append(part), None, context.threads)
     return np.concatenate(found)
 
 

@@ -1,5 +1,6 @@
 """Randomly pivoted Cholesky."""
 
+from operator import iadd
 from typing import ClassVar, final
 
 import numpy as np
@@ -10,16 +11,17 @@ from skimp._core._linalg import check_representable
 from skimp._core._objects import as_real
 from skimp._core._random import draw_seed
 from skimp._core._threads import single_threaded_blas
-from skimp._core._types import Array, Matrix
+from skimp._core._types import Array, DType, Matrix
+from skimp._core._work import DOUBLE, Size, Work, factor, gemm, stream
 from skimp._params._rules import FRACTION, NONE, Rule, integer
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._completion import complete
-from skimp.data import ArrayRows, Block, Rows
+from skimp.data import LOCAL, ArrayRows, Block, Context, Rows
 from skimp.kernels import Kernel, require
 
 _FACTOR_BYTES = 2**30
 _LEAST_PROPOSALS = 64
-_DOUBLE = np.dtype(np.float64)
+_ROUNDING = 1e-10
 
 
 @final
@@ -32,8 +34,8 @@ class RPCholesky(RowSelector):
 
     what is left of the diagonal of the kernel matrix. The sum of all r is the trace of what a
     Nystroem approximation with the points S misses. Rows are proposed many at a time and rejected
-    by what others of them took away, which gives the law of drawing them one by one (accelerated
-    RPCholesky). The first points of a budget are a budget.
+    by what earlier proposals explain of them, which gives the law of drawing them one by one
+    (accelerated RPCholesky). The first points of a budget are a budget.
 
     Takes n m kernel values, O(n m^2) time, n m numbers of memory, and two passes over the rows for
     each round, of which there are six or more.
@@ -41,8 +43,7 @@ class RPCholesky(RowSelector):
     Parameters
     ----------
     tol : float or None, default=None
-        Stop before the size is reached, where the sum of r is at most this share of the trace, and
-        compute in float64.
+        Stop as soon as the sum of r is at most this share of the trace, and compute in float64.
     presample : int or None, default=None
         Rows, drawn uniformly, to choose from; None for as many as keep the n m numbers within
         one gigabyte, and at least two a point.
@@ -76,45 +77,65 @@ class RPCholesky(RowSelector):
         self.presample = presample
 
     @property
-    def _takes_all(self) -> bool:
+    def takes_all(self) -> bool:
+        """False with a tolerance, which fewer points than rows may reach."""
         return self.tol is None
 
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
+        """Choose points; see `RowSelector.choose`."""
         require(
             kernel, "positive_definite", owner=type(self).__name__, advice="its matrix needs a root"
         )
         size = min(size, rows.n_rows)
-        fitting = _FACTOR_BYTES // (size * rows.dtype.itemsize)
-        limit = max(2 * size, fitting if self.presample is None else self.presample)
-        numbers = None
+        numbers, limit = None, self._candidates(size, rows.dtype)
         if limit < rows.n_rows:
-            sample = rows.sample(limit, draw_seed(rng))
+            sample = rows.sample(limit, draw_seed(rng), context)
             numbers = sample.indices
-            rows = ArrayRows(sample.X).copy_with(n_jobs=rows.n_jobs, report=rows.report)
+            rows = ArrayRows(sample.X)
         # threads of BLAS would go on spinning beside those that handle blocks
         with single_threaded_blas():
-            pivots = _pivots(rows, size, kernel, 0.0 if self.tol is None else self.tol, rng)
+            pivots = _pivots(rows, size, kernel, self.tol or 0.0, rng, context)
         wanted = size if self.tol is None else max(1, len(pivots))
         pivots = complete(pivots, wanted, rows.n_rows, rng)
-        return Budget(rows.take(pivots).X, pivots if numbers is None else numbers[pivots])
+        return Budget(rows.take(pivots, context).X, pivots if numbers is None else numbers[pivots])
+
+    def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
+        """Return work and bytes; see `Selector.count`."""
+        dtype = size.dtype
+        n = min(size.n_rows, self._candidates(m, dtype))
+        # a round orthogonalizes a fifth of the columns: products of factors, inverses, kernel
+        work = kernel.work(n, m, size, dtype) + gemm(1.6 * n * m**2, dtype)
+        work += stream(4 * n * m * dtype.itemsize) + factor(m**3)
+        blocks = 2 * size.threads * size.block_rows * m / 5 * dtype.itemsize
+        return work, n * m * dtype.itemsize + blocks + 40 * n + m**2
+
+    def _candidates(self, size: int, dtype: DType) -> int:
+        """Return the most rows to choose from."""
+        return max(2 * size, self.presample or _FACTOR_BYTES // (size * dtype.itemsize))
 
 
-def pivot_order(points: Matrix, kernel: Kernel, rng: np.random.Generator) -> Array:
-    """Return an order of all points in which the first ones stand for the others."""
+def pivot_order(
+    points: Matrix, kernel: Kernel, rng: np.random.Generator, context: Context = LOCAL
+) -> Array:
+    """Return an order of points in which the first m represent the others well, for any m."""
     rows = ArrayRows(points)
     with single_threaded_blas():
-        pivots = _pivots(rows, rows.n_rows, kernel, 0.0, rng)
+        pivots = _pivots(rows, rows.n_rows, kernel, 0.0, rng, context)
     return complete(pivots, rows.n_rows, rows.n_rows, rng)
 
 
-def _pivots(rows: Rows, size: int, kernel: Kernel, tol: float, rng: np.random.Generator) -> Array:
-    """Return at most ``size`` pivots, fewer where the residual is down to a share of the trace."""
+def _pivots(
+    rows: Rows, size: int, kernel: Kernel, tol: float, rng: np.random.Generator, context: Context
+) -> Array:
+    """Return at most ``size`` pivots, fewer if the residual is down to a share of the trace."""
     # errors of float32 add up to a few eps for each pivot, more than small tolerances
-    dtype = _DOUBLE if tol else rows.dtype
+    dtype = DOUBLE if tol else rows.dtype
     F = np.empty((rows.n_rows, size), dtype)
-    residual = rows.computed(lambda block, _: kernel.diag(block.X, n_jobs=1), (), np.float64)
+    residual = context.compute(
+        rows, lambda block, _: kernel.diag(block.X, n_jobs=1), (), np.float64
+    )
     check_representable(residual)
     trace = residual.sum()
     enough = max(tol, size * float(np.finfo(dtype).eps)) * trace
@@ -128,15 +149,15 @@ def _pivots(rows: Rows, size: int, kernel: Kernel, tol: float, rng: np.random.Ge
         draws = rng.uniform(0, cumulative[-1], min(n_proposals, 2 * (size - done) + 8))
         proposals = np.searchsorted(cumulative, draws, side="right")
         proposals = np.minimum(proposals, rows.n_rows - 1)
-        points = as_real(rows.take(proposals).X, _DOUBLE)
+        points = as_real(rows.take(proposals, context).X, DOUBLE)
         before = F[proposals, :done].astype(np.float64)
-        H = kernel(points, n_jobs=rows.n_jobs) - before @ before.T
-        accepted, L = _accepted(H, size - done, rng)
+        H = kernel(points, n_jobs=context.n_jobs) - before @ before.T
+        accepted, L = _accept(H, size - done, rng)
         if len(accepted) == 0:
             residual[proposals] = 0  # what is left of them is rounding
             continue
         new = proposals[accepted]
-        added = _extend(rows, F, residual, new, points[accepted], L, kernel, done)
+        added = _extend(rows, F, residual, new, points[accepted], L, kernel, done, context)
         check_representable(added)
         explained = np.append(explained, added)
         pivots = np.append(pivots, new)
@@ -155,6 +176,7 @@ def _extend(
     L: Array,
     kernel: Kernel,
     done: int,
+    context: Context,
 ) -> Array:
     """Write the columns of new pivots into the factor F, and take them from the residual.
 
@@ -177,17 +199,13 @@ def _extend(
         taken: Array = np.einsum("ij,ij->j", added, added)
         return taken
 
-    def add(total: Array, part: Array) -> Array:
-        total += part
-        return total
-
-    return rows.map_reduce(extend, add, np.zeros(len(new)))
+    return context.map_reduce(rows, extend, iadd, np.zeros(len(new)))
 
 
-def _accepted(H: Array, limit: int, rng: np.random.Generator) -> tuple[Array, Array]:
+def _accept(H: Array, limit: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Return which proposals are kept, in order, and the Cholesky factor of their part of H.
 
-    A proposal is kept with the probability of what those kept before it leave of its diagonal.
+    A proposal is kept with a probability: the share of its diagonal that those before it leave.
     """
     left = H.diagonal().copy()
     chances = rng.uniform(size=len(H)) * left
@@ -204,6 +222,3 @@ def _accepted(H: Array, limit: int, rng: np.random.Generator) -> tuple[Array, Ar
             accepted.append(j)
     kept = np.array(accepted, np.int64)
     return kept, np.tril(L[kept, : len(kept)])
-
-
-_ROUNDING = 1e-10

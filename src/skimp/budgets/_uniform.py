@@ -8,9 +8,8 @@ from skimp._core._random import draw_seed
 from skimp._core._types import Array
 from skimp._params._rules import BOOLEAN, NONE, Rule, one_of
 from skimp.budgets._base import Budget, RowSelector
-from skimp.budgets._groups import class_codes, cluster_codes
-from skimp.budgets._shares import shares
-from skimp.data import Rows
+from skimp.budgets._groups import class_codes, cluster_codes, share_points
+from skimp.data import Context, Rows
 from skimp.kernels import Kernel
 
 
@@ -19,11 +18,11 @@ class Uniform(RowSelector):
     """Rows drawn uniformly.
 
     Without groups and replacement these are the rows with the smallest hash of seed and row number:
-    the same rows whatever they are read from, and the first points of a larger budget with the same
-    generator. One pass over the rows, which copies candidates only.
+    the same rows from any source, and the first points of a larger budget with the same generator.
+    Takes one pass over the rows.
 
-    Groups get points in proportion to their rows, and one at least where there are enough points,
-    so that no class is missing and shares do not depend on luck. See `Balanced` for equal shares.
+    Groups get points in proportion to their rows, and at least one if there are enough points. See
+    `Balanced` for equal shares.
 
     Parameters
     ----------
@@ -55,7 +54,7 @@ class Uniform(RowSelector):
 
     @property
     def needs_targets(self) -> bool:
-        """True where groups are classes."""
+        """True if groups are classes."""
         return self.stratify == "class"
 
     @property
@@ -63,31 +62,35 @@ class Uniform(RowSelector):
         """True with replacement."""
         return self.replacement
 
-    def _choose_some(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator
+    def choose(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
+        """Choose points; see `RowSelector.choose`."""
         if self.stratify is None and not self.replacement:
-            sample = rows.sample(size, draw_seed(rng))
+            sample = rows.sample(size, draw_seed(rng), context)
             return Budget(sample.X, sample.indices)
-        codes = self._groups(rows, size, kernel, rng)
+        codes = self._groups(rows, size, kernel, rng, context)
         counts = np.bincount(codes)
-        given = shares(size * counts if self.replacement else counts, size, counts)
+        given = share_points(size * counts if self.replacement else counts, size, counts)
         chosen = [
             rng.choice(np.flatnonzero(codes == g), m, replace=self.replacement)
             for g, m in enumerate(given)
             if m
         ]
         indices = rng.permutation(np.concatenate(chosen))
-        return Budget(rows.take(indices).X, indices)
+        return Budget(rows.take(indices, context).X, indices)
 
-    def _check(self, rows: Rows) -> None:
+    def check(self, rows: Rows, context: Context) -> None:
+        """Raise unless y are classes, if groups are."""
         if self.stratify == "class":
-            class_codes(rows, owner=type(self).__name__)
+            class_codes(rows, context, owner=type(self).__name__)
 
-    def _groups(self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator) -> Array:
+    def _groups(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
+    ) -> Array:
         owner = type(self).__name__
         if self.stratify == "class":
-            return class_codes(rows, owner=owner)
+            return class_codes(rows, context, owner=owner)
         if self.stratify == "cluster":
-            return cluster_codes(rows, round(np.sqrt(size)), kernel, rng, owner=owner)
+            return cluster_codes(rows, round(np.sqrt(size)), kernel, rng, context, owner=owner)
         return np.zeros(rows.n_rows, np.int64)

@@ -1,4 +1,4 @@
-"""Rows drawn with probabilities of the user's."""
+"""Rows drawn with given probabilities."""
 
 from typing import Any, final
 
@@ -9,7 +9,7 @@ from skimp._core._random import as_generator
 from skimp._core._types import Array
 from skimp._params._rules import broken
 from skimp.budgets._base import Budget, Selector
-from skimp.data import Rows
+from skimp.data import LOCAL, Context
 from skimp.kernels import Kernel
 
 
@@ -17,22 +17,20 @@ from skimp.kernels import Kernel
 class Weighted(Selector):
     r"""Rows drawn with given probabilities, with replacement, and weighted for it.
 
-    A row i that is drawn with probability :math:`p_i` has the weight :math:`1 / \sqrt{m p_i}`. With
-    the matrix S that has the weights of the m draws as its entries, one a column, and for any A
-    and B
+    A row i that is drawn with probability :math:`p_i` has the weight :math:`1 / \sqrt{m p_i}`. If
+    column j of S holds the weight of draw j, in the drawn row, then for any A and B
 
     .. math:: E[A S S^T B] = A B, \qquad
         \mathrm{Var}[(A S S^T B)_{ij}] =
             \frac{1}{m} \Bigl(\sum_k \frac{A_{ik}^2 B_{kj}^2}{p_k} - (A B)_{ij}^2\Bigr).
 
-    `Nystroem` uses the weights where its rank is truncated; without truncation they cancel, and
-    matter only through which rows are drawn.
+    `Nystroem` uses the weights if its rank is truncated; otherwise they cancel.
 
     Parameters
     ----------
     probabilities : array of shape (n,), or None, default=None
         What the probabilities are proportional to, one number a row; None for the weights of the
-        rows, or for equal ones where they have none.
+        rows, or for equal ones.
 
     References
     ----------
@@ -64,18 +62,17 @@ class Weighted(Selector):
         kernel: Kernel,
         rng: np.random.Generator,
         y: Array | None = None,
+        context: Context = LOCAL,
     ) -> Budget:
         """Draw rows; see `Selector.select`."""
-        rows, _ = self._open(X, size, kernel, y)
+        rows, _ = self._open(X, size, kernel, y, context)
         rng = as_generator(rng)
-        p = self._normalized(rows)
+        weight = rows.weights(context)
+        p = self._normalize(np.ones(rows.n_rows) if weight is None else weight)
         indices = rng.choice(len(p), size, p=p)
-        return Budget(rows.take(indices).X, indices, 1 / np.sqrt(size * p[indices]))
+        return Budget(rows.take(indices, context).X, indices, 1 / np.sqrt(size * p[indices]))
 
-    def _normalized(self, rows: Rows) -> Array:
-        weight = rows.weights()
-        if weight is None:
-            weight = np.ones(rows.n_rows)
+    def _normalize(self, weight: Array) -> Array:
         given = weight if self.probabilities is None else self.probabilities
         if np.ndim(given) != 1:
             raise broken("Weighted", "probabilities", "None or one number a row", given)

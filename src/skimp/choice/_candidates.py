@@ -13,17 +13,8 @@ from skimp._params._errors import UnsupportedError
 from skimp._params._memory import parse_bytes
 from skimp._params._rules import is_auto
 from skimp.data import Rows
-from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier
-from skimp.features._transformer import Transformer
-from skimp.kernels import (
-    Gaussian,
-    Kernel,
-    Laplacian,
-    Linear,
-    as_kernel,
-    free_bandwidths,
-    require,
-)
+from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier, Transformer
+from skimp.kernels import Gaussian, Kernel, Laplacian, Linear, as_kernel, free_bandwidths, require
 
 SMALL = 8192
 """Rows up to which every row is left out once, and landmarks of two kernels are tried."""

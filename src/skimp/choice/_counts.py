@@ -156,7 +156,7 @@ class Made:
 class _PlannedRows(Rows):
     """Rows of which nothing but the size is known, to ask solvers what they would do."""
 
-    def chunks(self) -> Iterator[Block]:
+    def read(self, block_rows: int) -> Iterator[Block]:
         """Raise: there are none."""
         raise TypeError("planned rows have no blocks")
 

@@ -11,7 +11,7 @@ from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import canonical, check_representable
 from skimp._core._threads import single_threaded_blas, thread_count
 from skimp._core._types import Array, Matrix
-from skimp.data import ArrayRows, Block, Rows, keep_rows
+from skimp.data import ArrayRows, Block, Context, Rows, keep_rows
 from skimp.losses import Loss, Squared
 from skimp.solvers import DualCD, Problem
 from skimp.solvers._features import dense_features, features, targets
@@ -190,7 +190,9 @@ def by_leaving_out(
         costs = found.costs * (1 + _DOUBT * np.sqrt(2 / n) * share)[:, None]
         return judge.judgement(alphas, costs, found.lowest, found.highest, _EQUAL)
 
-    *half, whole = map(best, leave_one_out(kept, alphas, sizes, counts, measures))
+    *half, whole = map(
+        best, leave_one_out(kept, alphas, sizes, counts, measures, problem.rows.context)
+    )
     return replace(whole, half_error=half[0].error) if half else whole
 
 
@@ -200,7 +202,7 @@ def by_factors(
     """Judge by other rows, models of all and of half of the columns."""
     if problem.penalty is None and problem.rows.n_features > problem.rows.n_rows:
         problem, judging = _narrowed(problem, judging)
-    S = covariance(problem, _DOUBLE)
+    S = covariance(problem, _DOUBLE, problem.rows.context)
     check_representable(S.within, S.across, np.array(S.target))
     width = len(S.within)
     path = ridge_path(
@@ -209,7 +211,7 @@ def by_factors(
         (max(1, width // 2), width) if halved else (width,),
         intercept=problem.fit_intercept,
         factor=problem.factor,
-        n_jobs=problem.rows.n_jobs,
+        context=problem.rows.context,
     )
     models = [
         (coef, S.target_mean - S.mean[: len(coef)] @ coef) for coefs in path.coefs for coef in coefs
@@ -230,11 +232,12 @@ def by_sweeps(
     if alphas is None:
         alphas = _RIDGES / problem.rows.n_rows * scale
     n_jobs = problem.rows.n_jobs
-    codes = keep_rows(problem.rows).copy_with(n_jobs=n_jobs if len(alphas) == 1 else 1)
+    codes = keep_rows(problem.rows)
+    context = Context(n_jobs if len(alphas) == 1 else 1)
 
     def solved(alpha: float, _: Scratch) -> tuple[Array, Array]:
         each = replace(problem, rows=codes, alpha=float(alpha))
-        solution = DualCD(tol=2e-2, max_iter=6).solve(each)
+        solution = DualCD(tol=2e-2, max_iter=6).solve(each, context)
         return solution.coef, solution.intercept
 
     def append(models: list[Any], model: tuple[Array, Array]) -> list[Any]:

@@ -36,8 +36,7 @@ from skimp.choice._worth import (
     price,
 )
 from skimp.data import ArrayRows, Block, Rows
-from skimp.features import FeatureMap
-from skimp.features._scale import mean_diagonal
+from skimp.features import FeatureMap, mean_diagonal
 from skimp.losses import squared
 from skimp.solvers import Problem
 
@@ -347,7 +346,8 @@ class Search:
         # landmarks at random: other rules look at labels, and take longer than a trial
         random = _RANDOM if candidate.is_landmarks and not _is_fixed(sized) else {}
         fitted: FeatureMap = clone(sized).set_params(**random)
-        fitted.fit_rows(parts.training, np.random.default_rng(self._seed))
+        rng = np.random.default_rng(self._seed)
+        fitted.fit_rows(parts.training, rng, context=parts.training.context)
         if self._alpha is not None:
             alphas = np.array([self._alpha])
         # the first trials on small data are many: of the best one alone, half is tried later
@@ -383,7 +383,7 @@ class Search:
             factor=basis.factor,
             fit_intercept=self._fit_intercept,
         )
-        scale = mean_diagonal(fitted, parts.training)
+        scale = mean_diagonal(fitted, parts.training, parts.training.context)
         if problem.rows.coded is not None:
             assert parts.judging is not None, "codes are judged by rows that were held out"
             return by_sweeps(problem, alphas, scale, parts.judging.mapped(basis), parts.judge)

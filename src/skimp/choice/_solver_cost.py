@@ -13,7 +13,7 @@ import numpy as np
 
 from skimp._params._memory import parse_bytes
 from skimp.choice._counts import DOUBLE, Cost, Made, Phase, planned_rows
-from skimp.data import Rows, kept_bytes
+from skimp.data import Context, Rows, kept_bytes
 from skimp.losses import Loss, Squared, SquaredHinge
 from skimp.solvers import Auto, Direct, DualCD, Problem, Solver
 from skimp.solvers._auto import _choose
@@ -45,7 +45,7 @@ def solved(made: Made, cost: Cost, loss: Loss, solver: Solver, alpha: float) -> 
         penalty=np.empty((0, 0)) if made.landmarks else None,
         memory_limit=cost.memory_limit,
     )
-    chosen = _choose(problem)[0] if isinstance(solver, Auto) else solver
+    chosen = _choose(problem, Context(cost.n_jobs))[0] if isinstance(solver, Auto) else solver
     if isinstance(chosen, Direct):
         seconds, held = _by_equations(made, cost, rows)
     elif isinstance(chosen, DualCD):

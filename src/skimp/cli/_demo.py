@@ -104,13 +104,12 @@ def measure(trial: Trial) -> Measurement:
     clone(model).fit(X[:500], y[:500]).predict(X_test[:500])
     fit, _ = _timed(lambda: model.fit(X, y))
     predict, labels = _timed(lambda: model.predict(X_test))
-    accuracy = float((labels == y_test).mean())
-    found = (accuracy, fit, predict, _peak_bytes(), ceiling)
+    found = float((labels == y_test).mean()), fit, predict, _peak_bytes(), ceiling
     return Measurement(trial.family, trial.rows, trial.budget, *found)
 
 
 def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the seconds of a call, the best of three where it is quick, and its result."""
+    """Return the seconds of a call, the best of three if it is quick, and its result."""
     seconds: list[float] = []
     while len(seconds) < 3 and sum(seconds) < 1:
         start = perf_counter()
@@ -165,21 +164,17 @@ def _table(title: str, trials: list[Trial], done: list[Measurement], spinner: An
     for name in ("", *_COLUMNS):
         table.add_column(name, justify="left" if name in ("", "model") else "right")
     for number, (trial, model) in enumerate(zip_longest(trials, done)):
-        mark, style = (spinner, "") if number == len(done) else ("", "dim")
-        if model is not None:
+        cells = [trial.family, "-" if trial.budget is None else f"{trial.budget:,}"]
+        cells.append(f"{trial.rows:,}")
+        if model is None:
+            mark, style = (spinner, "") if number == len(done) else ("", "dim")
+        else:
             mark, style = (">", "bold green") if model is best else ("", "")
-        table.add_row(mark, *_cells(trial, model), style=style)
+            peak = "-" if model.peak_bytes is None else f"{model.peak_bytes / 1e6:,.0f} MB"
+            times = f"{model.fit_seconds:.3f}", f"{model.predict_seconds:.3f}"
+            cells += [f"{model.accuracy:.1%}", *times, peak]
+        table.add_row(mark, *cells, style=style)
     return table
-
-
-def _cells(trial: Trial, model: Measurement | None = None) -> list[str]:
-    budget = "-" if trial.budget is None else f"{trial.budget:,}"
-    cells = [trial.family, budget, f"{trial.rows:,}"]
-    if model is None:
-        return cells
-    peak = "-" if model.peak_bytes is None else f"{model.peak_bytes / 1e6:,.0f} MB"
-    times = (f"{seconds:.3f}" for seconds in (model.fit_seconds, model.predict_seconds))
-    return [*cells, f"{model.accuracy:.1%}", *times, peak]
 
 
 def conclusion(tradeoff: Tradeoff) -> str:

@@ -1,14 +1,13 @@
 """Where rows come from, as row blocks, and how work runs over them."""
 
 from skimp.data._array import ArrayRows
-from skimp.data._block import Block
+from skimp.data._block import Block, concatenate_rows, rechunk
 from skimp.data._codes import Codes
 from skimp.data._context import LOCAL, Context
 from skimp.data._frame import FrameRows, is_frame
 from skimp.data._kept import keep_rows, kept_bytes, kept_layout
 from skimp.data._open import as_rows, open_rows
 from skimp.data._progress import LineReport
-from skimp.data._rechunk import concatenate_rows
 from skimp.data._refusals import refuse_target
 from skimp.data._rows import BlockMap, MappedRows, Rows
 from skimp.data._sample import Sample, no_rows
@@ -36,6 +35,7 @@ __all__ = [
     "masked_rows",
     "no_rows",
     "open_rows",
+    "rechunk",
     "refuse_target",
     "split_rows",
 ]

@@ -27,9 +27,9 @@ class ArrayRows(Rows):
         Weights.
     block_rows : int, optional
         Rows in a block; by default a power of two that takes about 16 MB, at most 2,048.
+    feature_names : list of str, optional
+        Names of the columns.
     """
-
-    checked = True
 
     def __init__(
         self,
@@ -38,10 +38,13 @@ class ArrayRows(Rows):
         weight: Array | None = None,
         *,
         block_rows: int | None = None,
+        feature_names: list[str] | None = None,
     ):
         self._whole = Block(X, y, weight, 0)
         self.n_features = X.shape[1]
         self.dtype = as_compute_dtype(X.dtype)
+        self.steps = ()
+        self.feature_names = feature_names
         self.coded = X[:0] if isinstance(X, Codes) else None
         self.block_rows = block_rows or block_rows_for(self.n_features, self.dtype)
 
@@ -67,7 +70,7 @@ class ArrayRows(Rows):
         """Return the weights, which are in memory."""
         return self._whole.weight
 
-    def chunks(self) -> Iterator[Block]:
-        """Slice the arrays at the block boundaries."""
-        for start in range(0, self.n_rows, self.block_rows):
-            yield self._whole[start : start + self.block_rows]
+    def read(self, block_rows: int) -> Iterator[Block]:
+        """Slice the arrays."""
+        for start in range(0, self.n_rows, block_rows):
+            yield self._whole[start : start + block_rows]

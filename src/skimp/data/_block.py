@@ -1,13 +1,14 @@
-"""The unit of work: consecutive rows with their targets and weights."""
+"""The unit of work: consecutive rows with their targets and weights, cut and joined."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy import sparse
 from sklearn.utils import assert_all_finite
 
 from skimp._core._types import Array, Matrix
-from skimp.data._rechunk import concatenate_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Block:
 
     def check(self) -> None:
         """Raise for missing or infinite numbers, and for negative weights."""
-        assert_all_finite(self.X.data if issparse(self.X) else self.X, input_name="X")
+        assert_all_finite(self.X.data if sparse.issparse(self.X) else self.X, input_name="X")
         if self.y is not None and self.y.dtype.kind == "f":
             assert_all_finite(self.y, input_name="y")
         if self.weight is not None:
@@ -69,3 +70,35 @@ def join(parts: list[Block]) -> Block:
         None if first.weight is None else np.concatenate([part.weight for part in parts]),
         first.start,
     )
+
+
+def rechunk(
+    chunks: Iterator[Any], size: int, join: Callable[[list[Any]], Any] = join
+) -> Iterator[Any]:
+    """Yield blocks of exactly ``size`` rows, the last one shorter, none of them empty.
+
+    A chunk that is a block already passes through as it is, without a copy.
+    """
+    waiting: list[Any] = []
+    count = 0
+    for chunk in chunks:
+        used = 0
+        while used < chunk.size:
+            take = min(size - count, chunk.size - used)
+            waiting.append(chunk if take == chunk.size else chunk[used : used + take])
+            used += take
+            count += take
+            if count == size:
+                yield waiting[0] if len(waiting) == 1 else join(waiting)
+                waiting, count = [], 0
+    if waiting:
+        yield waiting[0] if len(waiting) == 1 else join(waiting)
+
+
+def concatenate_rows(parts: list[Matrix]) -> Matrix:
+    """Stack rows, sparse if any of the parts is; what is neither knows how to ``stack`` itself."""
+    if hasattr(parts[0], "stack"):
+        return parts[0].stack(parts)
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.vstack([sparse.csr_matrix(part) for part in parts], format="csr")
+    return np.concatenate(parts)

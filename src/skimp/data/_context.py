@@ -69,7 +69,7 @@ class Context:
                 report(part[0])
             return total
 
-        return fold(rows.read(), run, add, initial, self.threads)
+        return fold(rows.read(rows.block_rows), run, add, initial, self.threads)
 
     def compute(
         self,

@@ -27,8 +27,6 @@ class FrameRows(Rows):
         As in `ArrayRows`.
     """
 
-    checked = True
-
     def __init__(
         self,
         frame: Any,
@@ -45,6 +43,7 @@ class FrameRows(Rows):
         self.feature_names = [str(name) for name in frame.columns]
         self.dtype = as_compute_dtype(self._convert(slice(0, 1), dtype="numeric").dtype)
         self.block_rows = block_rows or block_rows_for(self.n_features, self.dtype)
+        self.steps = ()
         self._check()
 
     @property
@@ -52,10 +51,10 @@ class FrameRows(Rows):
         """Return the number of rows."""
         return int(self._frame.shape[0])
 
-    def chunks(self) -> Iterator[Block]:
-        """Convert the frame at the block boundaries."""
-        for start in range(0, self.n_rows, self.block_rows):
-            part = slice(start, start + self.block_rows)
+    def read(self, block_rows: int) -> Iterator[Block]:
+        """Convert the frame block by block."""
+        for start in range(0, self.n_rows, block_rows):
+            part = slice(start, start + block_rows)
             yield Block(
                 self._convert(part, dtype=self.dtype, ensure_all_finite=False),
                 None if self._y is None else self._y[part],

@@ -1,4 +1,4 @@
-"""Row blocks: the one way in which anything touches data."""
+"""Row blocks: the one form in which anything touches data."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -11,33 +11,39 @@ from skimp._core._types import Array, DType, Matrix, Report
 from skimp.data._block import Block, join
 from skimp.data._codes import Codes
 from skimp.data._context import Context
-from skimp.data._rechunk import rechunk
 from skimp.data._sample import Sample, column_of, entry_moments, no_rows, sample_rows, take_rows
 
 P = TypeVar("P")
 T = TypeVar("T")
+Step = Callable[[Block, Scratch], Block]
+Targets = Callable[[Array | None, Array | None], tuple[Array, Array | None]]
+
+
+def check_block(block: Block, _: Scratch) -> Block:
+    """Raise for numbers that no model can take: a step for a source that has not checked them."""
+    block.check()
+    return block
 
 
 class Rows(ABC):
     """Rows that can be read again and again, in blocks, in a fixed order.
 
-    A source says how wide its rows are (``n_features``), what they are computed in (``dtype``) and
-    how to read them once, in chunks of any size (`chunks`). Everything else is here.
+    A source says how wide its rows are (``n_features``), what they are computed in (``dtype``),
+    how large a block should be (``block_rows``), and how to read them once (`read`). Everything
+    else is here. A `Context` says how work runs over them.
 
     Attributes
     ----------
     block_rows : int
         Rows in each block but the last.
-    n_jobs : int or None
-        Threads that `map_reduce` uses; None for all cores.
     feature_names : list of str, or None
         Names of the columns.
-    report : callable or None
-        Called with the number of rows done after each block of `map_reduce`.
     labelled : bool or None
-        Whether y are classes; None where nobody has said.
+        Whether y are classes; None if nobody has said.
     coded : Codes or None
-        None of the rows, with their columns, where all blocks are `Codes`; None where they are not.
+        Empty `Codes` that describe the layout if all blocks are coded, else None.
+    steps : tuple of callables
+        What the worker that handles a block does with it, one after the other.
     """
 
     n_features: int
@@ -48,27 +54,37 @@ class Rows(ABC):
     report: Report | None = None
     labelled: bool | None = None
     coded: Codes | None = None
+    steps: tuple[Step, ...] = (check_block,)
     _n_rows: int | None = None
-    checked: bool = False
-    """True for a source that has checked its rows; others are checked block by block."""
 
     @abstractmethod
-    def chunks(self) -> Iterator[Block]:
-        """Read the rows once, in order, in chunks of any size, empty ones included."""
+    def read(self, block_rows: int) -> Iterator[Block]:
+        """Read the rows once, in order, in blocks of this many rows, the last one shorter.
 
-    def read(self) -> Iterator[Block]:
-        """Read the rows once, in order, in blocks of ``block_rows``; `finish` does the rest."""
-        return rechunk(self.chunks(), self.block_rows, join)
+        A source whose rows come in chunks of other sizes passes them through
+        `~skimp.data.rechunk`.
+        """
+
+    def describe(self, source: "Rows") -> None:
+        """Take over all that is known of another source, for a view of its rows."""
+        self.n_features, self.dtype, self.block_rows = (
+            source.n_features,
+            source.dtype,
+            source.block_rows,
+        )
+        self.feature_names, self.labelled = source.feature_names, source.labelled
+        self.coded, self.steps = source.coded, source.steps
+        self.n_jobs, self.report = source.n_jobs, source.report
 
     def finish(self, block: Block, scratch: Scratch) -> Block:
-        """Return what is computed of a block, by the worker that handles it."""
-        if not self.checked:
-            block.check()
+        """Return a block after all steps, whose arrays may live in the buffers of ``scratch``."""
+        for step in self.steps:
+            block = step(block, scratch)
         return block
 
     def blocks(self) -> Iterator[Block]:
         """Read and compute the rows once, in order, in blocks of ``block_rows``."""
-        for block in self.read():
+        for block in self.read(self.block_rows):
             yield self.finish(block, Scratch())
 
     @property
@@ -78,19 +94,15 @@ class Rows(ABC):
 
     @property
     def n_rows(self) -> int:
-        """Return the number of rows, by reading them once where the source does not know."""
+        """Return the number of rows, by reading them once if the source does not know it."""
         if self._n_rows is None:
-            self._n_rows = self.map_reduce(lambda block, _: block.size, lambda a, b: a + b, 0)
+            self._n_rows = sum(block.size for block in self.read(self.block_rows))
         return self._n_rows
 
     def map_reduce(
         self, fn: Callable[[Block, Scratch], P], combine: Callable[[T, P], T], initial: T
     ) -> T:
-        """Fold ``combine(total, fn(block, scratch))`` over the blocks, in order.
-
-        Blocks are handled concurrently, combined in order: the result has the same bits for any
-        number of threads. What ``fn`` returns may live in the buffers of ``scratch``.
-        """
+        """Fold ``combine(total, fn(block, scratch))`` over the blocks, in order."""
         return self.context.map_reduce(self, fn, combine, initial)
 
     def computed(
@@ -130,6 +142,10 @@ class Rows(ABC):
         """Return the same rows in blocks of another size."""
         return self.copy_with(block_rows=block_rows)
 
+    def labelled_as(self, labelled: bool) -> Self:
+        """Return the same rows, whose y are classes or are not."""
+        return self.copy_with(labelled=labelled)
+
     def copy_with(self, **attributes: Any) -> Self:
         """Return the same rows with another ``block_rows``, ``n_jobs`` or ``report``."""
         other = copy.copy(self)
@@ -138,14 +154,12 @@ class Rows(ABC):
         return other
 
     def mapped(self, feature_map: "BlockMap") -> "MappedRows":
-        """Return the rows with features in the place of columns, computed block by block."""
-        return MappedRows(self, feature_map=feature_map)
+        """Return the rows with features instead of columns, computed block by block."""
+        return MappedRows(self, feature_map)
 
-    def with_targets(
-        self, targets: Callable[[Array | None, Array | None], tuple[Array, Array | None]]
-    ) -> "MappedRows":
+    def with_targets(self, targets: Targets) -> "TargetRows":
         """Return the rows with ``(y, weight) = targets(y, weight)``, computed block by block."""
-        return MappedRows(self, targets=targets)
+        return TargetRows(self, targets)
 
 
 class BlockMap(Protocol):
@@ -168,48 +182,54 @@ class CodeMap(BlockMap, Protocol):
 
     @property
     def coded(self) -> Codes:
-        """No rows, with the columns of the features."""
+        """Empty codes, with the columns of the features."""
 
     def map_codes(self, X: Matrix, out: Array) -> None:
         """Write the codes of the rows X into ``out``."""
 
 
 @final
-class MappedRows(Rows):
-    """Rows of another source with features, targets or both computed block by block."""
+class TargetRows(Rows):
+    """Rows of another source whose targets and weights are computed block by block."""
 
-    def __init__(
-        self,
-        source: Rows,
-        *,
-        feature_map: "BlockMap | CodeMap | None" = None,
-        targets: Callable[[Array | None, Array | None], tuple[Array, Array | None]] | None = None,
-    ):
+    def __init__(self, source: Rows, targets: Targets):
+        self.describe(source)
+        self._source = source
+        self._targets = targets
+        self.steps = (*source.steps, self._replace)
+
+    def read(self, block_rows: int) -> Iterator[Block]:
+        """Read the blocks of the source."""
+        return self._source.read(block_rows)
+
+    @property
+    def n_rows(self) -> int:
+        """Return the number of rows of the source."""
+        return self._source.n_rows
+
+    def _replace(self, block: Block, _: Scratch) -> Block:
+        y, weight = self._targets(block.y, block.weight)
+        return replace(block, y=y, weight=weight)
+
+
+@final
+class MappedRows(Rows):
+    """Rows of another source with features that are computed block by block."""
+
+    def __init__(self, source: Rows, feature_map: "BlockMap | CodeMap"):
+        self.describe(source)
         self._source = source
         self._map = feature_map
-        self._targets = targets
-        self.n_features = source.n_features if feature_map is None else feature_map.width
-        self.dtype = source.dtype if feature_map is None else feature_map.dtype
-        self.n_jobs = source.n_jobs
-        self.report = source.report
-        self.feature_names = source.feature_names if feature_map is None else None
-        self.labelled = source.labelled
-        self.coded = source.coded if feature_map is None else getattr(feature_map, "coded", None)
-        self.block_rows = source.block_rows
+        self.n_features, self.dtype = feature_map.width, feature_map.dtype
+        self.feature_names = None
+        self.coded = getattr(feature_map, "coded", None)
         if self.coded is None:
             self.block_rows = min(self.block_rows, block_rows_for(self.n_features, self.dtype))
+        self.steps = (*source.steps, self._replace)
 
-    def chunks(self) -> Iterator[Block]:
-        """Map the rows at the block boundaries, into new arrays."""
-        return self.blocks()
-
-    def read(self) -> Iterator[Block]:
-        """Read the blocks of the source, at the boundaries of these rows."""
-        return self._source.reblocked(self.block_rows).read()
-
-    def finish(self, block: Block, scratch: Scratch) -> Block:
-        """Map a block; features live in a buffer that is reused."""
-        return self._mapped(self._source.finish(block, scratch), scratch)
+    def read(self, block_rows: int) -> Iterator[Block]:
+        """Read the blocks of the source."""
+        return self._source.read(block_rows)
 
     @property
     def n_rows(self) -> int:
@@ -218,26 +238,17 @@ class MappedRows(Rows):
 
     def sample(self, size: int, seed: int, context: Context | None = None) -> Sample:
         """Draw rows of the source, and map these alone."""
-        if self._targets is not None:
-            return super().sample(size, seed, context)
         drawn = self._source.sample(size, seed, context)
-        block = self._mapped(Block(drawn.X, drawn.y, drawn.weight, 0), Scratch())
+        block = self._replace(Block(drawn.X, drawn.y, drawn.weight, 0), Scratch())
         return replace(drawn, X=block.X)
 
-    def _mapped(self, block: Block, scratch: Scratch) -> Block:
-        if self._targets is not None:
-            y, weight = self._targets(block.y, block.weight)
-            block = replace(block, y=y, weight=weight)
-        if self._map is None:
-            return block
+    def _replace(self, block: Block, scratch: Scratch) -> Block:
+        """Map a block, into a buffer of its own: the rows may live in that of another map."""
         if self.coded is not None:
             groups = self.coded.codes.shape[1]
             codes = scratch.array(f"codes {id(self)}", (block.size, groups), self.coded.codes.dtype)
             cast(CodeMap, self._map).map_codes(block.X, codes)
-            block = replace(block, X=self.coded.trusted(codes))
-        else:
-            # a name of its own: the rows may live in a buffer of another map
-            Z = scratch.array(f"Z {id(self)}", (block.size, self.n_features), self.dtype)
-            self._map.map_block(block.X, Z)
-            block = replace(block, X=Z)
-        return block
+            return replace(block, X=self.coded.trusted(codes))
+        Z = scratch.array(f"Z {id(self)}", (block.size, self.n_features), self.dtype)
+        self._map.map_block(block.X, Z)
+        return replace(block, X=Z)

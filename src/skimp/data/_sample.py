@@ -10,9 +10,8 @@ from skimp._core._blocks import Scratch
 from skimp._core._objects import as_numbers
 from skimp._core._random import row_keys
 from skimp._core._types import Array, Matrix
-from skimp.data._block import Block, join
+from skimp.data._block import Block, concatenate_rows, join
 from skimp.data._context import Context
-from skimp.data._rechunk import concatenate_rows
 
 _SPARE = 1.25
 """Rows that may wait to be dropped, over those that are asked for."""
@@ -52,7 +51,7 @@ def sample_rows(rows: Any, size: int, seed: int, context: Context) -> Sample:
             low &= block.weight != 0
         chosen = np.flatnonzero(low)
         chosen = chosen[np.argsort(keys[chosen], kind="stable")[:size]]
-        weight = np.ones(block.size) if block.weight is None else block.weight
+        weight = block.weights()
         y = None if block.y is None else block.y[chosen]
         return Sample(block.X[chosen], y, block.start + chosen, keys[chosen], weight[chosen])
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from skimp._core._random import row_keys
 from skimp._core._types import Array
-from skimp.data._block import Block
+from skimp.data._block import Block, rechunk
 from skimp.data._context import Context
 from skimp.data._rows import Rows
 
@@ -59,24 +59,19 @@ class _Part(Rows):
     """Some rows of another source, numbered anew."""
 
     def __init__(self, source: Rows, chosen: Callable[[int, int], Array]):
+        self.describe(source)
         self._source = source
         self._chosen = chosen
-        self.n_features = source.n_features
-        self.dtype = source.dtype
-        self.coded = source.coded
-        self.block_rows = source.block_rows
-        self.n_jobs = source.n_jobs
-        self.feature_names = source.feature_names
-        self.report = source.report
-        self.checked = source.checked
-        self.labelled = source.labelled
 
-    def chunks(self) -> Iterator[Block]:
+    def read(self, block_rows: int) -> Iterator[Block]:
         """Read the source, and leave out what is not in this part."""
+        return rechunk(self._chunks(block_rows), block_rows)
+
+    def _chunks(self, block_rows: int) -> Iterator[Block]:
         count = 0
-        for chunk in self._source.chunks():
-            chosen = np.flatnonzero(self._chosen(chunk.start, chunk.start + chunk.size))
-            yield replace(chunk[chosen], start=count)
+        for block in self._source.read(block_rows):
+            chosen = np.flatnonzero(self._chosen(block.start, block.start + block.size))
+            yield replace(block[chosen], start=count)
             count += len(chosen)
 
     @property

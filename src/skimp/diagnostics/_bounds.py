@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from skimp._params._rules import FRACTION, broken, check_values, integer, number, one_of
-from skimp.kernels import Kernel, as_kernel, require
+from skimp._params._rules import FRACTION, broken, check_values, number, one_of
+from skimp.diagnostics._inputs import KERNEL, POSITIVE
+from skimp.kernels import Kernel, require
 
 _SHARES = np.linspace(0.01, 0.9, 60)
 """Shares of eps that are left to what happens between the anchors."""
@@ -15,12 +16,12 @@ _MOST = 2**40
 _RULES = {
     "eps": number(above=0),
     "delta": FRACTION,
-    "n_components": integer(at_least=1),
-    "n_grids": integer(at_least=1),
-    "n_features": integer(at_least=1),
+    "n_components": POSITIVE,
+    "n_grids": POSITIVE,
+    "n_features": POSITIVE,
+    "kernel": KERNEL,
     "form": one_of("pair", "phase"),
 }
-_FORMS = one_of("pair", "phase", "binning")
 
 
 def hoeffding_bound(eps: float, n_components: int, *, form: str = "pair") -> float:
@@ -55,16 +56,15 @@ def hoeffding_bound(eps: float, n_components: int, *, form: str = "pair") -> flo
     >>> round(hoeffding_bound(0.1, 4000), 6)
     9.1e-05
     """
-    check_values("hoeffding_bound", _RULES, eps=eps, n_components=n_components)
-    if not _FORMS.test(form):
-        raise broken("hoeffding_bound", "form", _FORMS.wording, form)
+    rules = _RULES | {"form": one_of("pair", "phase", "binning")}
+    check_values("hoeffding_bound", rules, eps=eps, n_components=n_components, form=form)
     return float(min(1.0, 2 * np.exp(-_exponent(n_components, form) * eps**2)))
 
 
 def hoeffding_size(eps: float, delta: float, *, form: str = "pair") -> int:
-    """Return how many features miss k(x, y) by eps with a probability of delta at most.
+    """Return the fewest features that miss k(x, y) by eps with a probability of at most delta.
 
-    An even number in the pair form.
+    The number is even in the pair form.
 
     Parameters
     ----------
@@ -107,16 +107,15 @@ def fourier_bound(
         P \leq 2 \left(1 + \frac{2 \ell}{r}\right)^d e^{-N (1 - s)^2 \epsilon^2 / 2}
         + \frac{4 \sigma_p^2 r^2}{s^2 \epsilon^2}
 
-    and the least value is returned. In the phase form pairs (x, y) are covered instead of
-    differences: 2 d takes the place of d, :math:`\sqrt 2 \, \ell` that of :math:`\ell`,
-    :math:`(2 + \sqrt 2)^2` that of 4, and 1/8 that of 1/2. So they are for an odd D in the pair
-    form, but the last one, which is in between.
+    and the least value is returned. The phase form covers pairs (x, y) instead of differences,
+    with 2 d for d, :math:`\sqrt 2 \, \ell` for :math:`\ell`, :math:`(2 + \sqrt 2)^2` for 4 and 1/8
+    for 1/2. An odd D in the pair form has the same, except that the last number is in between.
 
     Parameters
     ----------
     kernel : Kernel
-        A stationary kernel with numbers for parameters; its spectrum must have a second moment,
-        which that of `Laplacian`, and of `Matern` with nu up to 1, has not.
+        A stationary kernel with numbers for parameters. Its spectrum must have a second moment;
+        those of `Laplacian`, and of `Matern` with nu up to 1, do not.
     eps : float
         The error, relative to k(0, 0).
     n_components : int
@@ -148,17 +147,16 @@ def fourier_bound(
     True
     """
     owner = "fourier_bound"
-    check_values(
-        owner, _RULES, eps=eps, n_components=n_components, n_features=n_features, form=form
-    )
+    check_values(owner, _RULES, kernel=kernel, eps=eps, n_components=n_components)
+    check_values(owner, _RULES, n_features=n_features, form=form)
     _check_diameter(owner, diameter, None)
-    _check_kernel(owner, kernel)
+    kernel.check_resolved()
     require(kernel, "stationary", owner=owner, advice="others have no spectrum")
     moment = kernel.spectral_moment(n_features)
     if not np.isfinite(moment):
         wording = "of a spectrum with a second moment (this one's is infinite)"
         raise broken(owner, "kernel", wording, kernel)
-    # a frequency that is left alone has a term of the phase form, which differences do not tell
+    # the last of an odd number of features is of the phase form, which depends on x and y
     paired = form == "pair" and n_components % 2 == 0
     radius, dimension = (diameter, n_features) if paired else (2**0.5 * diameter, 2 * n_features)
     growth = (4.0 if paired else (2 + 2**0.5) ** 2) * moment
@@ -179,9 +177,9 @@ def fourier_size(
     diameter: float,
     form: str = "pair",
 ) -> int:
-    """Return how many Fourier features miss no k(x, y) by eps with a probability of 1 - delta.
+    """Return the fewest Fourier features that miss any k(x, y) by eps with probability <= delta.
 
-    An even number in the pair form.
+    The number is even in the pair form.
 
     Parameters
     ----------
@@ -215,13 +213,13 @@ def binning_bound(
     box into T cells. Whether x and y share a bin of a grid lies between whether all of their two
     cells do and whether any parts of them do. These two depend on the cells alone, so Hoeffding's
     inequality holds for all pairs of cells, and their probabilities differ by a share s of eps
-    where :math:`c_j \geq 2 d \, \ell_j \alpha_j / (s \epsilon)`, with :math:`\ell_j` the range of
+    if :math:`c_j \geq 2 d \, \ell_j \alpha_j / (s \epsilon)`, with :math:`\ell_j` the range of
     the column and :math:`\alpha_j = E[1/h_j]` the ``pitch_rates``. So
 
     .. math:: P \leq T (T + 1) \, e^{-2 P_{grids} (1 - s)^2 \epsilon^2}
 
-    for any s, of which the least value is returned. It is for a map that has all bins of one of the
-    two rows, as of every row in ``fit`` up to ``max_bins``, and asks for some twenty times fewer
+    for any s; the least value is returned. The map has to have all bins of one of the two rows, as
+    it has for every row of ``fit`` up to ``max_bins``. The bound needs about twenty times fewer
     grids than claim 2 of Rahimi and Recht.
 
     Parameters
@@ -251,9 +249,9 @@ def binning_bound(
     True
     """
     owner = "binning_bound"
-    check_values(owner, _RULES, eps=eps, n_grids=n_grids, n_features=n_features)
+    check_values(owner, _RULES, kernel=kernel, eps=eps, n_grids=n_grids, n_features=n_features)
     _check_diameter(owner, diameter, n_features)
-    _check_kernel(owner, kernel)
+    kernel.check_resolved()
     rates = kernel.pitch_rates(n_features)
     if not np.isfinite(rates).all():
         wording = "of pitches h with a mean of 1/h (here it is infinite: k falls steeply at 0)"
@@ -269,7 +267,7 @@ def binning_bound(
 def binning_size(
     kernel: Kernel, eps: float, delta: float, *, n_features: int, diameter: Any
 ) -> int:
-    """Return how many grids miss no k(x, y) by eps with a probability of 1 - delta.
+    """Return the fewest grids that miss any k(x, y) by eps with a probability of at most delta.
 
     Parameters
     ----------
@@ -294,7 +292,7 @@ def binning_size(
 
 
 def _exponent(size: int, form: str) -> float:
-    """Return a with a probability of 2 exp(-a eps^2) that a mean is off by eps."""
+    """Return a of the probability 2 exp(-a eps^2) that a mean is off by eps."""
     if form == "binning":
         return 2.0 * size
     # terms of pairs are in [-1, 1], those of frequencies with a random phase in [-2, 2]
@@ -316,15 +314,8 @@ def _least(bound: Callable[[int], float], delta: float) -> int:
     return high
 
 
-def _check_kernel(owner: str, kernel: Any) -> None:
-    as_kernel(kernel, owner=owner)
-    if isinstance(kernel, str):
-        raise broken(owner, "kernel", "an object with numbers for parameters", kernel)
-    kernel.check_resolved()
-
-
 def _check_diameter(owner: str, diameter: Any, n_features: int | None) -> None:
-    """Raise unless it is a number, or, with a number of columns, one for each of them."""
+    """Raise unless it is a number > 0, or, if columns are counted, one for each of them."""
     ranges = np.asarray(diameter)
     shapes = ((),) if n_features is None else ((), (n_features,))
     numeric = ranges.dtype.kind in "fiu" and ranges.shape in shapes

@@ -15,10 +15,9 @@ from skimp._params._rules import Rule, broken, integer, is_auto, number
 from skimp.budgets import Fixed
 from skimp.data import ArrayRows, Rows, split_rows
 from skimp.diagnostics._coded_curve import coded_predictions
-from skimp.diagnostics._compare_selectors import SIZES
+from skimp.diagnostics._inputs import SIZES
 from skimp.diagnostics._nested import Nested, nested
-from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier
-from skimp.features._scale import mean_diagonal
+from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier, mean_diagonal
 from skimp.kernels import as_kernel
 from skimp.losses import Squared, as_loss, squared
 from skimp.solvers import Problem
@@ -153,7 +152,7 @@ def budget_curve(
     ----------
     estimator : KernelClassifier, KernelRegressor or KRLS
         The model; it need not be fitted. Its ``approximation`` gives the largest size; "auto"
-        stands for 2,048 landmarks, and ``gamma="auto"`` for "scale". For KRLS, ``reduction`` is
+        stands for 2,048 landmarks, and ``gamma="auto"`` for "scale". For KRLS it is
         None, for 2,048 landmarks, a number of points or a selector.
     X : array, CSR matrix, frame or Rows of shape (n, d)
         Training rows.
@@ -267,7 +266,8 @@ def _fitted_map(model: Any, rows: Rows, sizes: Any, rng: np.random.Generator) ->
     if feature_map.random_state is not None:
         rng = as_generator(feature_map.random_state)
     kernel = None if is_auto(model.kernel) else as_kernel(model.kernel, owner=_OWNER)
-    return feature_map.fit_rows(rows.copy_with(labelled=is_classifier(model)), rng, kernel)
+    labelled = rows.copy_with(labelled=is_classifier(model))
+    return feature_map.fit_rows(labelled, rng, kernel, rows.context)
 
 
 def _sizes(largest: int) -> Array:
@@ -290,7 +290,7 @@ def _paths(
     problem = Problem(
         rows.mapped(basis), squared, 1.0, penalty=basis.penalty, fit_intercept=model.fit_intercept
     )
-    S = covariance(problem, _DOUBLE)
+    S = covariance(problem, _DOUBLE, rows.context)
     check_representable(S.within, S.across)
     drawn = rows.sample(sample, 0)
     assert drawn.y is not None, "there are targets"
@@ -308,7 +308,7 @@ def _paths(
         factor=basis.factor,
         averaged=functions.averaged,
         sample=Sampled(Z.astype(np.float64), drawn.y, drawn.weight / S.weight),
-        n_jobs=rows.n_jobs,
+        context=rows.context,
     )
     return path, drawn.y
 

@@ -5,34 +5,30 @@ from typing import Any
 
 import numpy as np
 
-from skimp._core._linalg import (
-    check_representable,
-    condition_number,
-    eigenpairs,
-    inverse_root,
-)
+from skimp._core._linalg import check_representable, condition_number, eigenpairs, inverse_root
 from skimp._core._lines import Lined, Lines
 from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import Array, RandomState
-from skimp._params._rules import RANDOM_STATE, Rule, broken, integer, number
-from skimp.budgets import Budget
-from skimp.budgets._fixed import check_points
-from skimp.budgets._groups import are_classes
-from skimp.data import Rows, open_rows
-from skimp.diagnostics._rows_like import is_rows_like
+from skimp._params._rules import RANDOM_STATE, Rule, check_values, integer, number
+from skimp.budgets import Budget, are_classes, check_points
+from skimp.data import LOCAL, Rows, open_rows
+from skimp.diagnostics._inputs import is_data
 from skimp.kernels import Kernel, as_kernel, require
 
 _DOUBLE = np.dtype(np.float64)
-_ALPHA = 1e-6
 _SHOWN = 5
 """Classes whose shares are printed."""
 _JUDGING = 0x5851F42D4C957F2D
-_RULES = {"alpha": number(above=0), "sample": integer(at_least=2), "random_state": RANDOM_STATE}
-_POINTS = Rule(
-    "a Budget, or points such as budget_.points of a fitted Nystroem",
-    lambda value: isinstance(value, Budget) or is_rows_like(value),
-)
+_RULES = {
+    "budget": Rule(
+        "a Budget, or points such as budget_.points of a fitted Nystroem",
+        lambda value: isinstance(value, Budget) or is_data(value),
+    ),
+    "alpha": number(above=0),
+    "sample": integer(at_least=2),
+    "random_state": RANDOM_STATE,
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,10 +42,10 @@ class BudgetQuality(Lined):
     size : int
         Number of points, m.
     residual_trace : float
-        The sum of r over the rows as a share of the sum of k(x, x): from 0, where models in the
+        The sum of r over the rows as a share of the sum of k(x, x): from 0, if models in the
         points are exact, to 1. Estimated on a sample.
     standard_error : float
-        That of ``residual_trace``; zero where the sample is all rows.
+        That of ``residual_trace``; zero if the sample is all rows.
     effective_dimension : float
         The trace of :math:`\tilde K (\tilde K + n \alpha I)^{-1}`, with K approximated in the
         points: how many directions a ridge model with this penalty uses. At most m; a budget for
@@ -57,17 +53,17 @@ class BudgetQuality(Lined):
     largest_distance, mean_distance : float
         From the rows of the sample to the nearest point, in feature space.
     condition_number : float
-        Of the kernel matrix of the points, in the 1-norm, as LAPACK estimates it; infinite where
+        Of the kernel matrix of the points, in the 1-norm, as LAPACK estimates it; infinite if
         the matrix is singular to working precision.
     sample_error : float or None
         Leave-one-out error, on the sample, of the ridge model in the points with this penalty: the
-        share of wrong labels where y are classes, one minus R^2 where they are numbers. To compare
-        budgets of one size: the sample is small, and many points overfit it. None without y.
+        share of wrong labels if y are classes, one minus R^2 if they are numbers. Compare budgets
+        of one size by it: the sample is small, and many points overfit it. None without y.
     class_shares : dict or None
-        For each label, its share in the budget. A point that is no row counts for the label of the
-        nearest row of the sample. None without y, or where y are no classes.
+        For each label, its share in the budget. A point that is not a row counts for the label of
+        the nearest row of the sample. None without y, or if y are not classes.
     class_imbalance : float or None
-        Half the sum of the absolute differences to the shares in the data: 0 where they agree.
+        Half the sum of the absolute differences to the shares in the data: 0 if they agree.
     """
 
     size: int
@@ -114,7 +110,7 @@ def budget_quality(
     sample: int = 2000,
     random_state: RandomState = 0,
 ) -> BudgetQuality:
-    """Tell how well points stand for the rows, without training.
+    """Measure how well points stand for the rows, without training.
 
     Budgets of several sizes rank by ``residual_trace`` nearly as they do by the error of the models
     that are fitted to them; budgets of one size, for classes, rank by ``sample_error``. Takes
@@ -129,7 +125,8 @@ def budget_quality(
     X : array, CSR matrix, frame or Rows of shape (n, d)
         The rows that the points stand for.
     y : array of shape (n,) or (n, k), optional
-        Labels or numbers; more than thirty whole numbers are numbers. `Rows` bring their own.
+        Labels or numbers; more than thirty different whole numbers count as numbers. `Rows` bring
+        their own.
     alpha : float, optional
         The penalty of the models that the effective dimension is about, as in
         `KernelRegressor`; 1e-6 by default.
@@ -155,19 +152,15 @@ def budget_quality(
     >>> missed[0] > missed[1]
     True
     """
-    given = {"alpha": _ALPHA if alpha is None else alpha, "sample": sample}
-    for name, value in {**given, "random_state": random_state}.items():
-        if not _RULES[name].test(value):
-            raise broken("budget_quality", name, _RULES[name].wording, value)
-    if not _POINTS.test(budget):
-        raise broken("budget_quality", "budget", _POINTS.wording, budget)
+    owner = "budget_quality"
+    alpha = 1e-6 if alpha is None else alpha
+    check_values(owner, _RULES, alpha=alpha, sample=sample, random_state=random_state)
+    check_values(owner, _RULES, budget=budget)
     rows = open_rows(X, target=y)
-    kernel = as_kernel(kernel, owner="budget_quality").resolve(rows, 0)
-    require(kernel, "positive_definite", owner="budget_quality", advice="others have no distance")
+    kernel = as_kernel(kernel, owner=owner).resolve(LOCAL.bind(rows), 0)
+    require(kernel, "positive_definite", owner=owner, advice="others have no distance")
     budget = budget if isinstance(budget, Budget) else Budget(budget)
-    points = check_points(
-        budget.points, kernel, rows.n_features, owner="budget_quality", name="budget"
-    )
+    points = check_points(budget.points, kernel, rows.n_features, owner=owner, name="budget")
     B = as_real(points, _DOUBLE)
     m = B.shape[0]
     if budget.indices is not None and not _are_numbers(budget.indices, m, rows.n_rows):
@@ -188,19 +181,17 @@ def budget_quality(
     distances = np.sqrt(squared.min(axis=1))
     values, Q = eigenpairs((Z.T * weight) @ Z)
     explained = values.clip(0)
-    left_out = _left_out(
-        Z @ (Q / np.sqrt(explained + given["alpha"])), weight, drawn.y, rows.labelled
-    )
+    V = Z @ (Q / np.sqrt(explained + alpha))
     shares, imbalance = _classes(budget, rows, drawn.indices[squared.argmin(axis=0)])
     return BudgetQuality(
         size=m,
         residual_trace=share,
         standard_error=error,
-        effective_dimension=float((explained / (explained + given["alpha"])).sum()),
+        effective_dimension=float((explained / (explained + alpha)).sum()),
         largest_distance=float(distances.max()),
         mean_distance=float(weight @ distances),
         condition_number=condition_number(K_mm),
-        sample_error=left_out,
+        sample_error=_left_out(V, weight, drawn.y, rows.labelled),
         class_shares=shares,
         class_imbalance=imbalance,
     )

@@ -34,7 +34,7 @@ def coded_predictions(
     outputs = np.empty((len(sizes), len(alphas), *judging.y.shape))
     for i, size in enumerate(sizes):
         Z = _first_grids(training.X, size)
-        part = ArrayRows(Z, training.y, training.weight).copy_with(n_jobs=rows.n_jobs)
+        part = ArrayRows(Z, training.y, training.weight)
         for j, alpha in enumerate(alphas):
             problem = Problem(
                 part,
@@ -43,7 +43,7 @@ def coded_predictions(
                 fit_intercept=model.fit_intercept,
                 memory_limit=model.memory_limit,
             )
-            solution = solver.solve(problem)
+            solution = solver.solve(problem, rows.context)
             outputs[i, j] = _first_grids(judging.X, size) @ solution.coef + solution.intercept
     return outputs, judging.y
 

@@ -1,7 +1,8 @@
 """Selectors side by side: the quality of their budgets against size and seconds."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from time import perf_counter
 from typing import Any
 
@@ -10,28 +11,14 @@ import numpy as np
 from skimp._core._lines import Lined, Lines, cut, span
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import RandomState
-from skimp._params._rules import RANDOM_STATE, Rule, broken, check_values, integer
+from skimp._params._rules import RANDOM_STATE, check_values
 from skimp.budgets import Selector, as_selector
-from skimp.data import open_rows
-from skimp.diagnostics._budget_quality import BudgetQuality, budget_quality
+from skimp.data import LOCAL, open_rows
+from skimp.diagnostics._budget_quality import budget_quality
+from skimp.diagnostics._inputs import POSITIVE, SIZES, name_parts
 from skimp.kernels import Kernel, as_kernel
 
-_POSITIVE = integer(at_least=1)
-SIZES = Rule(
-    "a sequence of integers >= 1",
-    lambda v: (
-        isinstance(v, Sequence | np.ndarray)
-        and np.size(v) > 0
-        and np.ndim(v) == 1
-        and all(map(_POSITIVE.test, v))
-    ),
-)
-"""The rule for several sizes."""
-_RULES = {
-    "sizes": SIZES,
-    "repeats": _POSITIVE,
-    "random_state": RANDOM_STATE,
-}
+_RULES = {"sizes": SIZES, "repeats": POSITIVE, "random_state": RANDOM_STATE}
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,52 +35,46 @@ class SelectorComparison(Lined):
     records: tuple[dict[str, Any], ...]
 
     def _lines(self) -> Lines:
-        return comparison_lines(
-            self.records,
-            "selector",
-            lambda record: record["quality"].residual_trace,
-            "share of the trace that is missed",
-        )
+        errors = [record["quality"].residual_trace for record in self.records]
+        meaning = "share of the trace that is missed"
+        return describe_largest(self.records, "selector", errors, meaning)
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row for each budget and a column for each number."""
         import pandas as pd
 
-        return pd.DataFrame([_flat(record) for record in self.records])
+        flat = []
+        for record in self.records:
+            known = {name: value for name, value in record.items() if name != "quality"}
+            numbers = record["quality"].to_dict()
+            del numbers["class_shares"]
+            flat.append({**known, "points": numbers.pop("size"), **numbers})
+        return pd.DataFrame(flat)
 
 
-def comparison_lines(
+def describe_largest(
     records: Sequence[dict[str, Any]],
     kind: str,
-    error: Callable[[dict[str, Any]], float],
+    errors: Sequence[float],
     meaning: str,
-    parameter: str | None = None,
+    parameter: str = "sizes",
 ) -> Lines:
     """Return what was compared, and the mean error and seconds of each kind at the largest size."""
     sizes = sorted({record["size"] for record in records})
     largest: dict[str, list[tuple[float, float]]] = {}
-    for record in records:
+    for record, error in zip(records, errors, strict=True):
         if record["size"] == sizes[-1]:
-            largest.setdefault(record[kind], []).append((error(record), record["seconds"]))
-    told = [
+            largest.setdefault(record[kind], []).append((error, record["seconds"]))
+    lines = [
         (" ".join(name.split()), "{:.3g}, {:.3g} s".format(*np.mean(found, axis=0)))
         for name, found in largest.items()
     ]
     return [
-        (parameter or "sizes", span(sizes, ",")),
+        (parameter, span(sizes, ",")),
         ("repeats", f"{1 + max(record['repeat'] for record in records)}"),
         (f"at {sizes[-1]:,}", f"{meaning}, and seconds"),
-        *cut(told, "to_frame()"),
+        *cut(lines, "to_frame()"),
     ]
-
-
-def _flat(record: dict[str, Any]) -> dict[str, Any]:
-    quality: BudgetQuality = record["quality"]
-    numbers = quality.to_dict()
-    numbers.pop("class_shares")
-    points = numbers.pop("size")
-    known = {name: value for name, value in record.items() if name != "quality"}
-    return {**known, "points": points, **numbers}
 
 
 def compare_selectors(
@@ -107,10 +88,10 @@ def compare_selectors(
     alpha: float | None = None,
     random_state: RandomState = 0,
 ) -> SelectorComparison:
-    """Choose budgets by several rules and sizes, and tell the quality of each.
+    """Choose budgets by several selectors and sizes, and measure the quality of each.
 
-    Nothing is trained. Budgets are timed, and judged on the same rows up to 1,000
-    points (on more rows from there on).
+    Nothing is trained. Selections are timed. Budgets of up to 1,000 points are judged on the same
+    rows, larger ones on more rows.
 
     Parameters
     ----------
@@ -145,35 +126,22 @@ def compare_selectors(
     [('uniform', 10), ('uniform', 20), ('kmeans', 10), ('kmeans', 20)]
     """
     owner = "compare_selectors"
-    if isinstance(selectors, str | Selector):
-        selectors = [selectors]
-    if not isinstance(selectors, Mapping | Sequence) or not selectors:
-        wording = "selectors or their names, at least one, in a mapping or a sequence"
-        raise broken(owner, "selectors", wording, selectors)
-    if not isinstance(selectors, Mapping):
-        selectors = {s if isinstance(s, str) else repr(s): s for s in selectors}
+    wording = "selectors or their names"
+    named = name_parts(owner, "selectors", selectors, str | Selector, wording)
     check_values(owner, _RULES, sizes=sizes, repeats=repeats, random_state=random_state)
     rows = open_rows(X, target=y)
-    kernel = as_kernel(kernel, owner=owner).resolve(rows, 0)
+    kernel = as_kernel(kernel, owner=owner).resolve(LOCAL.bind(rows), 0)
     rng = as_generator(random_state)
     judging = draw_seed(rng)
     seeds = [draw_seed(rng) for _ in range(repeats)]
     records = []
-    for name, selector in selectors.items():
+    for name, selector in named.items():
         rule = as_selector(selector, owner=owner)
-        for size in sizes:
-            for repeat, seed in enumerate(seeds):
-                start = perf_counter()
-                budget = rule.select(rows, size, kernel, np.random.default_rng(seed))
-                seconds = perf_counter() - start
-                quality = budget_quality(budget, kernel, rows, alpha=alpha, random_state=judging)
-                records.append(
-                    {
-                        "selector": name,
-                        "size": size,
-                        "repeat": repeat,
-                        "seconds": seconds,
-                        "quality": quality,
-                    }
-                )
+        for size, (repeat, seed) in product(sizes, enumerate(seeds)):
+            start = perf_counter()
+            budget = rule.select(rows, size, kernel, np.random.default_rng(seed))
+            seconds = perf_counter() - start
+            quality = budget_quality(budget, kernel, rows, alpha=alpha, random_state=judging)
+            known = {"selector": name, "size": size, "repeat": repeat, "seconds": seconds}
+            records.append({**known, "quality": quality})
     return SelectorComparison(tuple(records))

@@ -8,16 +8,15 @@ from sklearn.utils import check_array, check_consistent_length
 from skimp._core._linalg import check_representable, dense, squared_norms
 from skimp._core._objects import as_real
 from skimp._core._types import Array, Matrix
-from skimp._params._rules import broken, instance
+from skimp._params._rules import broken
 from skimp.data import open_rows
-from skimp.diagnostics._rows_like import is_rows_like
+from skimp.diagnostics._inputs import KERNEL, is_data
 from skimp.kernels import Kernel
 
 _BLOCK = 256
 _DOUBLE = np.dtype(np.float64)
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
-"""Differences of kernel values in float64 that are no more than this part of them are zero."""
-_KERNEL = instance(Kernel, "a kernel object, with numbers for parameters")
+"""Relative differences of kernel values in float64 below this are rounding."""
 
 
 def distance_distortion(X: Any, Z: Any, kernel: Kernel) -> float:
@@ -28,7 +27,7 @@ def distance_distortion(X: Any, Z: Any, kernel: Kernel) -> float:
         \operatorname{mean}_{i < j} \frac{\left| \|z_i - z_j\|^2 - d_{ij} \right|}{d_{ij}}, \qquad
         d_{ij} = k(x_i, x_i) + k(x_j, x_j) - 2 k(x_i, x_j)
 
-    A distortion of 0.1 says that squared distances in feature space change by 10 %. Pairs with
+    A distortion of 0.1 means that squared distances in feature space change by 10 %. Pairs with
     :math:`d_{ij} = 0` to rounding, such as equal rows, are left out. Takes O(n^2 (d + D)) time.
 
     Parameters
@@ -43,7 +42,7 @@ def distance_distortion(X: Any, Z: Any, kernel: Kernel) -> float:
     Returns
     -------
     distortion : float
-        The mean; NaN where no two rows differ.
+        The mean; NaN if no two rows differ.
 
     Examples
     --------
@@ -57,9 +56,9 @@ def distance_distortion(X: Any, Z: Any, kernel: Kernel) -> float:
     True
     """
     owner = "distance_distortion"
-    if not _KERNEL.test(kernel):
-        raise broken(owner, "kernel", _KERNEL.wording, kernel)
-    if not is_rows_like(Z):
+    if not KERNEL.test(kernel):
+        raise broken(owner, "kernel", KERNEL.wording, kernel)
+    if not is_data(Z):
         raise broken(owner, "Z", "the features of X, such as feature_map.transform(X)", Z)
     rows = open_rows(X)
     if rows.feature_names is not None:
@@ -99,7 +98,7 @@ class PairErrors:
 
     @property
     def mean(self) -> float:
-        """The mean error, NaN where there is none."""
+        """The mean error, NaN if there is none."""
         return self.total / self.kept if self.kept else np.nan
 
     def add(self, K: Array, k_sums: Array, G: Array, g_sums: Array) -> None:

@@ -5,28 +5,27 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._blocks import Scratch
 from skimp._core._lines import Lined, Lines, cut
 from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import Array, RandomState
-from skimp._params._rules import RANDOM_STATE, Rule, broken, check_values, instance, integer
-from skimp.data import Block, Rows, as_rows
-from skimp.diagnostics._compare_selectors import SIZES
+from skimp._params._rules import RANDOM_STATE, broken, check_values, instance
+from skimp.data import LOCAL, Block, Rows, as_rows
 from skimp.diagnostics._distortion import ROUNDING
+from skimp.diagnostics._inputs import KERNEL, POSITIVE, SIZES
 from skimp.features import KernelHash
 from skimp.kernels import Kernel
 
 _DOUBLE = np.dtype(np.float64)
 _RULES = {
-    "hashing": Rule(
-        "a fitted KernelHash", lambda v: isinstance(v, KernelHash) and hasattr(v, "codes_")
-    ),
-    "kernel": instance(Kernel, "a kernel object, with numbers for parameters"),
-    "n_neighbors": integer(at_least=1),
+    "hashing": instance(KernelHash, "a fitted KernelHash"),
+    "kernel": KERNEL,
+    "n_neighbors": POSITIVE,
     "candidates": SIZES,
-    "queries": integer(at_least=1),
+    "queries": POSITIVE,
     "random_state": RANDOM_STATE,
 }
 
@@ -56,19 +55,21 @@ class HashRecall(Lined):
     n_rows: int
 
     def _lines(self) -> Lines:
-        found = zip(self.candidates, self.recall, self.standard_error, strict=True)
-        told = [
-            (f"{size:,} candidates", f"{share:.3f} +- {error:.3f}") for size, share, error in found
+        meaning = f"the {self.n_neighbors} nearest of {self.n_rows:,} rows, share that is found"
+        lines = [
+            (f"{size:,} candidates", f"{share:.3f} +- {error:.3f}")
+            for size, share, error in zip(
+                self.candidates, self.recall, self.standard_error, strict=True
+            )
         ]
-        looked = f"the {self.n_neighbors} nearest of {self.n_rows:,} rows, share that is found"
-        return [("recall", looked), *cut(told, "to_frame()")]
+        return [("recall", meaning), *cut(lines, "to_frame()")]
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row for each number of candidates."""
         import pandas as pd
 
-        columns = ("candidates", "recall", "standard_error")
-        return pd.DataFrame({name: getattr(self, name) for name in columns})
+        columns = {"candidates": self.candidates, "recall": self.recall}
+        return pd.DataFrame({**columns, "standard_error": self.standard_error})
 
 
 def hash_recall(
@@ -83,9 +84,9 @@ def hash_recall(
 ) -> HashRecall:
     """Compare neighbours by codes with neighbours in feature space, among the same rows.
 
-    Rows are drawn as queries; neighbours of each are looked for among all others, in float64, and
-    rows that are equally far are equally good. Taking a few hundred candidates by their codes and
-    comparing these exactly is as good as the recall says.
+    Rows are drawn as queries. The neighbours of each are searched among all other rows, in float64;
+    rows that are equally far are equally good. The recall is that of a search which takes
+    candidates by their codes and compares these exactly.
 
     Parameters
     ----------
@@ -120,18 +121,12 @@ def hash_recall(
     True
     """
     owner = "hash_recall"
+    check_values(owner, _RULES, hashing=hashing, n_neighbors=n_neighbors, candidates=candidates)
+    check_values(owner, _RULES, queries=queries, random_state=random_state)
+    check_is_fitted(hashing)
     if kernel is None:
-        kernel = getattr(getattr(hashing, "projection_", None), "kernel_", None)
-    check_values(
-        owner,
-        _RULES,
-        hashing=hashing,
-        kernel=kernel,
-        n_neighbors=n_neighbors,
-        candidates=candidates,
-        queries=queries,
-        random_state=random_state,
-    )
+        kernel = getattr(hashing.projection_, "kernel_", None)
+    check_values(owner, _RULES, kernel=kernel)
     assert kernel is not None, "the rule says so"
     rows = as_rows(hashing, X, reset=False)
     if rows.n_rows != len(hashing.codes_):
@@ -144,19 +139,22 @@ def hash_recall(
     if rows.feature_names is not None:
         kernel = kernel.with_names(rows.feature_names)
     sizes = np.minimum(candidates, others)
-    near = hashing._neighbors_of(drawn.indices, int(sizes.max()))[1]
+    near = hashing.neighbors_of(drawn.indices, int(sizes.max()))[1]
     found = _near_enough(rows, drawn.X, drawn.indices, kernel, int(n_neighbors), near)
     shares = np.minimum(np.cumsum(found, axis=1)[:, sizes - 1], n_neighbors) / n_neighbors
-    error = shares.std(axis=0) / np.sqrt(len(shares))
     return HashRecall(
-        tuple(map(int, candidates)), shares.mean(axis=0), error, int(n_neighbors), rows.n_rows
+        candidates=tuple(map(int, candidates)),
+        recall=shares.mean(axis=0),
+        standard_error=shares.std(axis=0) / np.sqrt(len(shares)),
+        n_neighbors=int(n_neighbors),
+        n_rows=rows.n_rows,
     )
 
 
 def _near_enough(
     rows: Rows, queries: Any, own: Array, kernel: Kernel, n_neighbors: int, candidates: Array
 ) -> Array:
-    """Tell which candidates of each query are no farther than the last of its nearest rows.
+    """Return which candidates of each query are no farther than the last of its nearest rows.
 
     Rows that are equally far, such as equal ones, are equally good.
     """
@@ -177,7 +175,7 @@ def _near_enough(
         return _least(np.hstack([total[0], part[0]]), n_neighbors), np.minimum(total[1], part[1])
 
     none = np.empty((len(candidates), 0)), np.full(candidates.shape, np.inf)
-    nearest, found = rows.map_reduce(of_block, merge, none)
+    nearest, found = LOCAL.map_reduce(rows, of_block, merge, none)
     last = nearest.max(axis=1)
     rounding = ROUNDING * (np.abs(last) + kernel.diag(queries, n_jobs=1))
     near_enough: Array = found <= (last + rounding)[:, None]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from time import perf_counter
 from typing import Any
 
@@ -17,8 +18,9 @@ from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, RandomState
 from skimp._params._rules import NONE, RANDOM_STATE, broken, check_values, instance, integer
 from skimp.data import open_rows
-from skimp.diagnostics._compare_selectors import SIZES, comparison_lines
+from skimp.diagnostics._compare_selectors import describe_largest
 from skimp.diagnostics._distortion import PairErrors
+from skimp.diagnostics._inputs import POSITIVE, SIZES, name_parts
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel
 
@@ -28,7 +30,7 @@ _RULES = {
     "sample": integer(at_least=2),
     "sizes": SIZES,
     "parameter": NONE | instance(str, "the name of a parameter"),
-    "repeats": integer(at_least=1),
+    "repeats": POSITIVE,
     "random_state": RANDOM_STATE,
 }
 _MAPS = "feature maps with a kernel and one of the parameters n_components, n_grids, budget"
@@ -44,8 +46,8 @@ def kernel_error(
 ) -> dict[str, float]:
     r"""Compare the inner products of features with the kernel, on a sample of rows.
 
-    With :math:`E = Z Z^T - K` of s rows, both around their means for maps that are centred, as
-    `~skimp.features.KernelProjection` is. Takes O(s^2 (d + D) + s^3).
+    :math:`E = Z Z^T - K` for s rows. Both matrices are centred for a map whose features are, such
+    as `~skimp.features.KernelProjection`. Takes O(s^2 (d + D) + s^3).
 
     Parameters
     ----------
@@ -85,15 +87,14 @@ def kernel_error(
         raise broken("kernel_error", "feature_map", wording, feature_map)
     rows = open_rows(X)
     drawn = rows.sample(int(sample), draw_seed(as_generator(random_state))).X
+    kernel = getattr(feature_map, "kernel_", None) if kernel is None else kernel
     if kernel is None:
-        kernel = getattr(feature_map, "kernel_", None)
-        if not isinstance(kernel, Kernel):
-            wording = "given for a map without kernel_, or one that is not fitted yet"
-            raise broken("kernel_error", "kernel", wording, None)
+        wording = "given for a map without kernel_, or one that is not fitted yet"
+        raise broken("kernel_error", "kernel", wording, None)
     if rows.feature_names is not None:
         kernel = kernel.with_names(rows.feature_names)
     named = drawn
-    if hasattr(feature_map, "feature_names_in_") and rows.feature_names is not None:
+    if getattr(feature_map, "feature_names_in_", None) is not None and rows.feature_names:
         import pandas as pd
 
         named = pd.DataFrame(drawn, columns=rows.feature_names)
@@ -105,18 +106,16 @@ def _gram(Z: Any) -> Array:
 
 
 def _errors(G: Array, K: Array, feature_map: Any) -> dict[str, float]:
-    if getattr(feature_map, "centred", False):
+    if isinstance(feature_map, FeatureMap) and feature_map.centred:
         G, K = centred(G), centred(K)
     E = G - K
     with single_threaded_blas():
-        spectral = [
-            np.abs(linalg.eigvalsh(A, check_finite=False)).max() for A in (E, K.astype(float))
-        ]
+        norms = [np.abs(linalg.eigvalsh(A, check_finite=False)).max() for A in (E, K.astype(float))]
     return {
         "max": float(np.abs(E).max()),
         "mean": float(np.abs(E).mean()),
         "frobenius": float(np.linalg.norm(E) / (np.linalg.norm(K) or 1.0)),
-        "spectral": float(spectral[0] / (spectral[1] or 1.0)),
+        "spectral": float(norms[0] / (norms[1] or 1.0)),
     }
 
 
@@ -131,20 +130,16 @@ class MapComparison(Lined):
         sample took, the errors of `kernel_error`, and the ``distortion`` of distances, as in
         `distance_distortion`, with the number of ``equal_pairs`` that it leaves out.
     parameter : str or None
-        What ``size`` is a value of; None for what says how large each map is.
+        The parameter that ``size`` is a value of; None for the one that sets each map's size.
     """
 
     records: tuple[dict[str, Any], ...]
     parameter: str | None = None
 
     def _lines(self) -> Lines:
-        return comparison_lines(
-            self.records,
-            "map",
-            lambda record: float(record["frobenius"]),
-            "relative error in the Frobenius norm",
-            self.parameter,
-        )
+        errors = [record["frobenius"] for record in self.records]
+        meaning = "relative error in the Frobenius norm"
+        return describe_largest(self.records, "map", errors, meaning, self.parameter or "sizes")
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row for each map and a column for each number."""
@@ -163,7 +158,7 @@ def compare_maps(
     sample: int = _SAMPLE,
     random_state: RandomState = 0,
 ) -> MapComparison:
-    """Fit maps of several sizes, and tell how far each is from its kernel.
+    """Fit maps of several sizes, and measure how far each is from its kernel.
 
     Parameters
     ----------
@@ -175,8 +170,8 @@ def compare_maps(
     sizes : sequence of int
         Numbers of features, grids or landmarks, or values of ``parameter``.
     parameter : str, optional
-        What to set: ``"n_terms"``, for one. By default what says how large a map is,
-        ``n_components``, ``n_grids`` or ``budget``.
+        The parameter to set, such as ``"n_terms"``. By default the one that sets the size of a
+        map: ``n_components``, ``n_grids`` or ``budget``.
     repeats : int, default=3
         Maps of each kind and size, with seeds of their own.
     sample : int, default=1000
@@ -201,55 +196,35 @@ def compare_maps(
     True
     """
     owner = "compare_maps"
-    if isinstance(maps, FeatureMap):
-        maps = [maps]
-    if not isinstance(maps, Mapping | Sequence) or not maps:
-        wording = "feature maps, at least one, in a mapping or a sequence"
-        raise broken(owner, "maps", wording, maps)
-    if not isinstance(maps, Mapping):
-        names = [repr(feature_map) for feature_map in maps]
-        repeated = [
-            f" ({names[:i].count(name) + 1})" if name in names[:i] else ""
-            for i, name in enumerate(names)
-        ]
-        maps = {name + more: m for name, more, m in zip(names, repeated, maps, strict=True)}
-    check_values(
-        owner,
-        _RULES,
-        sizes=sizes,
-        parameter=parameter,
-        repeats=repeats,
-        sample=sample,
-        random_state=random_state,
-    )
+    named = name_parts(owner, "maps", maps, FeatureMap, "feature maps")
+    check_values(owner, _RULES, sizes=sizes, parameter=parameter, repeats=repeats)
+    check_values(owner, _RULES, sample=sample, random_state=random_state)
     rows = open_rows(X)
     rng = as_generator(random_state)
     drawn = rows.sample(int(sample), draw_seed(rng)).X
     seeds = [draw_seed(rng) for _ in range(repeats)]
     known: dict[Kernel, Array] = {}
     records = []
-    for name, feature_map in maps.items():
-        changed = parameter or getattr(feature_map, "size_name", None)
-        if not isinstance(feature_map, FeatureMap) or changed is None:
+    for name, feature_map in named.items():
+        changed = parameter or (isinstance(feature_map, FeatureMap) and feature_map.size_name)
+        if not isinstance(feature_map, FeatureMap) or not changed:
             raise broken(owner, "maps", _MAPS, feature_map)
-        for size in sizes:
-            for repeat, seed in enumerate(seeds):
-                fitted = clone(feature_map).set_params(**{changed: int(size)})
-                fitted.fit_rows(rows, np.random.default_rng(seed))
-                start = perf_counter()
-                Z = fitted.transform(drawn)
-                seconds = perf_counter() - start
-                kernel = getattr(fitted, "kernel_", None)
-                if kernel is None:
-                    raise broken(owner, "maps", _MAPS, feature_map)
-                if kernel not in known:
-                    known[kernel] = kernel(as_real(drawn, np.dtype(np.float64)))
-                G, K, pairs = _gram(Z), known[kernel], PairErrors()
-                pairs.add(K, _sums(K), G, _sums(G))
-                errors: dict[str, float] = _errors(G, K, fitted)
-                errors |= {"distortion": pairs.mean, "equal_pairs": pairs.left_out}
-                record = {"map": name, "size": int(size), "repeat": repeat, "seconds": seconds}
-                records.append({**record, **errors})
+        for size, (repeat, seed) in product(sizes, enumerate(seeds)):
+            fitted = clone(feature_map).set_params(**{changed: int(size)})
+            fitted.fit_rows(rows, np.random.default_rng(seed))
+            start = perf_counter()
+            Z = fitted.transform(drawn)
+            seconds = perf_counter() - start
+            kernel = getattr(fitted, "kernel_", None)
+            if kernel is None:
+                raise broken(owner, "maps", _MAPS, feature_map)
+            if kernel not in known:
+                known[kernel] = kernel(as_real(drawn, np.dtype(np.float64)))
+            G, K, pairs = _gram(Z), known[kernel], PairErrors()
+            pairs.add(K, _sums(K), G, _sums(G))
+            record = {"map": name, "size": int(size), "repeat": repeat, "seconds": seconds}
+            distances = {"distortion": pairs.mean, "equal_pairs": pairs.left_out}
+            records.append(record | _errors(G, K, fitted) | distances)
     return MapComparison(tuple(records), parameter)
 
 

@@ -1,18 +1,21 @@
 """Maps of which a part is a smaller map: landmarks in an order, features one after the other."""
 
-import copy
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from skimp._core._linalg import inverse_lower, ordered_cholesky
 from skimp._core._types import Array, Matrix
-from skimp.budgets import Fixed, RPCholesky, Selector, Uniform, as_selector
-from skimp.budgets._rpcholesky import pivot_order
+from skimp.budgets import Fixed, RPCholesky, Selector, Uniform, as_selector, pivot_order
 from skimp.data import Rows
-from skimp.features import FeatureMap, Landmarks, Nystroem, RandomFourier
-from skimp.features._base import Basis
+from skimp.features import (
+    Basis,
+    FeatureMap,
+    Landmarks,
+    Nystroem,
+    RandomFourier,
+    WhitenedLandmarks,
+)
 
 _EPS64 = float(np.finfo(np.float64).eps)
 
@@ -66,7 +69,7 @@ def _nested_landmarks(feature_map: Nystroem, rows: Rows, rng: np.random.Generato
     """Return kernel columns of the points, or combinations of them where they are dependent."""
     kernel, points = feature_map.kernel_, feature_map.budget_.points
     if not _is_nested(as_selector(feature_map.selector, owner="budget_curve")):
-        points = points[pivot_order(points, kernel, rng)]
+        points = points[pivot_order(points, kernel, rng, rows.context)]
     landmarks = Landmarks(kernel, points, rows.dtype, n_jobs=rows.n_jobs)
     if landmarks.factor is not None:
         return Nested(landmarks, points=points)
@@ -74,10 +77,8 @@ def _nested_landmarks(feature_map: Nystroem, rows: Rows, rng: np.random.Generato
     kept, L = ordered_cholesky(landmarks.penalty, tol=max(eps**1.5, _EPS64))
     if len(kept) == 0:
         raise ValueError("budget_curve: the kernel must not be zero at all landmarks.")
-    features: Any = copy.copy(feature_map)
-    features.landmarks_ = Landmarks(kernel, points[kept], rows.dtype, n_jobs=rows.n_jobs)
-    features._whitening = features._root = np.ascontiguousarray(inverse_lower(L).T)
-    features.dtype_ = np.dtype(np.float64)
+    independent = Landmarks(kernel, points[kept], rows.dtype, n_jobs=rows.n_jobs)
+    features = WhitenedLandmarks(independent, np.ascontiguousarray(inverse_lower(L).T))
     return Nested(features, kept=kept, points=points)
 
 

@@ -26,11 +26,18 @@ from skimp.choice._worth import (
     price,
 )
 from skimp.data import ArrayRows, Rows, open_rows
-from skimp.diagnostics._rows_like import is_rows_like
+from skimp.diagnostics._inputs import is_data
+from skimp.effects import KRLS
+from skimp.effects._approximation import as_approximation
 from skimp.effects._cost import krls_phases
-from skimp.effects._reduction import Reduction
-from skimp.features import FeatureMap, Nystroem, RandomBinning
-from skimp.features._transformer import MAP_NAMES, TRANSFORMER, as_map
+from skimp.features import (
+    MAP_NAMES,
+    TRANSFORMER,
+    FeatureMap,
+    Nystroem,
+    RandomBinning,
+    as_map,
+)
 from skimp.kernels import Gaussian, Kernel, as_kernel
 from skimp.losses import Loss, Squared, as_loss, squared
 from skimp.solvers import Auto, Direct, Solver, as_solver
@@ -85,12 +92,12 @@ def plan(
     Examples
     --------
     >>> from skimp import KernelRegressor
-    >>> from skimp.diagnostics._plan import plan
+    >>> from skimp.diagnostics import plan
     >>> few, many = (plan(KernelRegressor(approximation=m), (100_000, 10)) for m in (100, 1000))
     >>> few.seconds < many.seconds, few.bytes < many.bytes
     (True, True)
     """
-    if hasattr(estimator, "reduction") and not isinstance(estimator, type):
+    if isinstance(estimator, KRLS):
         return _krls_plan(estimator, X, y, n_outputs, rates)
     parts = _parts(estimator)
     rows = None if _is_shape(X) else open_rows(X, target=None if isinstance(X, Rows) else y)
@@ -133,8 +140,8 @@ def _krls_plan(estimator: Any, X: Any, y: Any, n_outputs: int | None, rates: Rat
     cost = Cost(shape, rates, threads, estimator.n_jobs, estimator.memory_limit, False, Traits())
     kernel = Gaussian() if estimator.kernel is None else as_kernel(estimator.kernel, owner=_OWNER)
     read = Phase("read", cost.stream(4 * cost.data_bytes) + 4 * cost.calls(shape.n_rows), 0)
-    reduction = Reduction(estimator.reduction, estimator.budget)
-    return Plan((read, *krls_phases(estimator, reduction, kernel, cost)))
+    approximation = as_approximation(estimator.approximation, owner="KRLS")
+    return Plan((read, *krls_phases(estimator, approximation, kernel, cost)))
 
 
 @dataclass(frozen=True)
@@ -190,7 +197,7 @@ def _configured_solver(estimator: Any, owner: str) -> Solver:
 
 def _is_shape(X: Any) -> bool:
     """Tell whether this is a shape; raise if it is neither data nor a shape."""
-    if not isinstance(X, tuple) and is_rows_like(X):
+    if not isinstance(X, tuple) and is_data(X):
         return False
     if not isinstance(X, tuple) or len(X) != 2 or not all(map(_SIZE.test, X)):
         raise broken(_OWNER, "X", "data, or a tuple (n, d) of integers >= 1", X)
@@ -236,9 +243,9 @@ def _feature_map(estimator: Any, shape: Shape, parts: _Parts) -> FeatureMap | No
         raise broken(type(estimator).__name__, "approximation", wording, given)
     feature_map = as_map(given)
     feature_map.check()
-    if getattr(feature_map, "kernel", parts.kernel) is None:
+    if feature_map.kernelled and feature_map.kernel is None:
         given = None if is_auto(estimator.kernel) else parts.kernel
-        feature_map.set_params(kernel=feature_map._own_kernel(given))
+        feature_map.set_params(kernel=feature_map.chosen_kernel(given))
     return feature_map
 
 
@@ -309,7 +316,7 @@ def _is_conditioned(feature_map: Nystroem, rows: Rows) -> bool:
     wanted = feature_map.planned_width(rows)
     size = min(wanted, _POINTS)
     whole = _tried(feature_map, rows, size)
-    if whole._root is not None:
+    if whole.basis().penalty is None:
         return False
     if size == wanted:
         return True
@@ -327,7 +334,7 @@ def _tried(feature_map: Nystroem, rows: Rows, size: int) -> Nystroem:
         rows = ArrayRows(rows.sample(4 * size, 0).X)
     else:
         tried.set_params(selector="uniform")
-    return tried.fit_rows(rows, np.random.default_rng(0))
+    return tried.fit_rows(rows, np.random.default_rng(0), context=rows.context)
 
 
 def _condition(tried: Nystroem) -> float:

@@ -1,6 +1,7 @@
 """Whether methods differ that were compared on the same data sets."""
 
 from dataclasses import dataclass
+from itertools import count
 from numbers import Real
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from skimp._core._lines import Lined, Lines, cut
 from skimp._core._types import Array
 from skimp._params._rules import BOOLEAN, broken, integer, is_number
+from skimp.data import is_frame
 
 
 @dataclass(frozen=True, repr=False)
@@ -20,7 +22,7 @@ class Significance(Lined):
     statistic : float
         Friedman's statistic, chi-square with one degree of freedom less than there are methods.
     p_value : float
-        Probability of a statistic as large, were all methods equal.
+        Probability of a statistic at least as large if all methods were equal.
     control : str
         The method that the others are compared with.
     methods : tuple of str
@@ -47,13 +49,11 @@ class Significance(Lined):
 
     def _lines(self) -> Lines:
         rank = self.ranks[self.methods.index(self.control)]
+        found = zip(self.methods, self.ranks, self.z, self.holm, strict=True)
         others = [
-            (
-                method,
-                f"mean rank {self.ranks[i]:.2f}, z {self.z[i]:.2f}, p {self.holm[i]:.3g} (Holm)",
-            )
-            for i, method in sorted(enumerate(self.methods), key=lambda item: self.ranks[item[0]])
-            if np.isfinite(self.z[i])
+            (method, f"mean rank {rank:.2f}, z {z:.2f}, p {p:.3g} (Holm)")
+            for method, rank, z, p in sorted(found, key=lambda item: item[1])
+            if np.isfinite(z)
         ]
         return [
             ("Friedman test", f"statistic {self.statistic:.4g}, p {self.p_value:.3g}"),
@@ -65,10 +65,11 @@ class Significance(Lined):
         """Return a pandas frame with a row for each method, best first."""
         import pandas as pd
 
-        names = ("ranks", "z", "p", "bonferroni_dunn", "holm", "hochberg")
-        columns = {name: getattr(self, name) for name in names}
-        frame = pd.DataFrame(columns, index=pd.Index(self.methods, name="method"))
-        return frame.rename(columns={"ranks": "rank"}).sort_values("rank", kind="stable")
+        names = ["rank", "z", "p", "bonferroni_dunn", "holm", "hochberg"]
+        values = self.ranks, self.z, self.p, self.bonferroni_dunn, self.holm, self.hochberg
+        index = pd.Index(self.methods, name="method")
+        frame = pd.DataFrame(np.column_stack(values), index, names)
+        return frame.sort_values("rank", kind="stable")
 
 
 def compare_significance(
@@ -115,49 +116,45 @@ def compare_significance(
     owner = "compare_significance"
     if not BOOLEAN.test(greater_is_better):
         raise broken(owner, "greater_is_better", BOOLEAN.wording, greater_is_better)
-    S = _checked(owner, scores)
-    methods = tuple(map(str, getattr(scores, "columns", range(S.shape[1]))))
+    S = _check_scores(owner, scores)
+    methods = tuple(map(str, scores.columns if is_frame(scores) else range(S.shape[1])))
     n_sets, n_methods = S.shape
     ranks = stats.rankdata(-S if greater_is_better else S, axis=1)
     means = ranks.mean(axis=0)
     chosen = int(means.argmin()) if control is None else _column(owner, methods, control)
     tied = bool((ranks == means.mean()).all())
-    # sets on which all methods are equal tell nothing
+    # the test is undefined if all methods are equal on every set
     statistic, p_value = (0.0, 1.0) if tied else stats.friedmanchisquare(*S.T)
     z = (means - means[chosen]) / np.sqrt(n_methods * (n_methods + 1) / (6 * n_sets))
     others = np.arange(n_methods) != chosen
     p = 2 * stats.norm.sf(np.abs(z))
-    adjusted = {
-        name: np.full(n_methods, np.nan) for name in ("bonferroni_dunn", "holm", "hochberg")
-    }
-    adjusted["bonferroni_dunn"][others] = np.minimum(1, others.sum() * p[others])
-    adjusted["holm"][others], adjusted["hochberg"][others] = _stepwise(p[others])
+    adjusted = np.full((3, n_methods), np.nan)
+    adjusted[:, others] = np.minimum(1, others.sum() * p[others]), *_stepwise(p[others])
     z, p = (np.where(others, values, np.nan) for values in (z, p))
-    return Significance(
-        float(statistic), float(p_value), methods[chosen], methods, means, z, p, **adjusted
-    )
+    friedman = float(statistic), float(p_value)
+    return Significance(*friedman, methods[chosen], methods, means, z, p, *adjusted)
 
 
-def _checked(owner: str, scores: Any) -> Array:
+def _check_scores(owner: str, scores: Any) -> Array:
     """Return scores as an array of numbers, or say what is wrong with them."""
-    wording = f"{owner}: scores must be finite numbers of at least 2 data sets (rows) and 3 methods"
+    wording = (
+        f"{owner}: scores must be finite numbers of at least 2 data sets (rows) and 3 methods "
+        "(columns), got"
+    )
     try:
         S = np.asarray(scores)
     except ValueError:
-        raise ValueError(f"{wording} (columns), got rows of unequal lengths.") from None
+        raise ValueError(f"{wording} rows of unequal lengths.") from None
     if S.ndim != 2 or S.shape[0] < 2 or S.shape[1] < 3:
-        found = f"shape {S.shape}" if S.ndim else f"{type(scores).__name__}"
-        raise ValueError(f"{wording} (columns), got {found}.")
-    names = [repr(name) for name in getattr(scores, "columns", range(S.shape[1]))]
-    for j, name in enumerate(names):
+        found = f"shape {S.shape}" if S.ndim else type(scores).__name__
+        raise ValueError(f"{wording} {found}.")
+    for column, name in zip(S.T, scores.columns if is_frame(scores) else count(), strict=False):
         # frames with missing values of their own are arrays of objects
-        wrong = [v for v in S[:, j] if not is_number(v, Real) or not np.isfinite(float(v))]
+        wrong = [v for v in column if not is_number(v, Real) or not np.isfinite(float(v))]
         if wrong:
-            found = repr(str(wrong[0])[:40]) if isinstance(wrong[0], str) else wrong[0]
-            raise ValueError(
-                f"{wording} (columns), got {found} in column {name}: leave out "
-                f"{'this column' if len(wrong) == len(S) else 'these data sets'}."
-            )
+            found = repr(wrong[0][:40]) if isinstance(wrong[0], str) else wrong[0]
+            left_out = "this column" if len(wrong) == len(S) else "these data sets"
+            raise ValueError(f"{wording} {found} in column {name!r}: leave out {left_out}.")
     return S.astype(np.float64)
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from skimp._core._random import draw_seed
 from skimp._core._types import Array
 from skimp._params._memory import parse_bytes, require_memory
-from skimp.data import ArrayRows, Rows, keep_rows, kept_bytes
-from skimp.effects._reduction import Reduction
-from skimp.effects._sketch import Sketch
+from skimp.data import Rows, keep_rows, kept_bytes
+from skimp.effects._approximation import Approximation, Functions, RowSample, Sketch
+from skimp.effects._random_sums import RandomSums
 from skimp.features import Landmarks
 from skimp.kernels import Kernel, check_gram
 from skimp.solvers._exact_smoother import ExactSmoother
@@ -46,7 +46,7 @@ class Choice:
 class Models:
     """The functions of a kernel, the models in them, and which rows were fitted, None for all."""
 
-    basis: Landmarks | Sketch
+    basis: Landmarks | RandomSums
     smoother: Smoother
     fitted_rows: Array | None = None
 
@@ -58,7 +58,7 @@ class Choices:
     ``search`` is used for "loo" if there are no ``lams``; None for a grid.
     """
 
-    reduction: Reduction
+    approximation: Approximation | None
     alpha: float | str
     lams: Any
     fit_intercept: bool
@@ -94,41 +94,39 @@ class Choices:
             alphas = np.sort(np.asarray(self.lams, float)) / smoother.n_rows
         if self.alpha == "kfold":
             lams = alphas * smoother.weight
-            scores = fold_scores(rows, lams, seed, lambda part: self._fold(part, kernel, seed))
+            scores = fold_scores(
+                rows, lams, seed, lambda part: self._fold(part, kernel, seed), rows.context
+            )
         else:
             scores = smoother.scores(alphas, self.alpha)
         alpha = best_alpha(alphas, scores) if free else float(alphas[np.argmin(scores)])
         return Choice(kernel, models, alpha, alphas, scores)
 
-    def _fold(self, rows: Rows, kernel: Kernel, seed: int) -> tuple[Landmarks | Sketch, Smoother]:
-        """Return the functions and models of a fold, whose reduction sees its rows alone."""
+    def _fold(
+        self, rows: Rows, kernel: Kernel, seed: int
+    ) -> tuple[Landmarks | RandomSums, Smoother]:
+        """Return the functions and models of a fold, whose approximation sees its rows alone."""
         models = self.models(rows, kernel, seed)
         return models.basis, models.smoother
 
     def models(self, rows: Rows, kernel: Kernel, seed: int) -> Models:
-        """Return all models of some rows, after their reduction."""
+        """Return all models of some rows, after their approximation."""
         rng = np.random.default_rng(seed)
-        if self.reduction.alone:
-            part, indices = self._sampled(rows, draw_seed(rng))
+        approximation = self.approximation
+        if isinstance(approximation, RowSample):
+            part, indices = approximation.draw(rows, draw_seed(rng), rows.context)
             return replace(self._exact_models(part, kernel), fitted_rows=indices)
-        if self.reduction.exact:
+        if not isinstance(approximation, Functions):
             return self._exact_models(rows, kernel)
-        self._require_memory(rows)
-        basis = self.reduction.basis(rows, kernel, rng)
+        self._require_memory(rows, approximation)
+        basis = approximation.make_basis(rows, kernel, rng, rows.context)
         mapped: Rows = rows.mapped(basis)
         if kept_bytes(mapped) < parse_bytes(self.memory_limit) // 4:
             mapped = keep_rows(mapped)
-        smoother = ReducedSmoother(mapped, basis.penalty, fit_intercept=self.fit_intercept)
-        return Models(basis, smoother)
-
-    def _sampled(self, rows: Rows, seed: int) -> tuple[Rows, Array]:
-        """Return sampled rows, and their numbers."""
-        sample = rows.sample(self.reduction.size(rows.n_rows), seed)
-        weight = None if rows.weights() is None else sample.weight
-        part = ArrayRows(sample.X, sample.y, weight).copy_with(
-            n_jobs=rows.n_jobs, feature_names=rows.feature_names, report=rows.report
+        smoother = ReducedSmoother(
+            mapped, basis.penalty, fit_intercept=self.fit_intercept, context=rows.context
         )
-        return part, sample.indices
+        return Models(basis, smoother)
 
     def _exact_models(self, rows: Rows, kernel: Kernel) -> Models:
         n = rows.n_rows
@@ -136,8 +134,8 @@ class Choices:
         require_memory(
             (16 if self.alpha == "kfold" else 10) * n**2,
             self.memory_limit,
-            f"the exact model of {n} rows (reduction=None)",
-            "take a reduction such as 1000",
+            f"the exact model of {n} rows (approximation=None)",
+            "take an approximation such as 1000",
         )
         everything = rows.collect()
         assert everything.y is not None, "targets were computed for every block"
@@ -153,12 +151,12 @@ class Choices:
         )
         return Models(landmarks, smoother)
 
-    def _require_memory(self, rows: Rows) -> None:
-        size = self.reduction.size(rows.n_rows)
-        sketch = 8 * rows.n_rows * size if self.reduction.sketched else 0
+    def _require_memory(self, rows: Rows, approximation: Functions) -> None:
+        size = approximation.count(rows.n_rows)
+        sketch = 8 * rows.n_rows * size if isinstance(approximation, Sketch) else 0
         require_memory(
             80 * size**2 + sketch,
             self.memory_limit,
-            f"a reduction to {size} functions",
-            "take a smaller budget",
+            f"an approximation by {size} functions",
+            "take fewer",
         )

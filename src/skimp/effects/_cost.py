@@ -4,20 +4,23 @@ from collections.abc import Iterator
 from typing import Any
 
 from skimp._params._memory import parse_bytes
+from skimp.budgets import as_selector
 from skimp.choice._counts import DOUBLE, Cost, Phase
 from skimp.choice._map_cost import selected
-from skimp.effects._reduction import Reduction
+from skimp.effects._approximation import Approximation, Points, RowSample, Sketch
 from skimp.solvers._folds import FOLDS
 
 
-def krls_phases(estimator: Any, reduction: Reduction, kernel: Any, cost: Cost) -> Iterator[Phase]:
+def krls_phases(
+    estimator: Any, approximation: Approximation | None, kernel: Any, cost: Cost
+) -> Iterator[Phase]:
     """Yield the phases of a fit after the rows were read.
 
     Parameters
     ----------
     estimator : KRLS
         Its ``alpha`` says what a penalty is chosen by, its ``sigmas`` how many widths there are.
-    reduction : Reduction
+    approximation : Approximation or None
         What is fitted.
     kernel : Kernel
         The kernel.
@@ -25,12 +28,12 @@ def krls_phases(estimator: Any, reduction: Reduction, kernel: Any, cost: Cost) -
         The data and the machine.
     """
     n = cost.shape.n_rows
-    m = reduction.size(n)
+    m = n if approximation is None else approximation.count(n)
     # the model of the best width is made twice
     widths = 1 if estimator.sigmas is None else len(estimator.sigmas) + (len(estimator.sigmas) > 1)
     criterion = estimator.alpha if isinstance(estimator.alpha, str) else None
-    if reduction.exact:
-        n = m if reduction.alone else n
+    if approximation is None or isinstance(approximation, RowSample):
+        n = m
         refits = FOLDS * (1 - 1 / FOLDS) ** 3 if criterion == "kfold" else 0.0
         seconds = cost.kernel(kernel, n, n, DOUBLE) + _tridiagonal(n, cost)
         held = int((9 + 6 * (refits > 0)) * n**2 + 32 * n * cost.shape.n_features)
@@ -38,11 +41,13 @@ def krls_phases(estimator: Any, reduction: Reduction, kernel: Any, cost: Cost) -
         return
     points = m * cost.shape.n_features * 8
     mapping = cost.kernel(kernel, n, m, DOUBLE)
-    if reduction.sketched:
+    if not isinstance(approximation, Points):
         mapping = cost.kernel(kernel, n, n, DOUBLE) + cost.gemm(2 * n**2 * m, DOUBLE)
         yield Phase("draw", widths * mapping, int(8 * n * (m + cost.shape.n_features)))
     else:
-        chosen, held_then = selected(reduction.selector, kernel, m, cost)
+        chosen, held_then = selected(
+            as_selector(approximation.selector, owner="plan"), kernel, m, cost
+        )
         # each fold has points of its own
         times = 1 + (FOLDS - 1) * (criterion == "kfold")
         yield Phase("select", widths * times * chosen, int(held_then + points))
@@ -55,7 +60,7 @@ def krls_phases(estimator: Any, reduction: Reduction, kernel: Any, cost: Cost) -
     seconds += cost.gemm(products * n * m**2, DOUBLE)
     blocks = 3 * cost.threads * min(n, 2048) * m * 8
     held = (48 + 16 * cost.threads) * m**2 + blocks + kept + points
-    held += 8 * n * m if reduction.sketched else 0
+    held += 8 * n * m if isinstance(approximation, Sketch) else 0
     yield Phase("solve", widths * seconds, int(held))
 
 

@@ -13,11 +13,11 @@ from skimp._core._types import Array
 from skimp._params._memory import require_memory
 from skimp._params._rules import BOOLEAN, FRACTION, NONE, Rule, broken, check_values, integer
 from skimp.data import ArrayRows, Block, Rows
+from skimp.effects._approximation import Approximation
 from skimp.effects._design import Design, Term
 from skimp.effects._error_groups import known_errors
 from skimp.effects._functionals import Functionals
-from skimp.effects._reduction import Reduction
-from skimp.effects._sketch import Sketch
+from skimp.effects._random_sums import RandomSums
 from skimp.effects._summary import EffectsSummary, Expectation, summarize
 from skimp.features import Landmarks
 from skimp.kernels import Kernel
@@ -48,8 +48,8 @@ class Effects(ABC):
     _present: Array | None
     _fitted_rows: Array | None
     _design: Design
-    _reduction: Reduction
-    _basis: Landmarks | Sketch
+    _approximation: Approximation | None
+    _basis: Landmarks | RandomSums
     _points: Landmarks
     _dual: Array
     _constant: Array
@@ -258,7 +258,7 @@ class Effects(ABC):
             32 * size * max(rows, size),
             self.memory_limit,
             f"the covariance of {size} coefficients",
-            "take a reduction",
+            "take an approximation",
         )
         q = self._fit.coordinates(np.eye(size))
         found = self._fit.covariances(q, self._errors("vcov", errors, groups))
@@ -347,7 +347,7 @@ class Effects(ABC):
 
     def _gathered(self, L: Array) -> Array:
         """Return functionals of kernel columns as functionals of the model's functions."""
-        return np.asarray(self._basis.mixing.T @ L) if isinstance(self._basis, Sketch) else L
+        return np.asarray(self._basis.mixing.T @ L) if isinstance(self._basis, RandomSums) else L
 
     def _outputs(self, values: Array) -> Array:
         return values[..., 0] if self._single_output else values
@@ -410,14 +410,9 @@ class Effects(ABC):
             notes.append("Formulas are those of R's package KRLS.")
         if self._fit.dimension > _CLOSE * self._fit.n_rows:
             notes.append("The fit nearly interpolates: estimates are unreliable.")
-        reduction = self._reduction
-        size = len(self._fit.coef)
-        if reduction.sketched:
-            notes.append(f"Standard errors are conditional on {size:,} random sums of columns.")
-        elif reduction.alone:
-            notes.append(f"Standard errors are conditional on the {size:,} sampled rows.")
-        elif not reduction.exact:
-            notes.append(f"Standard errors are conditional on the {size:,} points.")
+        if self._approximation is not None:
+            given = self._approximation.conditional.format(len(self._fit.coef))
+            notes.append(f"Standard errors are conditional on {given}.")
         return notes
 
 

@@ -24,14 +24,13 @@ from skimp._params._rules import (
     number,
     one_of,
 )
-from skimp.budgets import Selector
 from skimp.data import Block, LineReport, Rows, as_rows, is_frame, masked_rows
+from skimp.effects._approximation import Points, RowSample, as_approximation
 from skimp.effects._choice import Choices, Models
 from skimp.effects._design import Design
 from skimp.effects._effects import Effects
 from skimp.effects._levels import encode_levels, find_levels
-from skimp.effects._reduction import BUDGET, REDUCTION, Reduction
-from skimp.effects._sketch import Sketch
+from skimp.effects._random_sums import RandomSums
 from skimp.estimators._kernel_regressor import KernelRegressor, target_mean
 from skimp.features import Landmarks, Nystroem
 from skimp.kernels import Gaussian, Kernel, as_kernel, require
@@ -75,7 +74,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         \frac{1}{\sum_i w_i} \sum_i w_i \, (y_i - f(x_i) - b)^2 + \alpha \, \|f\|^2
 
     on columns of mean zero and variance one. Exact in :math:`8 n^3 / 3` operations and the memory
-    of one n x n matrix, with all penalties; for a reduction to m functions in :math:`3 n m^2`
+    of one n x n matrix, with all penalties; for an approximation by m functions in :math:`3 n m^2`
     operations and the memory of a few m x m matrices. Their n m values are held during the fit
     if they take less than a quarter of ``memory_limit``, and otherwise recomputed on each pass.
 
@@ -90,19 +89,18 @@ class KRLS(RegressorMixin, Effects, Parametrized):
     standardize : bool, default=True
         Whether columns are scaled. Those of categories or text, in frames, become indicators
         either way.
-    reduction : None, int, str or Selector, default=None
-        None fits the exact model. An int is a number of points. A selector, or its name ("auto",
-        "uniform", "kmeans", "agglomerative", "leverage", "rpcholesky"), chooses points that all
-        rows are fitted with. "sample" fits the exact model of sampled rows alone. "gaussian",
+    approximation : None, int, str, Selector, Nystroem, Points, Sketch or RowSample, default=None
+        None fits the exact model. An int is a number of points with which all rows are fitted. A
+        selector, or its name ("auto", "uniform", "kmeans", "agglomerative", "leverage",
+        "rpcholesky"), chooses a tenth of the rows as points, but at least 100 and at most 1,000;
+        `skimp.effects.Points` has another size, and so has `skimp.features.Nystroem`. "gaussian",
         "achlioptas", "sign", "very_sparse" and "subsampling" are random sums of the kernel columns
-        of all rows.
-    budget : int, float or None, default=None
-        Size of the reduction: a number, or a share of the rows; None for a tenth of the rows, but
-        100 at least and 1,000 at most.
+        of all rows, `skimp.effects.Sketch` with a size. "sample", `skimp.effects.RowSample` with a
+        size, fits the exact model of sampled rows alone.
     alpha : float or str, default="loo"
         Strength of the penalty; it does not grow with n. "loo" minimises the error of rows that are
         left out one by one, in closed form; "gcv" its rotation invariant form; "kfold" that of five
-        folds, each with a reduction of its own rows and the same n alpha. A ridge penalty is n
+        folds, each with an approximation of its own rows and the same n alpha. A ridge penalty is n
         alpha.
     lams : sequence of float or None, default=None
         Penalties n alpha to choose from; None for all between rounding and nothing.
@@ -124,7 +122,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
     verbose : int, default=0
         Report progress on standard error.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the reduction and of the folds.
+        Seed of the approximation and of the folds.
 
     Attributes
     ----------
@@ -177,8 +175,6 @@ class KRLS(RegressorMixin, Effects, Parametrized):
 
     _rules: ClassVar[dict[str, Rule]] = {
         "standardize": BOOLEAN,
-        "reduction": REDUCTION,
-        "budget": BUDGET,
         "alpha": number(above=0) | one_of(*CRITERIA),
         "lams": NONE | _POSITIVE,
         "sigmas": NONE | _POSITIVE,
@@ -195,8 +191,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         kernel: Kernel | str | None = None,
         *,
         standardize: bool = True,
-        reduction: Any = None,
-        budget: int | float | None = None,
+        approximation: Any = None,
         alpha: float | str = "loo",
         lams: Sequence[float] | Array | None = None,
         sigmas: Sequence[float] | Array | None = None,
@@ -209,8 +204,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
     ):
         self.kernel = kernel
         self.standardize = standardize
-        self.reduction = reduction
-        self.budget = budget
+        self.approximation = approximation
         self.alpha = alpha
         self.lams = lams
         self.sigmas = sigmas
@@ -242,7 +236,8 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         with whole_or_nothing(self):
             rng = as_generator(self.random_state)
             rows = self._prepared(X, y, sample_weight)
-            n = self._reduction.size(rows.n_rows) if self._reduction.alone else rows.n_rows
+            alone = isinstance(self._approximation, RowSample)
+            n = self._approximation.count(rows.n_rows) if alone else rows.n_rows
             needed, n = (FOLDS, rows.n_rows) if self.alpha == "kfold" else (2, n)
             if isinstance(self.alpha, str) and n < needed:
                 raise ValueError(
@@ -260,9 +255,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         require(kernel, "differentiable", owner=owner, advice="effects are derivatives")
         if self.sigmas is not None and "gamma" not in kernel.get_params(deep=False):
             raise broken(owner, "sigmas", f"None for {kernel!r}, which has no gamma", self.sigmas)
-        if self.budget is not None and not isinstance(self.reduction, str | Selector):
-            wording = "None unless reduction is the name of a rule, or a selector"
-            raise broken(owner, "budget", wording, self.budget)
+        self._approximation: Any = as_approximation(self.approximation, owner=owner)
         searched = self.lams is not None or self.sigmas is not None
         if searched and not isinstance(self.alpha, str):
             raise broken(owner, "alpha", "a criterion where lams or sigmas are given", self.alpha)
@@ -302,23 +295,21 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         self.terms_ = [term.name for term in self._design.terms]
         scaled: Rows = self._scaled(rows).with_targets(self._centred)
         scaled.feature_names, scaled.labelled = self._design.column_names, False
-        self._reduction = Reduction(self.reduction, self.budget)
         return scaled
 
     def _as_machine(self, X: Any, y: Any, sample_weight: Any) -> tuple[KernelRegressor, Rows]:
         """Return a regressor with this kernel and these points, and its rows, for a curve."""
         rng = as_generator(self.random_state)
         rows = self._prepared(X, y, sample_weight)
-        reduction = self._reduction
-        if reduction.sketched or reduction.alone:
+        points = self._approximation
+        if not (points is None or isinstance(points, Points)):
             wording = "None, a number of points or a selector for budget_curve"
-            raise broken(type(self).__name__, "reduction", wording, self.reduction)
+            raise broken(type(self).__name__, "approximation", wording, self.approximation)
         if self.sigmas is not None:
             raise broken(type(self).__name__, "sigmas", "None for budget_curve", self.sigmas)
         approximation: Any = "auto"
-        if not reduction.exact:
-            size = reduction.size(rows.n_rows)
-            approximation = Nystroem(budget=size, selector=reduction.selector)
+        if points is not None:
+            approximation = Nystroem(budget=points.count(rows.n_rows), selector=points.selector)
         machine = KernelRegressor(
             self._resolved_kernel(rows, draw_seed(rng)),
             approximation=approximation,
@@ -352,7 +343,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         if self.sigmas is not None:
             kernels = [clone(kernel).set_params(gamma=1 / (2 * s**2)) for s in self.sigmas]
         choices = Choices(
-            self._reduction,
+            self._approximation,
             self.alpha,
             self.lams,
             # R centres y, which is done already
@@ -378,7 +369,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         self._fit: LinearFit = fit
         self._basis = basis
         coef = fit.coef
-        dual = basis.mixing @ coef if isinstance(basis, Sketch) else coef
+        dual = basis.mixing @ coef if isinstance(basis, RandomSums) else coef
         self._points = Landmarks(basis.kernel, basis.points, _DOUBLE)
         self._dual = np.asarray(dual)
         self._constant = fit.intercept + self._middle

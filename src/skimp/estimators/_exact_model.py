@@ -7,7 +7,7 @@ import numpy as np
 from skimp._core._types import Array
 from skimp.choice._judging import Span
 from skimp.data import Block
-from skimp.solvers import Solution, solve_exact
+from skimp.solvers import Solution, Status, solve_exact
 from skimp.solvers._exact_smoother import ExactSmoother
 from skimp.solvers._smoother import best_alpha
 
@@ -40,7 +40,8 @@ def solve_exact_model(
         coef=coefs[0],
         intercept=intercepts[0],
         n_iter=1,
-        converged=True,
+        status=Status.CONVERGED,
         message=f"exact: factorization of the {len(K)} x {len(K)} kernel matrix",
         alpha=alpha,
+        solver="exact",
     )

@@ -39,16 +39,24 @@ from skimp.choice._candidates import SMALL, Columns, candidates
 from skimp.choice._judging import ALPHAS, merge_equal
 from skimp.choice._limits import Limits
 from skimp.choice._search import LARGEST_LEFT_OUT, NEAR_ALPHAS, Search
+from skimp.choice._task import Spec, Task
 from skimp.choice._trials import Choice
-from skimp.data import ArrayRows, LineReport, Rows, as_rows, has_weight, split_rows
+from skimp.data import ArrayRows, Context, LineReport, Rows, as_rows, has_weight, split_rows
 from skimp.estimators._certificate import Certificate
 from skimp.estimators._certified import certified
 from skimp.estimators._clock import Clock
 from skimp.estimators._exact_model import solve_exact_model
 from skimp.estimators._typicality import typicality
-from skimp.features import FeatureMap, Landmarks, Nystroem, RandomBinning
-from skimp.features._scale import mean_diagonal
-from skimp.features._transformer import MAP_NAMES, TRANSFORMER, as_map
+from skimp.features import (
+    MAP_NAMES,
+    TRANSFORMER,
+    FeatureMap,
+    Landmarks,
+    Nystroem,
+    RandomBinning,
+    as_map,
+    mean_diagonal,
+)
 from skimp.kernels import (
     Gaussian,
     Kernel,
@@ -128,6 +136,61 @@ class KernelMachine(Parametrized, ABC):
     def _prepare(self, rows: Rows) -> Any:
         """Look at y, and return a function of the y and weights of a block: matrix and weights."""
 
+    def make_spec(self) -> Spec:
+        """Return what was asked for, as objects.
+
+        Returns
+        -------
+        Spec
+            Parameters that were checked; a `ValueError` names one that breaks its rule.
+        """
+        check_params(self)
+        owner = type(self).__name__
+        kernel = None
+        if not is_auto(self.kernel):
+            kernel = as_kernel(self.kernel, owner=owner, other="'auto'", size="approximation")
+        loss = as_loss(self.loss, owner=owner)
+        check_params(loss)
+        given: Any = self.approximation
+        approximation: FeatureMap | None = None
+        if isinstance(given, Integral):
+            approximation = Nystroem(budget=int(given))
+        elif given is not None and not is_auto(given):
+            approximation = as_map(given)
+            approximation.check()
+        return Spec(
+            owner=owner,
+            kernel=kernel,
+            approximation=approximation,
+            exact=given is None,
+            loss=loss,
+            alpha=None if is_auto(self.alpha) else float(self.alpha),
+            solver=self._configured_solver(),
+            classes=self._labelled,
+            fit_intercept=self.fit_intercept,
+            held_out=self.validation_fraction if self.early_stopping else None,
+            memory_limit=self.memory_limit,
+            time_limit=self.time_limit,
+            random_state=self.random_state,
+        )
+
+    def open_task(self, X: Any, y: Any = None, sample_weight: Any = None) -> Task:
+        """Return checked rows and what is asked for, without fitting anything.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+
+        Returns
+        -------
+        Task
+        """
+        rows, encode = self._opened(X, y, sample_weight)
+        context = Context(self.n_jobs, rows.report)
+        shift = getattr(self, "_middle", 0.0)
+        return Task(self.make_spec(), rows, encode, self._n_outputs, context, shift)
+
     def _open(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """Check parameters and data."""
         check_params(self)
@@ -201,12 +264,14 @@ class KernelMachine(Parametrized, ABC):
             ):
                 self.approximation_ = self._fitted_approximation(rows, rng, limits)
             self.__dict__.pop("kernel_", None)
-            if hasattr(self.approximation_, "kernel_"):
+            if self.approximation_.kernel_ is not None:
                 self.kernel_ = self.approximation_.kernel_
         basis = self.approximation_.basis()
         monitor: Any = None
         if held_out is not None:
-            monitor = EarlyStopping(held_out.with_targets(targets).mapped(basis), loss)
+            monitor = EarlyStopping(
+                held_out.with_targets(targets).mapped(basis), loss, rows.context
+            )
         watch = None if deadline is None else Deadline(deadline, monitor)
         sample = rows.sample(limits.affordable_rows(_SAMPLE), 0)
         self._sampled = sample.X, sample.weight
@@ -232,7 +297,7 @@ class KernelMachine(Parametrized, ABC):
             clock.phase("solve"),
             limits.explained(self._choice.approximation, given=given is not None),
         ):
-            solution = solver.solve(problem)
+            solution = solver.solve(problem, rows.context)
         if watch is not None:
             solution = watch.noted(solution)
         self.alpha_ = alpha if solution.alpha is None else solution.alpha
@@ -351,7 +416,8 @@ class KernelMachine(Parametrized, ABC):
         if approximation.random_state is not None:
             rng = as_generator(approximation.random_state)
         fitted: FeatureMap = clone(approximation)
-        return fitted.fit_rows(rows.copy_with(labelled=self._labelled), rng, kernel)
+        labelled = rows.copy_with(labelled=self._labelled)
+        return fitted.fit_rows(labelled, rng, kernel, rows.context)
 
     def _previous_start(self, rows: Rows, shift: Array | float) -> tuple[Array, Array] | None:
         """Return the coefficients of the last fit where a warm start can use them."""

@@ -7,18 +7,19 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from skimp._core._random import as_generator
+from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import Array, DType, Matrix, RandomState
 from skimp._params._parametrized import Parametrized, whole_or_nothing
-from skimp._params._rules import check_params
-from skimp.data import BlockMap, Rows, as_rows
-from skimp.kernels import Kernel, as_kernel, has_flag
+from skimp._params._rules import Rule, check_params
+from skimp.budgets import Fixed, Selector, as_selector
+from skimp.data import LOCAL, BlockMap, Context, Rows, as_rows
+from skimp.kernels import Kernel, as_kernel, has_flag, require
 
 
 class Basis(BlockMap, Protocol):
     """Functions whose weighted sums are a model's predictions.
 
-    The norm of such a sum is ``c^T P c`` with P the ``penalty``, or ``c^T c`` where it is None.
+    The norm of such a sum is ``c^T P c`` with P the ``penalty``, or ``c^T c`` if it is None.
     """
 
     @property
@@ -27,25 +28,99 @@ class Basis(BlockMap, Protocol):
 
     @property
     def factor(self) -> Array | None:
-        """The upper factor R of P = R^T R, where it is known."""
+        """The upper factor R of P = R^T R, if it is known."""
+
+    @property
+    def kernel_(self) -> Any:
+        """The kernel with numbers for parameters, None if there is none."""
+
+    @property
+    def landmarks_(self) -> Any:
+        """The `Landmarks` that the functions are made of, None if there are none."""
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized, ABC):
     """A feature map.
 
-    `fit_rows` draws or chooses whatever the map is made of; `map_block` computes features of a
-    block of rows; `basis` is what estimators fit a linear model in: the map itself, or other
-    functions that span the same space and are cheaper.
+    A map of your own has three hooks: `draw` draws or chooses what the map is made of, `width` is
+    the number of features, and `map_block` computes features of a block of rows. A map with a
+    parameter ``kernel`` finds that kernel in ``kernel_``, with numbers for parameters, when `draw`
+    is called. A map without a parameter for its size (``size_name``) also has `planned_width`.
+    The other class attributes say what estimators and searches need to know about it.
+    `skimp.testing.check_feature_map` checks the whole.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp import KernelRegressor
+    >>> from skimp.features import FeatureMap
+    >>> class Powers(FeatureMap):
+    ...     size_name = "degree"
+    ...     def __init__(self, degree=3):
+    ...         self.degree = degree
+    ...     def draw(self, rows, rng, context):
+    ...         self.scale_ = 1 / np.sqrt(rows.variance(None, context))
+    ...     @property
+    ...     def width(self):
+    ...         return self.degree
+    ...     def map_block(self, X, out):
+    ...         out[:] = (self.scale_ * X[:, :1]) ** np.arange(1, self.degree + 1)
+    >>> X = np.linspace(-1, 1, 200)[:, None]
+    >>> model = KernelRegressor(approximation=Powers(5)).fit(X, np.sin(3 * X[:, 0]))
+    >>> bool(model.score(X, np.sin(3 * X[:, 0])) > 0.999)
+    True
     """
 
+    kernel: Any = None
+    """The kernel, its name, or None for the estimator's; None for a map without this parameter."""
+    selector: Any = None
+    """How points are chosen; None for a map without points."""
+    rank: int | None = None
+    """The number of eigenvalues that are kept; None for a map that keeps all."""
     random_state: RandomState = None
-    """None for a map that draws nothing."""
+    """The seed; None for a map that draws nothing."""
+    kernel_: Any = None
+    """The kernel with numbers for parameters; None for a map of no kernel."""
+    landmarks_: Any = None
+    """The `Landmarks` that the features are made of; None for a map without."""
     dtype_: DType
     size_name: ClassVar[str | None] = None
-    """The parameter that says how large the map is: landmarks, features or grids."""
+    """The parameter that says how large the map is."""
+    unit: ClassVar[str] = "features"
+    """What that parameter counts: landmarks, features or grids."""
     centred: ClassVar[bool] = False
-    """Whether inner products are those around the mean of the rows: distances alone are kept."""
-    _default_kernel: ClassVar[str] = "rbf"
+    """Whether inner products are those around the mean of the rows: only distances are kept."""
+    nested: ClassVar[bool] = False
+    """Whether the first half of the functions is the map of half the size, as for landmarks."""
+    codes: ClassVar[bool] = False
+    """Whether features are `skimp.data.Codes`."""
+    narrower: ClassVar[float] = 1.0
+    """The factor of the inverse bandwidth that a search starts from."""
+    default_kernel: ClassVar[str] = "rbf"
+    """The kernel of a map that is used alone."""
+    needs_flag: ClassVar[tuple[str, str] | None] = None
+    """The flag that its kernels must have, and the reason."""
+    _rules: ClassVar[dict[str, Rule]] = {}
+
+    @property
+    def kernelled(self) -> bool:
+        """Whether the map has a parameter ``kernel``."""
+        return "kernel" in self.get_params(deep=False)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether its points were given, so that none may be left out."""
+        return isinstance(self.selector, Fixed)
+
+    @property
+    def paired(self) -> bool:
+        """Whether column j belongs to column j + width // 2, as a cosine and its sine do."""
+        return False
+
+    @property
+    def needs_targets(self) -> bool:
+        """Whether `draw` looks at y."""
+        return self.selector is not None and self.chosen_selector().needs_targets
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the map.
@@ -55,7 +130,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         X : array, CSR matrix, frame or Rows of shape (n, d)
             Training rows.
         y : array of shape (n,), optional
-            Labels, for a map that looks at them (`Nystroem` where its selector does); others
+            Labels, for a map that looks at them (`Nystroem` if its selector does); others
             ignore them.
 
         Returns
@@ -64,17 +139,42 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         """
         with whole_or_nothing(self):
             self.check()
-            labels = {"y": y, "multi_output": True} if self._needs_targets and y is not None else {}
+            labels = {"y": y, "multi_output": True} if self.needs_targets and y is not None else {}
             rows = as_rows(self, X, **labels)
             return self.fit_rows(rows, as_generator(self.random_state))
 
-    def fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None = None) -> Self:
-        """Fit the map to checked rows; ``kernel`` stands in for a map's ``kernel=None``."""
+    def fit_rows(
+        self,
+        rows: Rows,
+        rng: np.random.Generator,
+        kernel: Kernel | None = None,
+        context: Context = LOCAL,
+    ) -> Self:
+        """Fit the map to checked rows; ``kernel`` is used if the map's own is None."""
         self.check()
         self.n_features_in_ = rows.n_features
         self.dtype_ = rows.dtype
-        self._fit_rows(rows, rng, kernel)
+        if self.kernelled:
+            chosen = self.chosen_kernel(kernel)
+            self.check_kernel(chosen)
+            self.kernel_ = chosen.resolve(context.bind(rows), draw_seed(rng))
+        self.draw(rows, rng, context)
         return self
+
+    @abstractmethod
+    def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
+        """Draw or choose what the map is made of.
+
+        Parameters
+        ----------
+        rows : Rows
+            Checked rows, whose ``n_features`` and ``dtype`` are in ``n_features_in_`` and
+            ``dtype_`` already.
+        rng : numpy.random.Generator
+            The only source of randomness.
+        context : Context
+            How to run over the rows.
+        """
 
     def transform(self, X: Any) -> Array:
         """Return the features of each row.
@@ -92,32 +192,38 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         check_is_fitted(self)
         rows = as_rows(self, X, reset=False)
         Z = np.empty((rows.n_rows, self.width), self.dtype_)
-        rows.map_reduce(
+        LOCAL.map_reduce(
+            rows,
             lambda block, _: self.map_block(block.X, Z[block.start : block.start + block.size]),
             lambda total, _: total,
             None,
         )
         return Z
 
-    @property
-    def _needs_targets(self) -> bool:
-        return False
-
-    def _own_kernel(self, given: Kernel | None) -> Kernel:
-        """Return the map's kernel, else the one of the estimator, else a default."""
-        chosen = getattr(self, "kernel", None)
-        chosen = given if chosen is None else chosen
+    def chosen_kernel(self, given: Kernel | None = None) -> Kernel:
+        """Return the map's kernel, the one that is given if it has none, or its default."""
+        chosen = given if self.kernel is None else self.kernel
         return as_kernel(
-            self._default_kernel if chosen is None else chosen,
+            self.default_kernel if chosen is None else chosen,
             owner=type(self).__name__,
             other="None",
             size=self.size_name,
         )
 
+    def chosen_selector(self) -> Selector:
+        """Return the rule that chooses the map's points."""
+        return as_selector(self.selector, owner=type(self).__name__)
+
+    def check_kernel(self, kernel: Kernel) -> None:
+        """Raise a `ValueError` for a kernel that the map has no features of."""
+        if self.needs_flag is not None:
+            flag, advice = self.needs_flag
+            require(kernel, flag, owner=type(self).__name__, advice=advice)
+
     def check(self) -> None:
         """Raise a `ValueError` for a parameter that breaks its rule, the kernel included."""
         check_params(self)
-        self._own_kernel(None)
+        self.chosen_kernel()
 
     @property
     @abstractmethod
@@ -126,7 +232,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
 
     @property
     def size(self) -> int | None:
-        """How large the map is asked to be, None where it has no parameter for that."""
+        """How large the map is asked to be, None if it has no parameter for that."""
         return None if self.size_name is None else int(getattr(self, self.size_name))
 
     def resized(self, size: int | None) -> Self:
@@ -135,6 +241,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         if size is not None and self.size_name is not None:
             copied.set_params(**{self.size_name: size})
         return copied
+
+    def quick(self) -> Self:
+        """Return an unfitted copy for trials, whose landmarks are drawn at random unless fixed."""
+        copied: Self = clone(self)
+        # other rules look at labels, and take longer than a trial
+        return copied.set_params(selector="uniform") if self.nested and not self.fixed else copied
 
     def planned_width(self, rows: Rows) -> int:
         """Return the most features that fitting to these rows can give, before it is done.
@@ -170,9 +282,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         """None, as the penalty is."""
 
     @abstractmethod
-    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None: ...
-
-    @abstractmethod
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of a block of checked rows into ``out``: the hot path."""
 
@@ -184,8 +293,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         """Say what scikit-learn may pass in."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        kernel = getattr(self, "kernel", None)
-        tags.input_tags.positive_only = has_flag(kernel, "needs_nonnegative")
-        tags.input_tags.string = has_flag(kernel, "takes_objects")
+        tags.input_tags.positive_only = has_flag(self.kernel, "needs_nonnegative")
+        tags.input_tags.string = has_flag(self.kernel, "takes_objects")
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

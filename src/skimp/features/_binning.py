@@ -11,7 +11,7 @@ from skimp._core._linalg import check_shape
 from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._params._rules import RANDOM_STATE, Rule, integer
-from skimp.data import Block, Codes, Rows, as_rows, split_rows
+from skimp.data import LOCAL, Block, Codes, Context, Rows, as_rows, split_rows
 from skimp.features._base import FeatureMap
 from skimp.features._bins import Bins
 from skimp.features._grids import Grids
@@ -80,12 +80,15 @@ class RandomBinning(FeatureMap):
     """
 
     size_name = "n_grids"
+    unit = "grids"
+    codes = True
+    narrower = 4.0
+    default_kernel = "laplacian"
     _rules: ClassVar[dict[str, Rule]] = {
         "n_grids": integer(at_least=1),
         "max_bins": integer(at_least=1, at_most=2**31 - 1),
         "random_state": RANDOM_STATE,
     }
-    _default_kernel = "laplacian"
 
     def __init__(
         self,
@@ -100,12 +103,13 @@ class RandomBinning(FeatureMap):
         self.max_bins = max_bins
         self.random_state = random_state
 
-    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
-        self.kernel_ = self._own_kernel(kernel).resolve(rows, draw_seed(rng))
+    def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         size = int(self.n_grids)
         pitches = self.kernel_.sample_pitches(rows.n_features, size, rng)
-        self._grids = Grids.drawn(pitches, rows.sample(_FEW, draw_seed(rng)).X, rng)
-        self._bins = Bins.found(self._grids, _sampled(rows, draw_seed(rng)), int(self.max_bins))
+        self._grids = Grids.drawn(pitches, rows.sample(_FEW, draw_seed(rng), context).X, rng)
+        self._bins = Bins.found(
+            self._grids, _sampled(rows, draw_seed(rng)), int(self.max_bins), context
+        )
         self.n_bins_ = self._bins.counts
         squared_norm = self.kernel_.diag(np.zeros((1, rows.n_features))).item()
         self._coded = self._bins.codes(rows.dtype.type(np.sqrt(squared_norm / size)))
@@ -133,7 +137,8 @@ class RandomBinning(FeatureMap):
             self.map_codes(block.X, out)
             return out
 
-        return self.coded.trusted(rows.computed(codes, (groups,), self.coded.codes.dtype)).tocsr()
+        found = LOCAL.compute(rows, codes, (groups,), self.coded.codes.dtype)
+        return self.coded.trusted(found).tocsr()
 
     @property
     def coded(self) -> Codes:

@@ -6,9 +6,8 @@ from typing import Self
 import numpy as np
 
 from skimp._core._blocks import fold
-from skimp._core._threads import thread_count
 from skimp._core._types import Array
-from skimp.data import Codes, Rows
+from skimp.data import LOCAL, Codes, Context, Rows
 from skimp.features._grids import Grids
 
 _PRINTS = 2**24
@@ -38,14 +37,14 @@ class Bins:
     shifts: Array
 
     @classmethod
-    def found(cls, grids: Grids, rows: Rows, max_bins: int) -> Self:
+    def found(cls, grids: Grids, rows: Rows, max_bins: int, context: Context = LOCAL) -> Self:
         """Find the bins of some rows, the fullest ones of each grid."""
         P = grids.shifts.shape[1]
         # passes are cheaper than memory for the hashes of all grids at once
         step = max(1, _PRINTS // max(1, rows.n_rows))
         lists: list[Array] = []
         for start in range(0, P, step):
-            lists += _found(grids.some(slice(start, start + step)), rows, max_bins)
+            lists += _found(grids.some(slice(start, start + step)), rows, max_bins, context)
         counts = np.array([len(bins) for bins in lists])
         # about one hash to each number of leading bits
         shifts = np.array([32 - max(1, (len(bins) - 1).bit_length()) for bins in lists], np.uint32)
@@ -72,11 +71,11 @@ class Bins:
         return Codes(none, np.cumsum(sizes) - sizes, value, int(sizes.sum()), first=1)
 
 
-def _found(grids: Grids, rows: Rows, max_bins: int) -> list[Array]:
+def _found(grids: Grids, rows: Rows, max_bins: int, context: Context) -> list[Array]:
     """Return the hashes of the fullest bins of each grid, in one pass."""
     P = grids.shifts.shape[1]
-    prints = rows.computed(lambda block, _: grids.prints(block.X), (P,), np.uint32)
-    weight = rows.weights()
+    prints = context.compute(rows, lambda block, _: grids.prints(block.X), (P,), np.uint32)
+    weight = rows.weights(context)
     if weight is not None and not weight.all():
         prints, weight = prints[weight > 0], weight[weight > 0]
 
@@ -89,7 +88,7 @@ def _found(grids: Grids, rows: Rows, max_bins: int) -> list[Array]:
         lambda p, _: _fullest(prints[:, p], weight, max_bins),
         append,
         initial,
-        thread_count(rows.n_jobs),
+        context.threads,
     )
 
 

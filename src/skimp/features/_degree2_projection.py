@@ -7,11 +7,11 @@ import numpy as np
 from skimp._core._linalg import check_finite, check_shape, dense, product
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._params._rules import RANDOM_STATE, Rule, integer, number
-from skimp.data import Rows
+from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
-from skimp.features._pool import signs
+from skimp.features._pool import draw_signs
 from skimp.features._strips import strips
-from skimp.kernels import Kernel, Polynomial
+from skimp.kernels import Polynomial
 
 _STRIP = 512
 
@@ -102,10 +102,10 @@ class Degree2Projection(FeatureMap):
         self.sparsity = sparsity
         self.random_state = random_state
 
-    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
+    def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         k, t = int(self.n_components), int(self.n_terms)
         self.kernel_ = Polynomial(2, 1.0, 0.0)
-        drawn = signs(rows.n_features, k * t, self.sparsity, rng)
+        drawn = draw_signs(rows.n_features, k * t, self.sparsity, rng)
         vectors = dense(drawn, np.dtype(np.float64)).reshape(-1, t, k).transpose(1, 0, 2)
         self.vectors_ = np.ascontiguousarray(vectors * (2 * t) ** -0.25, rows.dtype)
 

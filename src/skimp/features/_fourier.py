@@ -5,14 +5,13 @@ from typing import ClassVar, final
 import numpy as np
 
 from skimp._core._linalg import check_shape
-from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._params._rules import RANDOM_STATE, Rule, integer, one_of
-from skimp.data import Rows
+from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
 from skimp.features._frequencies import frequencies
 from skimp.features._strips import strips
-from skimp.kernels import Kernel, require
+from skimp.kernels import Kernel
 
 _STRIP = 512
 
@@ -95,6 +94,7 @@ class RandomFourier(FeatureMap):
     """
 
     size_name = "n_components"
+    needs_flag = ("stationary", "with a spectrum to sample, such as that of Gaussian or Laplacian")
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": integer(at_least=1),
         "sampling": one_of("iid", "orthogonal", "structured", "fastfood", "qmc"),
@@ -117,12 +117,8 @@ class RandomFourier(FeatureMap):
         self.form = form
         self.random_state = random_state
 
-    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
-        own = self._own_kernel(kernel)
-        advice = "with a spectrum to sample, such as that of Gaussian or Laplacian"
-        require(own, "stationary", owner=type(self).__name__, advice=advice)
-        self.kernel_ = own.resolve(rows, draw_seed(rng))
-        self._paired = paired = self.form == "pair"
+    def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
+        self._paired = paired = self.paired
         self._width = int(self.n_components)
         size = (self.n_components + 1) // 2 if paired else self.n_components
         self._amplitude = np.sqrt(self.kernel_.diag(np.zeros((1, rows.n_features))).item())
@@ -134,6 +130,11 @@ class RandomFourier(FeatureMap):
         offset[alone] = rng.random(len(offset[alone]))
         self._alone = alone
         self.offset_ = offset.astype(rows.dtype)
+
+    @property
+    def paired(self) -> bool:
+        """Whether column j belongs to column j + width // 2, as a cosine and its sine do."""
+        return self.form == "pair"
 
     @property
     def frequencies_(self) -> Array:

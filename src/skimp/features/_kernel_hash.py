@@ -8,7 +8,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._blocks import Scratch, fold
 from skimp._core._random import as_generator
-from skimp._core._threads import thread_count
 from skimp._core._types import Array, RandomState
 from skimp._params._parametrized import Parametrized, whole_or_nothing
 from skimp._params._rules import (
@@ -22,7 +21,7 @@ from skimp._params._rules import (
     integer,
     one_of,
 )
-from skimp.data import Block, Rows, as_rows
+from skimp.data import LOCAL, Block, Rows, as_rows
 from skimp.features._base import FeatureMap
 from skimp.features._kernel_projection import KernelProjection
 from skimp.features._pair_projection import PairProjection
@@ -204,13 +203,13 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         }
         check_values(name, rules, n_neighbors=n_neighbors, return_distance=return_distance)
         if X is None:
-            found = self._neighbors_of(np.arange(len(self._words)), int(n_neighbors))
+            found = self.neighbors_of(np.arange(len(self._words)), int(n_neighbors))
         else:
             words = self._coded(as_rows(self, X, reset=False))
             found = self._nearest(words, np.full(len(words), -1), int(n_neighbors))
         return found if return_distance else found[1]
 
-    def _neighbors_of(self, numbers: Array, n_neighbors: int) -> tuple[Array, Array]:
+    def neighbors_of(self, numbers: Array, n_neighbors: int) -> tuple[Array, Array]:
         """Return distances and numbers of the nearest among the rows of ``fit`` to some of them."""
         return self._nearest(self._words[numbers], numbers, n_neighbors)
 
@@ -259,7 +258,7 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     def _coded(self, rows: Rows) -> Array:
         """Return the codes of rows in words of 64 bits."""
         width = -(-self.projection_.width // _WORD)
-        return rows.computed(self._words_of, (width,), np.dtype(np.uint64))
+        return LOCAL.compute(rows, self._words_of, (width,), np.dtype(np.uint64))
 
     def _words_of(self, block: Block, scratch: Scratch) -> Array:
         bits = self.projection_.width
@@ -282,7 +281,7 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
             nearest_codes(words[part], self._words, skipped[part], distances[part], numbers[part])
 
         starts = range(0, len(words), _QUERIES)
-        fold(starts, search, lambda total, _: total, None, thread_count(None))
+        fold(starts, search, lambda total, _: total, None, LOCAL.threads)
         return distances, numbers
 
     def __sklearn_tags__(self) -> Any:

@@ -6,16 +6,15 @@ import numpy as np
 
 from skimp._core._draws import OrthogonalDraws
 from skimp._core._linalg import centred, check_finite, check_shape, eigenpairs
-from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._params._rules import RANDOM_STATE, Rule, integer, one_of
-from skimp.budgets import Selector, as_selector
-from skimp.data import Rows
+from skimp.budgets import Selector
+from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
 from skimp.features._landmarks import Landmarks
 from skimp.features._pool import hands
 from skimp.features._strips import strips
-from skimp.kernels import Kernel, require
+from skimp.kernels import Kernel
 
 _STRIP = 1024
 _EPS64 = float(np.finfo(np.float64).eps)
@@ -92,6 +91,7 @@ class KernelProjection(FeatureMap):
 
     size_name = "n_components"
     centred = True
+    needs_flag = ("positive_definite", "its features need a root")
     _rules: ClassVar[dict[str, Rule]] = {
         "method": one_of("gaussian", "orthonormal", "pca"),
         "n_components": integer(at_least=1),
@@ -119,18 +119,16 @@ class KernelProjection(FeatureMap):
         self.selector = selector
         self.random_state = random_state
 
-    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
-        own, name = self._own_kernel(kernel), type(self).__name__
-        require(own, "positive_definite", owner=name, advice="its features need a root")
-        self.kernel_ = own.resolve(rows, draw_seed(rng))
-        selector = as_selector(self.selector, owner=name)
-        points = selector.select(rows, self.budget, self.kernel_, rng).points
-        self.landmarks_ = Landmarks(self.kernel_, points, rows.dtype, n_jobs=rows.n_jobs)
+    def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
+        selector = self.chosen_selector()
+        budget = selector.select(rows, self.budget, self.kernel_, rng, context=context)
+        points = budget.points
+        self.landmarks_ = Landmarks(self.kernel_, points, rows.dtype, n_jobs=context.n_jobs)
         K, eps = self.landmarks_.penalty, float(np.finfo(rows.dtype).eps)
         means, V, roots = _principal(K)
         if _noise(K, roots, eps) > _TOLERANCE:
             # large coefficients cancel, and with them the digits that float32 has
-            self.landmarks_ = Landmarks(self.kernel_, points, _DOUBLE, n_jobs=rows.n_jobs)
+            self.landmarks_ = Landmarks(self.kernel_, points, _DOUBLE, n_jobs=context.n_jobs)
         M = _DIRECTIONS[self.method](V, int(self.n_components), int(self.n_terms), rng)
         W = V @ np.divide(M, roots[:, None], out=np.zeros_like(M), where=roots[:, None] > 0)
         W /= np.sqrt(self.n_components)
@@ -138,10 +136,6 @@ class KernelProjection(FeatureMap):
         W -= W.mean(axis=0)
         dtype = self.landmarks_.dtype
         self.directions_, self.offset_ = W.astype(dtype), -(means @ W).astype(dtype)
-
-    @property
-    def _needs_targets(self) -> bool:
-        return as_selector(self.selector, owner=type(self).__name__).needs_targets
 
     @property
     def width(self) -> int:

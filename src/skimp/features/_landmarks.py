@@ -1,7 +1,8 @@
 """Kernel columns of a budget of points, as the functions that a model is a sum of."""
 
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -14,7 +15,10 @@ from skimp._core._linalg import (
 )
 from skimp._core._objects import as_real
 from skimp._core._types import Array, DType, Matrix
+from skimp.features._strips import strips
 from skimp.kernels import Columns, Kernel, check_gram
+
+_STRIP = 1024
 
 
 @final
@@ -47,6 +51,9 @@ class Landmarks:
     [[3.0, 8.0]]
     """
 
+    nested: ClassVar[bool] = True
+    """As for feature maps: the first half of the functions is that of half the points."""
+
     def __init__(
         self,
         kernel: Kernel,
@@ -59,6 +66,16 @@ class Landmarks:
         self.n_jobs = n_jobs
         self.dtype = as_compute_dtype(points.dtype) if dtype is None else dtype
         self.points = as_real(points, self.dtype)
+
+    @property
+    def kernel_(self) -> Kernel:
+        """The kernel, as feature maps call it."""
+        return self.kernel
+
+    @property
+    def landmarks_(self) -> "Landmarks":
+        """The functions themselves."""
+        return self
 
     @property
     def width(self) -> int:
@@ -109,3 +126,42 @@ class Landmarks:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be computed again."""
         return {name: vars(self)[name] for name in ("kernel", "points", "dtype", "n_jobs")}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WhitenedLandmarks:
+    """Combinations of the kernel columns of points that are orthonormal functions.
+
+    Attributes
+    ----------
+    landmarks_ : Landmarks
+        The kernel columns.
+    root : array of shape (m, r)
+        The coefficients of each combination, in the dtype that the functions are computed in.
+    """
+
+    landmarks_: Landmarks
+    root: Array
+
+    penalty: ClassVar[None] = None
+    factor: ClassVar[None] = None
+
+    @property
+    def kernel_(self) -> Kernel:
+        return self.landmarks_.kernel
+
+    @property
+    def width(self) -> int:
+        return int(self.root.shape[1])
+
+    @property
+    def dtype(self) -> DType:
+        return self.root.dtype
+
+    def map_block(self, X: Matrix, out: Array) -> None:
+        K = np.empty((min(_STRIP, X.shape[0]), self.landmarks_.width), self.landmarks_.dtype)
+        for rows, strip in strips(X, out, _STRIP):
+            part = K[: strip.shape[0]]
+            self.landmarks_.map_block(rows, part)
+            np.matmul(part.astype(self.dtype, copy=False), self.root, out=strip)

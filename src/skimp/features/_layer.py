@@ -8,10 +8,10 @@ from skimp._core._linalg import check_shape, product
 from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._params._rules import RANDOM_STATE, Rule, integer, one_of
-from skimp.data import Rows
+from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
 from skimp.features._strips import strips
-from skimp.kernels import GAMMA, Gamma, Gaussian, Kernel
+from skimp.kernels import GAMMA, Gamma, Gaussian
 
 _STRIP = 512
 
@@ -88,9 +88,9 @@ class RandomLayer(FeatureMap):
         self.gamma = gamma
         self.random_state = random_state
 
-    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
+    def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         d, size = rows.n_features, int(self.n_components)
-        width = Gaussian(self.gamma).resolve(rows, draw_seed(rng))
+        width = Gaussian(self.gamma).resolve(context.bind(rows), draw_seed(rng))
         self.gamma_ = width.gamma
         self._activation = self.activation
         W, offset = rng.standard_normal((d, size)), np.zeros(size)

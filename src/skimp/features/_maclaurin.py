@@ -8,7 +8,7 @@ from skimp._core._linalg import check_representable
 from skimp._core._types import Array, DType, RandomState
 from skimp._params._rules import RANDOM_STATE, Rule, integer
 from skimp.features._polynomial import ProductMap, Products
-from skimp.features._pool import signs, stretched
+from skimp.features._pool import draw_signs, stretched
 from skimp.kernels import Gamma
 
 
@@ -94,7 +94,7 @@ class RandomMaclaurin(ProductMap):
         k, g, c = int(self.n_components), int(self.degree), float(self.coef0)
         present = rng.random((g, k)) < 1 / (1 + c)
         size = int(np.count_nonzero(present))
-        vectors = stretched(signs(len(stretch) - 1, size + 1, 1, rng), stretch[:-1])
+        vectors = stretched(draw_signs(len(stretch) - 1, size + 1, 1, rng), stretch[:-1])
         # a factor that is not there is the last function, which is one everywhere
         vectors[:, -1] = 0
         offset = np.append(np.zeros(size), 1.0)

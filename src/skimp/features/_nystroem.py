@@ -1,23 +1,19 @@
 """The Nystroem approximation of a kernel on a budget of points."""
 
-import copy
 from typing import ClassVar, final
 
 import numpy as np
 
 from skimp._core._linalg import inverse_lower, inverse_root, pivoted_cholesky
-from skimp._core._random import draw_seed
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._params._rules import NONE, RANDOM_STATE, Rule, integer
-from skimp.budgets import Selector, as_selector
-from skimp.data import Rows
+from skimp.budgets import Selector
+from skimp.data import Context, Rows
 from skimp.features._base import Basis, FeatureMap
-from skimp.features._landmarks import Landmarks
-from skimp.features._strips import strips
-from skimp.kernels import Kernel, require
+from skimp.features._landmarks import Landmarks, WhitenedLandmarks
+from skimp.kernels import Kernel
 
-_STRIP = 1024
 _EPS64 = float(np.finfo(np.float64).eps)
 
 
@@ -75,6 +71,9 @@ class Nystroem(FeatureMap):
     """
 
     size_name = "budget"
+    unit = "landmarks"
+    nested = True
+    needs_flag = ("positive_definite", "its features need a root")
     _rules: ClassVar[dict[str, Rule]] = {
         "budget": integer(at_least=1),
         "rank": NONE | integer(at_least=1),
@@ -96,23 +95,23 @@ class Nystroem(FeatureMap):
         self.rank = rank
         self.random_state = random_state
 
-    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
-        own = self._own_kernel(kernel)
-        require(
-            own, "positive_definite", owner=type(self).__name__, advice="its features need a root"
-        )
-        selector = as_selector(self.selector, owner=type(self).__name__)
-        self.kernel_ = own.resolve(rows, draw_seed(rng))
-        self.budget_ = selector.select(rows, self.budget, self.kernel_, rng)
+    def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
+        selector = self.chosen_selector()
+        self.budget_ = selector.select(rows, self.budget, self.kernel_, rng, context=context)
         self.landmarks_ = Landmarks(
-            self.kernel_, self.budget_.points, rows.dtype, n_jobs=rows.n_jobs
+            self.kernel_, self.budget_.points, rows.dtype, n_jobs=context.n_jobs
         )
-        self._root: Array | None = None
-        self._whitening: Array | None = None
+        self._basis: Basis = self.landmarks_
+        self._features: WhitenedLandmarks | None = None
         if self.rank is not None:
             self._truncate(self.rank)
         elif self.landmarks_.factor is None:
             self._leave_out_dependent()
+
+    def _whiten(self, root: Array, resolved: Array) -> None:
+        """Make functions of a root, and features of the columns that the rows' dtype resolves."""
+        self._basis = WhitenedLandmarks(self.landmarks_, root)
+        self._features = WhitenedLandmarks(self.landmarks_, resolved.astype(self.dtype_))
 
     def _truncate(self, rank: int) -> None:
         # weights cancel unless the rank is truncated
@@ -121,8 +120,8 @@ class Nystroem(FeatureMap):
         eps = float(np.finfo(self.dtype_).eps)
         W, values = inverse_root(K * np.outer(scale, scale), rank=rank, eps=eps**1.5)
         assert values is not None, "a rank asks for eigenvalues"
-        self._root = root = W * scale[:, None]
-        self._whitening = root[:, values >= eps * values[0]].astype(self.dtype_)
+        root = W * scale[:, None]
+        self._whiten(root, root[:, values >= eps * values[0]])
 
     def _leave_out_dependent(self) -> None:
         """Keep the points that others do not determine, in the order of their pivots."""
@@ -132,25 +131,21 @@ class Nystroem(FeatureMap):
             self.kernel_, landmarks.points[pivots], landmarks.dtype, n_jobs=landmarks.n_jobs
         )
         if self.landmarks_.factor is not None:
+            self._basis = self.landmarks_
             return
         # a kernel that is zero everywhere has one feature, which is zero
         root: Array = np.zeros((1, 1))
         if R[0, 0]:
             with single_threaded_blas():
                 root = np.ascontiguousarray(inverse_lower(R.T).T)
-        self._root = root
         left = R.diagonal() ** 2
         resolved = max(1, np.count_nonzero(left >= eps * landmarks.width * left[0]))
-        self._whitening = root[:, :resolved].astype(self.dtype_)
-
-    @property
-    def _needs_targets(self) -> bool:
-        return as_selector(self.selector, owner=type(self).__name__).needs_targets
+        self._whiten(root, root[:, :resolved])
 
     @property
     def normalization_(self) -> Array:
         """The matrix W, in the dtype of the rows."""
-        return self.landmarks_.whitening if self._whitening is None else self._whitening
+        return self.landmarks_.whitening if self._features is None else self._features.root
 
     def planned_width(self, rows: Rows) -> int:
         """Return the budget, or the number of rows if that is less."""
@@ -163,12 +158,7 @@ class Nystroem(FeatureMap):
 
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of the rows X into ``out``, strip by strip."""
-        K = np.empty((min(_STRIP, X.shape[0]), self.landmarks_.width), self.landmarks_.dtype)
-        for rows, strip in strips(X, out, _STRIP):
-            part = K[: strip.shape[0]]
-            self.landmarks_.map_block(rows, part)
-            part = part.astype(self.dtype_, copy=False)
-            np.matmul(part, self.normalization_, out=strip)
+        WhitenedLandmarks(self.landmarks_, self.normalization_).map_block(X, out)
 
     def basis(self) -> Basis:
         """Return the kernel columns of the points if K_mm is well conditioned, else features.
@@ -177,9 +167,4 @@ class Nystroem(FeatureMap):
         from kernel columns of the rows' precision by a product in float64, which resolves more
         directions than one in float32 does.
         """
-        if self._root is None:
-            return self.landmarks_
-        features = copy.copy(self)
-        features._whitening = self._root
-        features.dtype_ = np.dtype(np.float64)
-        return features
+        return self._basis

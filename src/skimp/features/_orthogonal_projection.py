@@ -8,11 +8,11 @@ from skimp._core._linalg import check_columns, check_finite, check_shape, dense
 from skimp._core._objects import as_numbers
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._params._rules import RANDOM_STATE, Rule, integer
-from skimp.data import Rows
+from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
 from skimp.features._frequencies import transform_blocks
 from skimp.features._strips import strips
-from skimp.kernels import Kernel, Linear
+from skimp.kernels import Linear
 
 SMALLEST = 16
 """Length of the shortest transform that the compiled loop has."""
@@ -80,7 +80,7 @@ class OrthogonalProjection(FeatureMap):
         self.n_components = n_components
         self.random_state = random_state
 
-    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
+    def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         k, d = int(self.n_components), rows.n_features
         self.kernel_ = Linear()
         n, n_blocks = transform_blocks(d, k, SMALLEST)

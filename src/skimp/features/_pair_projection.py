@@ -8,8 +8,8 @@ from skimp._core._linalg import check_shape
 from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._params._rules import RANDOM_STATE, Rule, integer
-from skimp.budgets._dbh import random_pairs
-from skimp.data import Rows
+from skimp.budgets import random_pairs
+from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
 from skimp.features._landmarks import Landmarks
 from skimp.features._strips import strips
@@ -46,11 +46,10 @@ class PairProjection(FeatureMap):
         self.n_components = n_components
         self.random_state = random_state
 
-    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
-        self.kernel_ = self._own_kernel(kernel).resolve(rows, draw_seed(rng))
-        points = random_pairs(rows, int(self.n_components), rng)
-        self.landmarks_ = Landmarks(self.kernel_, points, _DOUBLE, n_jobs=rows.n_jobs)
-        sample = rows.sample(_SAMPLE, draw_seed(rng)).X
+    def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
+        points = random_pairs(rows, int(self.n_components), rng, context)
+        self.landmarks_ = Landmarks(self.kernel_, points, _DOUBLE, n_jobs=context.n_jobs)
+        sample = rows.sample(_SAMPLE, draw_seed(rng), context).X
         self.medians_ = np.zeros(int(self.n_components))
         Z = np.empty((sample.shape[0], self.width))
         self.map_block(sample, Z)

@@ -10,10 +10,10 @@ from skimp._core._linalg import check_columns, check_finite, check_shape, produc
 from skimp._core._random import draw_seed
 from skimp._core._types import Array, DType, Matrix
 from skimp._params._rules import Rule, integer, number
-from skimp.data import Rows
+from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
 from skimp.features._strips import strips
-from skimp.kernels import GAMMA, Gamma, Kernel, Polynomial
+from skimp.kernels import GAMMA, Gamma, Polynomial
 
 _STRIP = 512
 
@@ -34,8 +34,9 @@ class PolynomialMap(FeatureMap, ABC):
         "coef0": number(at_least=0),
     }
 
-    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
-        self.kernel_ = Polynomial(self.degree, self.gamma, self.coef0).resolve(rows, draw_seed(rng))
+    def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
+        kernel = Polynomial(self.degree, self.gamma, self.coef0)
+        self.kernel_ = kernel.resolve(context.bind(rows), draw_seed(rng))
         gamma = np.broadcast_to(np.asarray(self.kernel_.gamma, np.float64), rows.n_features)
         self._draw(np.append(np.sqrt(gamma), np.sqrt(self.coef0)), rows, rng)
 

@@ -8,7 +8,7 @@ from skimp._core._linalg import dense
 from skimp._core._types import Array, DType, Matrix, RandomState
 from skimp._params._rules import BOOLEAN, RANDOM_STATE, Rule, broken, integer, number, one_of
 from skimp.features._polynomial import ProductMap, Products
-from skimp.features._pool import hands, signs, stretched
+from skimp.features._pool import draw_signs, hands, stretched
 from skimp.kernels import Gamma
 
 
@@ -139,7 +139,7 @@ class PolynomialProjection(ProductMap):
         if self.distribution == "gaussian":
             pool = rng.standard_normal((len(stretch), p))
         else:
-            pool = signs(len(stretch), p, self.sparsity, rng)
+            pool = draw_signs(len(stretch), p, self.sparsity, rng)
         factors = hands(p, k, g * t, rng, spread=self.spread).reshape(k, t, g).transpose(1, 2, 0)
         scale = np.full(k, 1 / np.sqrt(k * t))
         offset = stretch[-1] * dense(pool[[-1]], np.dtype(np.float64)).ravel()

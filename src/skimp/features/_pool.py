@@ -6,7 +6,7 @@ from scipy import sparse
 from skimp._core._types import Array, Matrix
 
 
-def signs(n_features: int, size: int, sparsity: float, rng: np.random.Generator) -> Matrix:
+def draw_signs(n_features: int, size: int, sparsity: float, rng: np.random.Generator) -> Matrix:
     r"""Return Achlioptas' vectors as columns, a sparse matrix where most entries are zero.
 
     Entries are :math:`\sqrt s` times 1, 0 and -1, with probabilities :math:`1 / 2s`,

@@ -7,13 +7,13 @@ import numpy as np
 from skimp._core._blocks import Scratch
 from skimp._core._linalg import squared_norms
 from skimp._core._types import Array
-from skimp.data import Block, Rows
+from skimp.data import LOCAL, Block, Context, Rows
 from skimp.kernels import Precomputed
 
 
-def mean_diagonal(fitted: Any, rows: Rows) -> float:
+def mean_diagonal(fitted: Any, rows: Rows, context: Context = LOCAL) -> float:
     """Return the weighted mean of k(x, x), or of the squared norm of features without a kernel."""
-    kernel = getattr(fitted, "kernel_", None)
+    kernel = fitted.kernel_
     if isinstance(kernel, Precomputed):
         return 1.0  # the matrix need not have rows for all
     if kernel is None:
@@ -21,12 +21,12 @@ def mean_diagonal(fitted: Any, rows: Rows) -> float:
 
     def of_block(block: Block, _: Scratch) -> Array:
         norms = squared_norms(block.X) if kernel is None else kernel.diag(block.X, n_jobs=1)
-        weight = np.ones(block.size) if block.weight is None else block.weight
+        weight = block.weights()
         return np.array([weight @ norms, weight.sum()])
 
     def add(total: Array, part: Array) -> Array:
         summed: Array = total + part
         return summed
 
-    total, weight = rows.map_reduce(of_block, add, np.zeros(2))
+    total, weight = context.map_reduce(rows, of_block, add, np.zeros(2))
     return float(total / weight) or 1.0

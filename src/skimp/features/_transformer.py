@@ -13,13 +13,12 @@ from skimp._core._objects import as_numbers
 from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._params._rules import RANDOM_STATE, Rule, one_of
-from skimp.data import Rows
+from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
 from skimp.features._binning import RandomBinning
 from skimp.features._fourier import RandomFourier
 from skimp.features._kernel_hash import KernelHash
 from skimp.features._nystroem import Nystroem
-from skimp.kernels import Kernel
 
 _SAMPLE = 10_000
 
@@ -78,16 +77,16 @@ class Transformer(FeatureMap):
         self.transformer = transformer
         self.random_state = random_state
 
-    def _fit_rows(self, rows: Rows, rng: np.random.Generator, kernel: Kernel | None) -> None:
-        self.transformer_ = self._fitted(rows, _SAMPLE, draw_seed(rng))
-        self._width = self._transformed(rows.sample(1, 0).X).shape[1]
+    def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
+        self.transformer_ = self._fitted(rows, draw_seed(rng), context)
+        self._width = self._transformed(rows.sample(1, 0, context).X).shape[1]
 
-    def _fitted(self, rows: Rows, size: int, seed: int) -> Any:
+    def _fitted(self, rows: Rows, seed: int, context: Context) -> Any:
         transformer = clone(self.transformer)
         seeds = [name for name in transformer.get_params() if name.endswith("random_state")]
         unset = [name for name in seeds if transformer.get_params()[name] is None]
         transformer.set_params(**dict.fromkeys(unset, seed % 2**32))
-        sample = rows.sample(size, seed)
+        sample = rows.sample(_SAMPLE, seed, context)
         X, weights = as_numbers(sample.X, rows.dtype), {}
         if has_fit_parameter(transformer, "sample_weight"):
             weights = {"sample_weight": sample.weight}

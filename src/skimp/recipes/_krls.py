@@ -27,7 +27,7 @@ def krls(task: str = "regression", **overrides: Any) -> KRLS:
       multiplied by :math:`\sqrt 2`; t has n - d degrees of freedom.
 
     The default `KRLS` departs from all of these, for intervals that cover. Levels of categories,
-    weights and reductions are not in R; they work here with the same formulas.
+    weights and approximations are not in R; they work here with the same formulas.
 
     The thesis on data reduction [2]_ takes :math:`\sigma^2 = d` in a kernel with
     :math:`2 \sigma^2`, which is the default of `KRLS`, and chooses :math:`\lambda` among
@@ -55,8 +55,8 @@ def krls(task: str = "regression", **overrides: Any) -> KRLS:
     Examples
     --------
     >>> from skimp import recipes
-    >>> recipes.krls(reduction="kmeans", budget=500)
-    KRLS(budget=500, convention='R', reduction='kmeans')
+    >>> recipes.krls(approximation=500)
+    KRLS(approximation=500, convention='R')
     """
     if task != "regression":
         raise broken("krls", "task", "'regression' (0 and 1 are numbers, too)", task)

@@ -1,12 +1,9 @@
 """Error against budget: the plot of a budget curve."""
 
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import Any, Self, final
 
-from skimp.report._takes import require_kind
-from skimp.report._ticks import plain_log_ticks
-
-if TYPE_CHECKING:
-    from skimp.diagnostics import BudgetCurve
+from skimp.diagnostics import BudgetCurve, budget_curve
+from skimp.report._axes import draw_legend, open_axes, require_kind, scale_axes
 
 
 @final
@@ -37,24 +34,14 @@ class BudgetCurveDisplay:
     [4, 20, 60]
     """
 
-    def __init__(self, curve: "BudgetCurve"):
-        from skimp.diagnostics import BudgetCurve
-
+    def __init__(self, curve: BudgetCurve):
         wording = "a BudgetCurve, which skimp.diagnostics.budget_curve(model, X, y) returns"
-        require_kind(type(self).__name__, "curve", curve, BudgetCurve, wording)
+        require_kind("BudgetCurveDisplay", "curve", curve, BudgetCurve, wording)
         self.curve = curve
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any = None, **options: Any) -> Self:
-        """Compute the curve of a model, and return the display, not yet drawn.
-
-        Parameters
-        ----------
-        estimator, X, y, **options
-            As in `skimp.diagnostics.budget_curve`.
-        """
-        from skimp.diagnostics import budget_curve
-
+        """Return the display of `skimp.diagnostics.budget_curve` with these arguments."""
         return cls(budget_curve(estimator, X, y, **options))
 
     def to_frame(self) -> Any:
@@ -68,53 +55,25 @@ class BudgetCurveDisplay:
         ----------
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
         """
-        if ax is None:
-            from matplotlib import pyplot
-
-            _, ax = pyplot.subplots(figsize=(6.5, 4.2), layout="constrained")
+        (ax,) = open_axes("BudgetCurveDisplay", ax, 1, figsize=(6.5, 4.2))
         curve = self.curve
-        ax.set_xscale("log")
-        many = len(curve.alphas) > 1
-        for number, errors in enumerate(curve.errors.T if many else ()):
+        for number, errors in enumerate(curve.errors.T if len(curve.alphas) > 1 else ()):
             label = "other penalties" if number == 0 else None
             ax.plot(curve.sizes, errors, color="0.8", linewidth=0.8, zorder=1, label=label)
-        ax.plot(
-            curve.sizes,
-            curve.best_errors,
-            marker="o",
-            markersize=5,
-            color="C0",
-            label="best penalty by cross-validation" if curve.gcv is not None else "best penalty",
-        )
+        label = "best penalty by cross-validation" if curve.gcv is not None else "best penalty"
+        ax.plot(curve.sizes, curve.best_errors, "o-", markersize=5, color="C0", label=label)
         if curve.confirmed:
-            ax.plot(
-                list(curve.confirmed),
-                list(curve.confirmed.values()),
-                linestyle="",
-                marker="D",
-                color="C1",
-                label="fitted with the loss itself, rows held out",
-            )
+            sizes, errors = zip(*curve.confirmed.items(), strict=True)
+            label = "fitted with the loss itself, rows held out"
+            ax.plot(sizes, errors, linestyle="", marker="D", color="C1", label=label)
         last = " or beyond" if curve.knee == curve.sizes[-1] else ""
         ax.axvline(curve.knee, color="C3", linestyle="--", label=f"knee: {curve.knee:,}{last}")
-        limits = curve.best_errors.min(), curve.best_errors.max()
-        logarithmic = limits[0] > 0
-        ax.set(
-            yscale="log" if logarithmic else "linear",
-            xlabel=curve.what,
-            ylabel=curve.measure,
-        )
-        if logarithmic:
+        low, high = curve.best_errors.min(), curve.best_errors.max()
+        if low > 0:
             # penalties that are far off would squeeze the curve that matters
-            ax.set_ylim(limits[0] / 1.3, min(limits[1] * 2, curve.errors.max() * 1.3))
-            plain_log_ticks(ax, "y")
-        plain_log_ticks(ax, "x", "{x:,g}")
-        ax.grid(alpha=0.3, which="both")
-        ax.legend(fontsize="small", frameon=False)
+            ax.set_ylim(low / 1.3, min(high * 2, curve.errors.max() * 1.3))
+        scale_axes(ax, log_y=low > 0, xlabel=curve.what, ylabel=curve.measure)
+        draw_legend(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self

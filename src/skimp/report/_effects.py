@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Self, final
 
-from skimp.report._takes import require_kind
+from skimp.report._axes import require_kind
 
 if TYPE_CHECKING:
     from skimp.diagnostics import EffectsSummary

@@ -1,15 +1,16 @@
 """Hashings side by side: how many of the nearest rows they find."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import Any, Self, final
 
-from skimp.report._takes import require_kind
-from skimp.report._ticks import plain_log_ticks
+from sklearn.base import clone
 
-if TYPE_CHECKING:
-    from skimp.diagnostics import HashRecall
+from skimp._params._rules import broken
+from skimp.diagnostics import HashRecall, hash_recall
+from skimp.features import KernelHash
+from skimp.report._axes import draw_legend, draw_line, open_axes, require_kind, scale_axes
 
-_MARKERS = "osD^vPX*<>"
+_OWNER = "HashRecallDisplay"
 
 
 @final
@@ -40,20 +41,16 @@ class HashRecallDisplay:
     ['64 bits', '64 bits', '256 bits', '256 bits']
     """
 
-    def __init__(self, recalls: "HashRecall | Mapping[str, HashRecall]"):
-        from skimp._params._rules import broken
-        from skimp.diagnostics import HashRecall
-
-        owner = type(self).__name__
+    def __init__(self, recalls: HashRecall | Mapping[str, HashRecall]):
         wording = "a HashRecall, which skimp.diagnostics.hash_recall(hashing, X) returns"
         if not isinstance(recalls, Mapping):
             several = f"{wording}, or a mapping from names to them"
-            require_kind(owner, "recalls", recalls, HashRecall, several)
+            require_kind(_OWNER, "recalls", recalls, HashRecall, several)
             recalls = {"hashing": recalls}
         if not recalls:
-            raise broken(owner, "recalls", "at least one, with a name", recalls)
+            raise broken(_OWNER, "recalls", "at least one, with a name", recalls)
         for name, recall in recalls.items():
-            require_kind(owner, f"recalls[{name!r}]", recall, HashRecall, wording)
+            require_kind(_OWNER, f"recalls[{name!r}]", recall, HashRecall, wording)
         self.recalls = recalls
 
     @classmethod
@@ -67,16 +64,11 @@ class HashRecallDisplay:
         X, **options
             As in `skimp.diagnostics.hash_recall`.
         """
-        from sklearn.base import clone
-
-        from skimp.diagnostics import hash_recall
-        from skimp.features import KernelHash
-
         if not isinstance(hashings, Mapping):
             hashings = {repr(hashings): hashings}
         for hashing in hashings.values():
             wording = "a KernelHash, or a mapping from names to them"
-            require_kind(cls.__name__, "hashings", hashing, KernelHash, wording)
+            require_kind(_OWNER, "hashings", hashing, KernelHash, wording)
         return cls({n: hash_recall(clone(h).fit(X), X, **options) for n, h in hashings.items()})
 
     def to_frame(self) -> Any:
@@ -93,31 +85,14 @@ class HashRecallDisplay:
         ----------
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
         """
-        if ax is None:
-            from matplotlib import pyplot
-
-            _, ax = pyplot.subplots(figsize=(6, 4.2), layout="constrained")
-        for number, (name, recall) in enumerate(self.recalls.items()):
-            look = {"marker": _MARKERS[number % len(_MARKERS)], "color": f"C{number}"}
-            ax.errorbar(
-                recall.candidates,
-                recall.recall,
-                recall.standard_error,
-                label=name,
-                markersize=5,
-                linewidth=1.3,
-                **look,
-            )
-        found = next(iter(self.recalls.values()))
-        ax.set(xscale="log", ylim=(0, 1.02), xlabel=f"candidates, of {found.n_rows:,} rows")
-        ax.set_ylabel(f"share of the {found.n_neighbors} nearest rows among them")
-        plain_log_ticks(ax, "x", "{x:,g}")
-        ax.grid(alpha=0.3, which="both")
-        ax.legend(fontsize="small", frameon=False)
+        (ax,) = open_axes(_OWNER, ax, 1, figsize=(6, 4.2))
+        for number, (name, found) in enumerate(self.recalls.items()):
+            draw_line(ax, number, name, found.candidates, found.recall, found.standard_error)
+        first = next(iter(self.recalls.values()))
+        across = f"candidates, of {first.n_rows:,} rows"
+        up = f"share of the {first.n_neighbors} nearest rows among them"
+        scale_axes(ax, log_y=False, ylim=(0, 1.02), xlabel=across, ylabel=up)
+        draw_legend(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -1,14 +1,11 @@
 """Feature maps side by side: plots of how far they are from their kernel."""
 
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import Any, Self, final
 
-from skimp.report._takes import require_kind
-from skimp.report._ticks import plain_log_ticks
+from skimp.diagnostics import MapComparison, compare_maps
+from skimp.report._axes import draw_legend, draw_line, open_axes, require_kind, scale_axes
 
-if TYPE_CHECKING:
-    from skimp.diagnostics import MapComparison
-
-_MARKERS = "osD^vPX*<>"
+_OWNER = "KernelErrorDisplay"
 _LABELS = {
     "frobenius": "Frobenius norm of the error, of that of K",
     "spectral": "spectral norm of the error, of that of K",
@@ -46,24 +43,14 @@ class KernelErrorDisplay:
     ['iid', 'iid', 'qmc', 'qmc']
     """
 
-    def __init__(self, comparison: "MapComparison"):
-        from skimp.diagnostics import MapComparison
-
+    def __init__(self, comparison: MapComparison):
         wording = "a MapComparison, which skimp.diagnostics.compare_maps returns"
-        require_kind(type(self).__name__, "comparison", comparison, MapComparison, wording)
+        require_kind(_OWNER, "comparison", comparison, MapComparison, wording)
         self.comparison = comparison
 
     @classmethod
     def from_data(cls, maps: Any, X: Any, **options: Any) -> Self:
-        """Fit maps, compare them with their kernels, and return the display, not yet drawn.
-
-        Parameters
-        ----------
-        maps, X, **options
-            As in `skimp.diagnostics.compare_maps`.
-        """
-        from skimp.diagnostics import compare_maps
-
+        """Return the display of `skimp.diagnostics.compare_maps` with these arguments."""
         return cls(compare_maps(maps, X, **options))
 
     def to_frame(self) -> Any:
@@ -71,7 +58,7 @@ class KernelErrorDisplay:
         return self.comparison.to_frame()
 
     def plot(self, measures: Any = ("frobenius", "max"), axes: Any = None) -> Self:
-        """Draw measures of the error against the number of features, or what else was changed.
+        """Draw measures of the error against the number of features, or the parameter compared.
 
         Lines join the means over repeats; bars reach one standard deviation.
 
@@ -81,54 +68,23 @@ class KernelErrorDisplay:
             Any of "max", "mean", "frobenius", "spectral" and "distortion", a panel each.
         axes : as many matplotlib Axes, optional
             Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
         """
-        import numpy as np
-
         names = [measures] if isinstance(measures, str) else measures
-        known = isinstance(names, list | tuple) and all(name in tuple(_LABELS) for name in names)
-        if not known or not names:
+        if not isinstance(names, list | tuple) or not names or not set(names) <= set(_LABELS):
             listed = ", ".join(map(repr, _LABELS))
-            raise ValueError(f"KernelErrorDisplay: measures must be of {listed}, got {measures!r}.")
-        measures = list(names)
-        if axes is None:
-            from matplotlib import pyplot
-
-            size = (5 * len(measures) + 1, 4.2)
-            _, axes = pyplot.subplots(1, len(measures), figsize=size, layout="constrained")
-        axes = np.ravel(axes)
-        if len(axes) != len(measures):
-            raise ValueError(
-                f"KernelErrorDisplay: axes must be {len(measures)} Axes, found {len(axes)}."
-            )
+            raise ValueError(f"{_OWNER}: measures must be of {listed}, got {measures!r}.")
+        axes = open_axes(_OWNER, axes, len(names), figsize=(5 * len(names) + 1, 4.2))
         frame = self.to_frame()
-        for panel, measure in zip(axes, measures, strict=True):
+        for panel, measure in zip(axes, names, strict=True):
             for number, (name, group) in enumerate(frame.groupby("map", sort=False)):
                 errors = group.groupby("size")[measure].agg(["mean", "std"]).fillna(0.0)
-                look = {"marker": _MARKERS[number % len(_MARKERS)], "color": f"C{number}"}
-                panel.errorbar(
-                    errors.index,
-                    errors["mean"],
-                    errors["std"],
-                    label=name,
-                    markersize=5,
-                    linewidth=1.3,
-                    **look,
-                )
-            scale = "log" if (frame[measure] > 0).all() else "linear"
-            panel.set(
-                xscale="log",
-                yscale=scale,
+                draw_line(panel, number, name, errors.index, errors["mean"], errors["std"])
+            scale_axes(
+                panel,
+                log_y=(frame[measure] > 0).all(),
                 xlabel=self.comparison.parameter or "features",
                 ylabel=_LABELS[measure],
             )
-            plain_log_ticks(panel, "x", "{x:,g}")
-            if scale == "log":
-                plain_log_ticks(panel, "y")
-            panel.grid(alpha=0.3, which="both")
-        axes[-1].legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        draw_legend(axes[-1], beside=True)
         self.axes_, self.figure_ = axes, axes[0].figure
         return self

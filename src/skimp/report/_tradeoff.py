@@ -7,6 +7,8 @@ from math import log
 from pathlib import Path
 from typing import Any
 
+from skimp.report._axes import plain_log_ticks
+
 _INK, _FAINT = "#222222", "#6b6b6b"
 _LOOKS = (("s", "#555555"), ("^", "#c44e00"), ("o", "#0067a5"), ("D", "#007a5a"), ("v", "#9b4f80"))
 _STYLE: dict[Any, Any] = {
@@ -32,15 +34,15 @@ class Measurement:
     rows : int
         Training rows.
     budget : int or None
-        Points that stand for the rows, where the family has a budget.
+        Landmarks, if the family has a budget.
     accuracy : float
         Share of the test rows that are labelled correctly.
     fit_seconds, predict_seconds : float
         Time to fit the training rows and to label the test rows.
     peak_bytes : int or None
-        Largest resident memory of the process, where the system tells it.
+        Largest resident memory of the process, if the system reports it.
     ceiling : float or None
-        Accuracy of the rule that drew the labels, where it is known.
+        Accuracy of the rule that drew the labels, if it is known.
     """
 
     family: str
@@ -92,7 +94,7 @@ class Tradeoff:
         """Return the seconds that all rows would take a family that was given fewer.
 
         Fit time is taken to grow as n^p, with the p between the family's fewest and most rows;
-        None where the family was given all rows, or always as many.
+        None if the family was given all rows, or always as many.
         """
         models = sorted(self.families()[family], key=lambda m: m.rows)
         few, many = models[0], models[-1]
@@ -140,7 +142,7 @@ def draw_tradeoffs(tradeoffs: Sequence[Tradeoff], path: Path | str, *, caption: 
 
 
 def _draw(axes: Any, tradeoff: Tradeoff) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
+    from matplotlib.ticker import PercentFormatter
 
     looks = zip(tradeoff.families().items(), _LOOKS, strict=False)
     for (family, models), (marker, colour) in looks:
@@ -166,10 +168,7 @@ def _draw(axes: Any, tradeoff: Tradeoff) -> None:
     axes.margins(x=0.22, y=0.14)
     axes.set(xscale="log", xlabel="fit time, seconds (log scale)", ylabel="accuracy on test rows")
     axes.set_title(tradeoff.title, loc="left", fontweight="bold")
-    few, many = axes.get_xlim()
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if many < 1000 * few else (1,)))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: f"{seconds:,g}"))
+    plain_log_ticks(axes, "x", "{x:,g}")
     axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     axes.grid(color="#e8e8e8", linewidth=0.8)
     axes.set_axisbelow(True)

@@ -1,7 +1,7 @@
 """Solvers: minimise a regularized loss over mapped rows, and return a Solution."""
 
 from skimp.solvers._auto import Auto
-from skimp.solvers._base import Problem, Solution, Solver, as_solver
+from skimp.solvers._base import Problem, Solution, Solver, Status, as_solver
 from skimp.solvers._direct import Direct
 from skimp.solvers._dual_cd import DualCD
 from skimp.solvers._early_stopping import EarlyStopping
@@ -25,6 +25,7 @@ __all__ = [
     "Problem",
     "Solution",
     "Solver",
+    "Status",
     "as_solver",
     "auto",
     "direct",

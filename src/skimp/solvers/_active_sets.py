@@ -8,11 +8,12 @@ import numpy as np
 
 from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import check_representable, triangular_solve
-from skimp._core._threads import single_threaded_blas, thread_count
+from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array
 from skimp._params._memory import parse_bytes
+from skimp.data import LOCAL, Context
 from skimp.losses import Loss
-from skimp.solvers._base import Problem, Solution
+from skimp.solvers._base import Problem, Solution, Status
 from skimp.solvers._features import dense_features
 
 _MOST_ROWS, _MOST_COLUMNS = 4096, 1024
@@ -25,7 +26,9 @@ _HALVINGS = 30
 _DOUBLE = np.dtype(np.float64)
 
 
-def solve_active_sets(problem: Problem, max_iter: int = 100) -> Solution | None:
+def solve_active_sets(
+    problem: Problem, max_iter: int = 100, context: Context = LOCAL
+) -> Solution | None:
     r"""Minimise exactly, output by output.
 
     Return None if conjugate gradients are faster, or if it takes more steps than ``max_iter``.
@@ -47,13 +50,13 @@ def solve_active_sets(problem: Problem, max_iter: int = 100) -> Solution | None:
     """
     try:
         with single_threaded_blas():
-            return _solved(problem, max_iter)
+            return _solved(problem, max_iter, context)
     except np.linalg.LinAlgError:
         # a penalty that is lost in rounding
         return None
 
 
-def _solved(problem: Problem, max_iter: int) -> Solution | None:
+def _solved(problem: Problem, max_iter: int, context: Context) -> Solution | None:
     rows = problem.rows
     small = rows.n_rows <= _MOST_ROWS and rows.n_features <= _MOST_COLUMNS and rows.coded is None
     if not (small and problem.loss.parabolic and problem.monitor is None):
@@ -69,7 +72,7 @@ def _solved(problem: Problem, max_iter: int) -> Solution | None:
         if problem.factor is not None:
             Z = triangular_solve(problem.factor, Z.T, lower=False, transposed=True).T
         check_representable(Z, Y)
-        weight = np.ones(len(Z)) if block.weight is None else np.asarray(block.weight, np.float64)
+        weight = block.weights()
         data = _Data(np.ascontiguousarray(Z), weight, problem.alpha, problem.fit_intercept)
         if problem.start is None:
             coefs, intercepts = data.least_squares(np.arange(len(Z)), Y)
@@ -95,7 +98,7 @@ def _solved(problem: Problem, max_iter: int) -> Solution | None:
         return [*found, one]
 
     initial: list[Any] = []
-    found = fold(range(len(outputs)), solve, append, initial, thread_count(rows.n_jobs))
+    found = fold(range(len(outputs)), solve, append, initial, context.threads)
     if not all(done for _, _, done in found):
         return None
     coef = np.column_stack([point.coef for point, _, _ in found])
@@ -108,8 +111,9 @@ def _solved(problem: Problem, max_iter: int) -> Solution | None:
         coef=coef,
         intercept=np.array([point.intercept for point, _, _ in found]),
         n_iter=steps,
-        converged=True,
+        status=Status.CONVERGED,
         message=f"newton: exact after {steps} steps, rows that cost nothing left out",
+        solver="newton",
         history=np.full(steps, sum(point.value for point, _, _ in found)),
     )
 

@@ -4,7 +4,6 @@ import numpy as np
 
 from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import triangular_solve
-from skimp._core._threads import thread_count
 from skimp._core._types import Array
 from skimp._params._memory import parse_bytes
 from skimp.solvers._active_sets import solve_dual_ridge
@@ -78,7 +77,7 @@ class ActiveSteps:
             coefs[:, output] = V.T @ beta[:, 0].astype(V.dtype)
             intercepts[output] = intercept[0]
 
-        n_threads = thread_count(objective.rows.n_jobs)
+        n_threads = objective.context.threads
         try:
             fold(range(n_outputs), solve, lambda total, _: total, None, n_threads)
         except np.linalg.LinAlgError:

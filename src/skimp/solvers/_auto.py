@@ -5,6 +5,7 @@ from typing import ClassVar, final
 
 from skimp._params._memory import parse_bytes
 from skimp._params._rules import NONE, Rule, check_params, integer, number
+from skimp.data import LOCAL, Context
 from skimp.losses import Squared
 from skimp.solvers._base import Problem, Solution, Solver
 from skimp.solvers._direct import Direct
@@ -54,24 +55,24 @@ class Auto(Solver):
         self.tol = tol
         self.max_iter = max_iter
 
-    def solve(self, problem: Problem) -> Solution:
+    def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:
         """Choose a solver and minimise with it; see `Solver.solve`."""
         check_params(self)
-        solver, why = _choose(problem)
+        solver, why = _choose(problem, context)
         known = solver.get_params()
         given = {name: value for name, value in self.get_params().items() if value is not None}
         solver.set_params(**{name: value for name, value in given.items() if name in known})
-        solution = solver.solve(problem)
-        name = solution.message.partition(":")[0]
-        return replace(solution, message=f"auto chose {name}, since {why}; {solution.message}")
+        solution = solver.solve(problem, context)
+        message = f"auto chose {solution.solver}, since {why}; {solution.message}"
+        return replace(solution, message=message)
 
 
-def _choose(problem: Problem) -> tuple[Solver, str]:
+def _choose(problem: Problem, context: Context) -> tuple[Solver, str]:
     width, loss = problem.rows.n_features, problem.loss
     few = isinstance(loss, Squared) and width <= FEW
     # codes of few rows have more features than rows: equations would be the longer way
     few &= problem.rows.coded is None or width <= max(_FEW_CODED, problem.rows.n_rows)
-    if few and Direct().needed_bytes(problem) <= parse_bytes(problem.memory_limit):
+    if few and Direct().needed_bytes(problem, context) <= parse_bytes(problem.memory_limit):
         return Direct(), f"the loss is squared and {width} features are few"
     if problem.rows.coded is not None and has_dual(loss):
         return DualCD(), f"rows are codes of {width} features, few of which a row has"

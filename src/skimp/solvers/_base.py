@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from skimp._core._types import Array
 from skimp._params._names import as_object
 from skimp._params._parametrized import Parametrized
 from skimp._params._rules import Rule
-from skimp.data import Rows
+from skimp.data import LOCAL, Context, Rows
 from skimp.losses import Loss
 
 
@@ -59,6 +60,21 @@ class Problem:
     alphas: Array | None = None
 
 
+class Status(Enum):
+    """How a solver ended."""
+
+    CONVERGED = "converged"
+    """Its tolerance was reached."""
+    STOPPED_EARLY = "stopped early"
+    """The monitor of the problem stopped it."""
+    MAX_ITER = "max_iter"
+    """It took as many iterations as it may."""
+    STALLED = "stalled"
+    """Rounding allows no further descent."""
+    TIME_LIMIT = "time limit"
+    """Its time was over."""
+
+
 @dataclass(frozen=True)
 class Solution:
     """What a solver found.
@@ -68,41 +84,50 @@ class Solution:
     coef : array of shape (width, k)
         One column for each output, in float64.
     intercept : array of shape (k,)
-        In float64, zeros where none was asked for.
+        In float64, zeros if none was asked for.
     n_iter : int
         Iterations taken.
-    converged : bool
-        Whether the tolerance was reached.
+    status : Status
+        Why it ended.
     message : str
-        How it was solved, and what had to be worked around.
+        How it was solved, and what had to be worked around, for people.
     history : array
         The objective, summed over outputs, after each iteration.
     alpha : float or None
-        The penalty, where the solver could choose it.
+        The penalty, if the solver could choose it.
     dimension : float or None
-        The effective dimension, where the solver knows it.
+        The effective dimension, if the solver knows it.
+    solver : str
+        The name of the solver that found it.
+    intercept_penalized : bool
+        Whether the intercept is the coefficient of a constant feature, penalized like others.
     """
 
     coef: Array
     intercept: Array
     n_iter: int
-    converged: bool
+    status: Status
     message: str
     history: Array = field(default_factory=lambda: np.empty(0))
     alpha: float | None = None
     dimension: float | None = None
+    solver: str = ""
+    intercept_penalized: bool = False
+
+    @property
+    def converged(self) -> bool:
+        """Whether the tolerance was reached, or a monitor found that it is not worth reaching."""
+        return self.status in (Status.CONVERGED, Status.STOPPED_EARLY)
 
 
 class Solver(Parametrized, ABC):
     """A way to minimise a `Problem`: parameters, and `solve`. It never sees a kernel."""
 
     _rules: ClassVar[dict[str, Rule]] = {}
-    penalizes_intercept: ClassVar[bool] = False
-    """Whether the intercept is the coefficient of a constant feature, penalized like others."""
 
     @abstractmethod
-    def solve(self, problem: Problem) -> Solution:
-        """Minimise the problem's objective."""
+    def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:
+        """Minimise the problem's objective; the context says how to run over its rows."""
 
 
 _NAMES = {

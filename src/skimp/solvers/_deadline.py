@@ -6,7 +6,7 @@ from time import monotonic
 from typing import final
 
 from skimp._core._types import Array
-from skimp.solvers._base import Solution
+from skimp.solvers._base import Solution, Status
 
 
 @final
@@ -44,4 +44,8 @@ class Deadline:
         """Return a solution that says that its time was over, if it was."""
         if not self._over:
             return solution
-        return replace(solution, converged=False, message=f"{solution.message}, at the time limit")
+        return replace(
+            solution,
+            status=Status.TIME_LIMIT,
+            message=f"{solution.message}, at the time limit",
+        )

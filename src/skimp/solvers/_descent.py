@@ -1,7 +1,7 @@
 """Descent along directions that conjugate gradients find."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -9,9 +9,9 @@ import numpy as np
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array
 from skimp._params._memory import parse_bytes, require_memory
-from skimp.data import ArrayRows, Rows, keep_rows, kept_bytes
+from skimp.data import ArrayRows, Context, Rows, keep_rows, kept_bytes
 from skimp.solvers._active_steps import ActiveSteps
-from skimp.solvers._base import Problem, Solution
+from skimp.solvers._base import Problem, Solution, Status
 from skimp.solvers._conjugate_gradients import conjugate_gradients
 from skimp.solvers._diagonal import Diagonal
 from skimp.solvers._features import dense_features
@@ -51,7 +51,13 @@ and operations in the time that calling one takes."""
 
 
 def descend(
-    problem: Problem, *, name: str, tol: float, max_iter: int, forcing: Callable[[float], float]
+    problem: Problem,
+    context: Context,
+    *,
+    name: str,
+    tol: float,
+    max_iter: int,
+    forcing: Callable[[float], float],
 ) -> Solution:
     """Minimise a smooth loss by Newton steps, first over a sample of the rows.
 
@@ -59,6 +65,8 @@ def descend(
     ----------
     problem : Problem
         The problem.
+    context : Context
+        How to run over its rows.
     name : str
         The solver, for the message.
     tol : float
@@ -69,27 +77,28 @@ def descend(
         The tolerance of conjugate gradients, given the relative decrease of the last step.
     """
     with single_threaded_blas():
-        rows, how = _kept_if_it_fits(problem)
+        rows, how = _kept_if_it_fits(problem, context)
         n_outputs = _n_outputs(rows)
         price = _Price(problem, rows, n_outputs)
-        objective = Objective(problem, rows)
+        objective = Objective(problem, rows, context)
         start = problem.start
         rough = start is None and not price.summed and rows.n_rows > _SMALL
         part, indices = rows, np.arange(rows.n_rows)
         if rough or objective.array is None:
-            sample = rows.sample(_sample_size(problem, rows.n_rows), seed=0)
+            sample = rows.sample(_sample_size(problem, rows.n_rows), 0, context)
             indices = sample.indices
-            part = ArrayRows(sample.X, sample.y, sample.weight).copy_with(n_jobs=rows.n_jobs)
+            part = ArrayRows(sample.X, sample.y, sample.weight)
         near: Preconditioner | Diagonal
         if _is_wide(rows):
-            near = Diagonal(problem, rows)
+            near = Diagonal(problem, rows, context)
         else:
-            near = Preconditioner(problem, rows, standing_in=not price.summed)
+            near = Preconditioner(problem, rows, context, standing_in=not price.summed)
         descent = _Descent(problem, near, forcing, price, part, indices)
         if start is None:
             start = np.zeros((rows.n_features, n_outputs)), np.zeros(n_outputs)
             if rough and rows.n_rows > 2 * part.n_rows:
-                coarse = descent.run(Objective(problem, part), start, _COARSE, max_iter)
+                quietly = Objective(problem, part, replace(context, report=None))
+                coarse = descent.run(quietly, start, _COARSE, max_iter)
                 start = coarse.point.coef, coarse.point.intercept
         end = descent.run(objective, start, tol, max_iter, problem.monitor)
     steps, products = len(end.history), end.products
@@ -99,9 +108,10 @@ def descend(
         # a joint loss does not see what all of its outputs have in common
         intercept=intercept - intercept.mean() if problem.loss.joint else intercept,
         n_iter=steps,
-        converged=end.converged,
+        status=end.status,
         message=f"{name}: {end.reason} after {steps} steps with {products} products, {how}",
         history=np.array(end.history),
+        solver=name,
     )
 
 
@@ -112,7 +122,7 @@ class _End:
     point: Point
     history: list[float]
     products: int
-    converged: bool
+    status: Status
     reason: str
 
 
@@ -230,13 +240,16 @@ class _Descent:
             promised = float(np.sum(slope)) / 2 / scale
             history.append(point.value)
             if monitor is not None and monitor(point.coef, point.intercept):
-                return _End(point, history, products, True, "stopped by the monitor")
+                return _End(
+                    point, history, products, Status.STOPPED_EARLY, "stopped by the monitor"
+                )
             if promised <= tol:
-                return _End(point, history, products, True, "converged")
+                return _End(point, history, products, Status.CONVERGED, "converged")
             if point is before and point.cautious:
-                return _End(point, history, products, False, "rounding allows no further descent")
+                stalled = "rounding allows no further descent"
+                return _End(point, history, products, Status.STALLED, stalled)
         reason = f"the last step promised {promised:.1e} of the objective, more than tol,"
-        return _End(point, history, products, False, reason)
+        return _End(point, history, products, Status.MAX_ITER, reason)
 
     def _precondition(
         self, objective: Objective, point: Point, since: int, since_each: int
@@ -265,7 +278,7 @@ class _Descent:
         """Return rows for the preconditioner, with their share of the curvature."""
         X, D = objective.array, point.curvature.mean(axis=1, dtype=np.float64)
         if X is None:
-            whole = next(self.part.copy_with(block_rows=self.part.n_rows).blocks())
+            whole = next(self.part.reblocked(self.part.n_rows).blocks())
             X = dense_features(whole.X, objective.rows.dtype)
             D = D[self.indices] if objective.n_rows > len(self.indices) else D
         curved = np.flatnonzero(D)
@@ -294,7 +307,7 @@ def _scale(zero: float, value: float, rounding: float) -> float:
     return fallen if 10 * rounding < fallen < value else value
 
 
-def _kept_if_it_fits(problem: Problem) -> tuple[Rows, str]:
+def _kept_if_it_fits(problem: Problem, context: Context) -> tuple[Rows, str]:
     rows, width = problem.rows, problem.rows.n_features
     n_rows, n_outputs = rows.n_rows, _n_outputs(rows)
     # targets, and predictions and curvature of two points
@@ -313,12 +326,12 @@ def _kept_if_it_fits(problem: Problem) -> tuple[Rows, str]:
         "take a smaller budget or fewer features",
     )
     if own + kept_bytes(rows) <= parse_bytes(problem.memory_limit):
-        return keep_rows(rows), "features kept in memory"
+        return keep_rows(rows, context), "features kept in memory"
     return rows, "features computed in each pass"
 
 
 def _n_outputs(rows: Rows) -> int:
-    return int(np.asarray(next(rows.copy_with(block_rows=1).blocks()).y).shape[1])
+    return int(np.asarray(next(rows.reblocked(1).blocks()).y).shape[1])
 
 
 def _is_wide(rows: Rows) -> bool:

@@ -5,7 +5,7 @@ from typing import final
 import numpy as np
 
 from skimp._core._types import Array
-from skimp.data import Block, Codes, Rows
+from skimp.data import Block, Codes, Context, Rows
 from skimp.solvers._base import Problem
 
 
@@ -19,18 +19,20 @@ class Diagonal:
 
     by_output = False
 
-    def __init__(self, problem: Problem, rows: Rows):
+    def __init__(self, problem: Problem, rows: Rows, context: Context):
         self._alpha = problem.alpha
         self._dtype = rows.dtype
 
         def add(total: Array, block: Block) -> Array:
             assert isinstance(block.X, Codes), "rows are coded"
-            weight = np.ones(block.size) if block.weight is None else block.weight
+            weight = block.weights()
             block.X.add_transposed(weight[:, None], total[:-1])
             total[-1] += weight.sum()
             return total
 
-        sums = rows.map_reduce(lambda block, _: block, add, np.zeros((rows.n_features + 1, 1)))
+        sums = context.map_reduce(
+            rows, lambda block, _: block, add, np.zeros((rows.n_features + 1, 1))
+        )
         assert rows.coded is not None, "rows are coded"
         self._means = sums / sums[-1]
         self._means[:-1] *= rows.coded.value

@@ -11,12 +11,12 @@ from skimp._core._linalg import (
     reciprocal_condition,
     solve_positive,
 )
-from skimp._core._threads import thread_count
 from skimp._core._types import Array
 from skimp._params._memory import require_memory
 from skimp._params._rules import broken
+from skimp.data import LOCAL, Context
 from skimp.losses import Squared
-from skimp.solvers._base import Problem, Solution, Solver
+from skimp.solvers._base import Problem, Solution, Solver, Status
 from skimp.solvers._moments import Covariance, covariance
 from skimp.solvers._path import Path, ridge_path
 
@@ -49,34 +49,34 @@ class Direct(Solver):
     (3.0, 1.0)
     """
 
-    def needed_bytes(self, problem: Problem) -> int:
+    def needed_bytes(self, problem: Problem, context: Context = LOCAL) -> int:
         """Return the memory that `solve` takes besides the rows."""
         rows, width = problem.rows, problem.rows.n_features
-        threads = thread_count(rows.n_jobs)
+        threads = context.threads
         # S, H and its factor; a penalty with its own; a sum and a block for each thread
         squares = 24 + (0 if problem.penalty is None else 24) + 8 * threads
         # a factorization in each thread, and whitened equations
         squares += 0 if problem.alphas is None else 8 + 24 * threads
         return squares * width**2 + 16 * threads * rows.block_rows * width
 
-    def solve(self, problem: Problem) -> Solution:
+    def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:
         """Solve the normal equations; see `Solver.solve`."""
         if not isinstance(problem.loss, Squared):
             raise broken(type(self).__name__, "loss", "'squared'", problem.loss)
         width = problem.rows.n_features
         require_memory(
-            self.needed_bytes(problem),
+            self.needed_bytes(problem, context),
             problem.memory_limit,
             f"the direct solver with {width} features",
             "take a smaller budget or fewer features",
         )
         plain = problem.penalty is None and problem.rows.coded is None
         dtype = problem.rows.dtype if plain else _DOUBLE
-        S = covariance(problem, dtype)
+        S = covariance(problem, dtype, context)
         check_representable(S.within, S.across)
         dimension = None
         if problem.alphas is not None:
-            path = _path(S, problem)
+            path = _path(S, problem, context)
             best = path.best(trusted=_trusted(S, path))
             problem = replace(problem, alpha=float(path.alphas[best]))
             dimension = float(path.dimensions[-1, best])
@@ -84,7 +84,7 @@ class Direct(Solver):
         note = ""
         if dtype != _DOUBLE and _condition(H) > _LARGEST_CONDITION * np.sqrt(S.n_rows):
             note = ", summed in float64 because they are ill conditioned for float32"
-            S = covariance(problem, _DOUBLE)
+            S = covariance(problem, _DOUBLE, context)
             H = _penalized(S, problem)
         coef, how = solve_positive(H, S.across)
         objective = S.target - 2 * np.sum(coef * S.across) + np.sum(coef * (H @ coef))
@@ -92,11 +92,12 @@ class Direct(Solver):
             coef=coef,
             intercept=S.target_mean - S.mean @ coef,
             n_iter=1,
-            converged=True,
+            status=Status.CONVERGED,
             message=f"direct: {how} of {width} normal equations{note}",
             history=np.array([objective]),
             alpha=problem.alpha,
             dimension=dimension,
+            solver="direct",
         )
 
 
@@ -111,7 +112,7 @@ _LARGEST_CONDITION = 2.5e-4 / np.finfo(np.float32).eps
 differently blocked moved predictions by less than 5e-5 of their size."""
 
 
-def _path(S: Covariance, problem: Problem) -> Path:
+def _path(S: Covariance, problem: Problem, context: Context) -> Path:
     P, factor = problem.penalty, problem.factor
     if P is not None and factor is None:
         factor = next(R for R in (cholesky(P, jitter=j) for j in _JITTERS) if R is not None)
@@ -121,7 +122,7 @@ def _path(S: Covariance, problem: Problem) -> Path:
         problem.alphas,
         intercept=problem.fit_intercept,
         factor=factor,
-        n_jobs=problem.rows.n_jobs,
+        context=context,
     )
 
 

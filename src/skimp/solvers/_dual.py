@@ -1,7 +1,7 @@
 """The dual problem of dual coordinate descent: slopes of all rows, sweeps, and the gap."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -10,10 +10,9 @@ from scipy import sparse
 
 from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import check_representable, dense
-from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType, Matrix
 from skimp._params._memory import parse_bytes, require_memory
-from skimp.data import ArrayRows, Block, Codes, Rows, keep_rows, kept_bytes, kept_layout
+from skimp.data import ArrayRows, Block, Codes, Context, Rows, keep_rows, kept_bytes, kept_layout
 from skimp.losses import Log, Loss, PiecewiseLoss
 from skimp.solvers._base import Problem
 
@@ -36,7 +35,9 @@ class DualPoint:
         return np.ascontiguousarray(parts[0] if len(parts) == 1 else np.hstack(parts))
 
 
-def kept_in_memory(rows: Rows, problem: Problem) -> tuple[Rows, "ActiveSample | None", str]:
+def kept_in_memory(
+    rows: Rows, problem: Problem, context: Context
+) -> tuple[Rows, "ActiveSample | None", str]:
     """Return the rows with features in memory; a sample of them, with a note, where none fit."""
     first = _first(rows)
     n, k, width = rows.n_rows, first.y.shape[1], rows.n_features
@@ -53,7 +54,7 @@ def kept_in_memory(rows: Rows, problem: Problem) -> tuple[Rows, "ActiveSample | 
         rows = rows.with_targets(_same_targets)
     free = parse_bytes(problem.memory_limit) - needed
     if kept_bytes(rows) <= free:
-        return keep_rows(rows), None, ""
+        return keep_rows(rows, context), None, ""
     # a row's features; its number, place in the order, weight, norm, targets, slopes and flags
     numbers, dtype = kept_layout(rows)
     capacity = free // (numbers * dtype.itemsize + 40 + 17 * k)
@@ -68,7 +69,7 @@ def _same_targets(y: Any, weight: Array | None) -> tuple[Array, Array | None]:
 
 def _first(rows: Rows) -> Any:
     """Return two rows, which show how all of them lie in memory."""
-    return next(rows.copy_with(block_rows=2).blocks())
+    return next(rows.reblocked(2).blocks())
 
 
 _NATIVE = {np.dtype(kind) for kind in ("f4", "f8", "u1", "i1", "u2", "i2")}
@@ -133,20 +134,29 @@ class ActiveSample:
 class Dual:
     """Slopes, their coefficients, and what sweeps need to know of each row."""
 
-    def __init__(self, rows: Rows, problem: Problem, sample: ActiveSample | None, *, seed: int):
+    def __init__(
+        self,
+        rows: Rows,
+        problem: Problem,
+        context: Context,
+        sample: ActiveSample | None,
+        *,
+        seed: int,
+    ):
         n, k, width = rows.n_rows, _first(rows).y.shape[1], rows.n_features
         self.rows, self.loss, self.alpha = rows, problem.loss, problem.alpha
-        self.sample, self.seed = sample, seed
+        self.context, self.sample, self.seed = context, sample, seed
         # rows in memory can change places as a whole, which matters where they are sorted
-        self.sweep_rows = rows
+        self.sweep_rows, self.sweep_context = rows, context
         if isinstance(rows, ArrayRows):
-            self.sweep_rows = rows.copy_with(block_rows=n, n_jobs=1)
+            self.sweep_rows = rows.reblocked(n)
+            self.sweep_context = replace(context, n_jobs=1)
         self.constant = float(problem.fit_intercept)
         self.Y, self.slopes = np.empty((n, k)), np.zeros((n, k))
         self.C, self.Q = np.ones(n), np.empty(n)
         # codes of several outputs are summed in another order than those of one
         most = k if rows.coded is None else max(1, k // 2)
-        threads = 1 if problem.loss.joint else min(most, thread_count(rows.n_jobs))
+        threads = 1 if problem.loss.joint else min(most, context.threads)
         ends = [k * share // threads for share in range(threads + 1)]
         self.shares = list(pairwise(ends))
         # the coefficients of a code's outputs lie side by side: one cache miss serves all of them
@@ -172,7 +182,7 @@ class Dual:
                 self.C[part] = block.weight
             squared_norms(_layout(block.X, self.rows.dtype), self.Q[part])
 
-        self.rows.map_reduce(read, lambda total, _: total, None)
+        self.context.map_reduce(self.rows, read, lambda total, _: total, None)
         check_representable(self.Q)
         self.C /= 2 * self.alpha * self.C.sum()
         self.Q += self.constant
@@ -225,7 +235,7 @@ class Dual:
                 add_rows(X, share, T, self.constant, own, self.b)
             return total + result[1]
 
-        return self._in_units(self.rows.map_reduce(slope, add, 0.0), V, b)
+        return self._in_units(self.context.map_reduce(self.rows, slope, add, 0.0), V, b)
 
     def _at(self, block: Block, scratch: Scratch, V: list[Array], b: Array) -> tuple[Array, ...]:
         """Return predictions at a point, targets, and C as a column."""
@@ -257,7 +267,7 @@ class Dual:
             if self.sample is not None:
                 self.sample.add(block, self.active[_part(block)], rng)
 
-        self.sweep_rows.map_reduce(lambda block, _: block, step, None)
+        self.sweep_context.map_reduce(self.sweep_rows, lambda block, _: block, step, None)
         self._end_sweep()
         if self.sample is not None and self.sample.size:
             rng = np.random.default_rng([self.seed, number])
@@ -330,7 +340,7 @@ class Dual:
             primal, dual = self.loss.value(Y, F), self.loss.conjugate(Y, -self.slopes[part])
             return np.array([np.sum(C * primal), -np.sum(C * dual)])
 
-        sums = self.rows.map_reduce(costs, lambda a, b: a + b, np.zeros(2))
+        sums = self.context.map_reduce(self.rows, costs, lambda a, b: a + b, np.zeros(2))
         primal = self._in_units(sums[0], self.V, self.b)
         dual = self._in_units(sums[1], self.V, self.b, sign=-1.0)
         check_representable(np.array([primal, dual]))

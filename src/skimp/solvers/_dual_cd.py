@@ -10,9 +10,9 @@ from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, DType, Matrix
 from skimp._params._memory import require_memory
 from skimp._params._rules import Rule, broken, check_params, integer, number
-from skimp.data import Rows
+from skimp.data import LOCAL, Context, Rows
 from skimp.losses import Log, Loss, MulticlassHinge, PiecewiseLoss
-from skimp.solvers._base import Problem, Solution, Solver
+from skimp.solvers._base import Problem, Solution, Solver, Status
 from skimp.solvers._dual import Dual, DualPoint, kept_in_memory
 from skimp.solvers._features import features
 
@@ -80,14 +80,13 @@ class DualCD(Solver):
         "max_iter": integer(at_least=1),
         "random_state": integer(at_least=0),
     }
-    penalizes_intercept = True
 
     def __init__(self, tol: float = 1e-3, max_iter: int = 1000, random_state: int = 0):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def solve(self, problem: Problem) -> Solution:
+    def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:
         """Maximise the dual objective; see `Solver.solve`."""
         check_params(self)
         if not has_dual(problem.loss):
@@ -96,8 +95,8 @@ class DualCD(Solver):
         if not problem.alpha > 0:
             raise broken(type(self).__name__, "alpha", "a number > 0", problem.alpha)
         coordinates = _Coordinates.of(problem)
-        rows, sample, note = kept_in_memory(coordinates.rows(problem), problem)
-        dual = Dual(rows, problem, sample, seed=self.random_state)
+        rows, sample, note = kept_in_memory(coordinates.rows(problem), problem, context)
+        dual = Dual(rows, problem, context, sample, seed=self.random_state)
         best, gap = dual.start(coordinates.forth(problem.start))
         history = [] if problem.start is None else [best.objective]
         sweeps, stopped = 0, False
@@ -112,16 +111,21 @@ class DualCD(Solver):
                     coef, intercept = coordinates.back(best)
                     stopped = bool(problem.monitor(coef.copy(), intercept))
         coef, intercept = coordinates.back(best)
-        note += ", stopped by the monitor" if stopped else ""
+        status = Status.CONVERGED if gap <= self.tol else Status.MAX_ITER
+        if stopped:
+            status = Status.STOPPED_EARLY
+            note += ", stopped by the monitor"
         note += ", the intercept is penalized" if problem.fit_intercept else ""
         return Solution(
             coef=coef,
             intercept=intercept,
             n_iter=sweeps,
-            converged=stopped or gap <= self.tol,
+            status=status,
             message=f"dual_cd: duality gap {gap:.1e} of the objective after {sweeps} sweeps"
             f"{coordinates.note}{note}",
             history=np.array(history),
+            solver="dual_cd",
+            intercept_penalized=problem.fit_intercept,
         )
 
 

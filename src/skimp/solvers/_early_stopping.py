@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 
 from skimp._core._types import Array
-from skimp.data import Rows
+from skimp.data import LOCAL, Context, Rows
 from skimp.losses import Loss
 from skimp.solvers._base import Solution
 from skimp.solvers._objective import mean_loss
@@ -25,6 +25,8 @@ class EarlyStopping:
         Held-out rows, mapped, with targets.
     loss : Loss
         What a mistake costs.
+    context : Context
+        How to run over the rows.
 
     Attributes
     ----------
@@ -48,15 +50,16 @@ class EarlyStopping:
     True
     """
 
-    def __init__(self, rows: Rows, loss: Loss):
+    def __init__(self, rows: Rows, loss: Loss, context: Context = LOCAL):
         self._rows = rows
         self._loss = loss
+        self._context = context
         self._best: tuple[Array, Array] | None = None
         self.history: list[float] = []
 
     def __call__(self, coef: Array, intercept: Array) -> bool:
         """Tell whether the last iterations brought nothing."""
-        self.history.append(mean_loss(self._rows, self._loss, coef, intercept))
+        self.history.append(mean_loss(self._rows, self._loss, coef, intercept, self._context))
         best = int(np.argmin(self.history))
         if best == len(self.history) - 1:
             self._best = coef.copy(), intercept.copy()

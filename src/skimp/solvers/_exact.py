@@ -4,7 +4,7 @@ import numpy as np
 
 from skimp._core._linalg import check_representable, solve_positive
 from skimp._core._types import Array
-from skimp.solvers._base import Solution
+from skimp.solvers._base import Solution, Status
 
 
 def solve_exact(
@@ -51,7 +51,8 @@ def solve_exact(
         coef=coef,
         intercept=intercept,
         n_iter=1,
-        converged=True,
+        status=Status.CONVERGED,
         message=f"exact: {how} of the {len(K)} x {len(K)} kernel matrix",
         history=np.array([objective]),
+        solver="exact",
     )

@@ -21,5 +21,4 @@ def dense_features(X: Matrix, dtype: DType) -> Array:
 
 def targets(block: Block, dtype: DType) -> tuple[Array, Array]:
     """Return targets of shape (n, k), and weights of shape (n, 1)."""
-    weight = np.ones(block.size) if block.weight is None else block.weight
-    return np.asarray(block.y, dtype), weight.astype(dtype)[:, None]
+    return np.asarray(block.y, dtype), block.weights().astype(dtype)[:, None]

@@ -8,7 +8,7 @@ import numpy as np
 from skimp._core._blocks import Scratch
 from skimp._core._random import row_keys
 from skimp._core._types import Array
-from skimp.data import Block, Rows, masked_rows
+from skimp.data import LOCAL, Block, Context, Rows, masked_rows
 from skimp.solvers._features import targets
 from skimp.solvers._smoother import Smoother
 
@@ -19,7 +19,11 @@ _DOUBLE = np.dtype(np.float64)
 
 
 def fold_scores(
-    rows: Rows, lams: Array, seed: int, fitted: Callable[[Rows], tuple[Any, Smoother]]
+    rows: Rows,
+    lams: Array,
+    seed: int,
+    fitted: Callable[[Rows], tuple[Any, Smoother]],
+    context: Context = LOCAL,
 ) -> Array:
     """Return the squared error of each penalty on rows that were left out, in five folds.
 
@@ -36,20 +40,24 @@ def fold_scores(
         Seed of the folds.
     fitted : callable
         Given rows, returns the basis and the models of them.
+    context : Context
+        How to run over the rows.
     """
     # equally many rows in each fold, in random order
     order = np.argsort(row_keys(seed, 0, rows.n_rows), kind="stable")
     fold = np.empty(rows.n_rows, np.int64)
     fold[order] = np.arange(rows.n_rows) % FOLDS
     parts = [
-        _fold_errors(fitted(masked_rows(rows, fold != i)), masked_rows(rows, fold == i), lams)
+        _fold_errors(
+            fitted(masked_rows(rows, fold != i)), masked_rows(rows, fold == i), lams, context
+        )
         for i in range(FOLDS)
     ]
     *missed, total = np.sum(parts, axis=0)
     return np.asarray((missed / np.where(total > 0, total, 1.0)).mean(axis=1))
 
 
-def _fold_errors(fitted: tuple[Any, Smoother], rows: Rows, lams: Array) -> Array:
+def _fold_errors(fitted: tuple[Any, Smoother], rows: Rows, lams: Array, context: Context) -> Array:
     """Return summed squared errors of each penalty and output, and last those of predicting 0."""
     basis, smoother = fitted
     coefs, intercepts = smoother.models(lams / smoother.weight)
@@ -60,4 +68,4 @@ def _fold_errors(fitted: tuple[Any, Smoother], rows: Rows, lams: Array) -> Array
         return np.array([(w * np.square(errors)).sum(axis=0) for errors in [*missed, Y]])
 
     initial = np.zeros((len(lams) + 1, coefs.shape[2]))
-    return np.asarray(rows.mapped(basis).map_reduce(of_block, lambda a, b: a + b, initial))
+    return np.asarray(context.map_reduce(rows.mapped(basis), of_block, lambda a, b: a + b, initial))

@@ -14,7 +14,7 @@ from skimp._core._linalg import (
     whitened,
 )
 from skimp._core._types import Array
-from skimp.data import Block
+from skimp.data import LOCAL, Block, Context
 from skimp.solvers._base import Problem
 from skimp.solvers._features import dense_features
 from skimp.solvers._moments import Covariance, covariance
@@ -75,6 +75,7 @@ def leave_one_out(
     sizes: tuple[int, ...],
     counts: Array | None = None,
     measures: tuple[Measure, ...] = (squared_errors,),
+    context: Context = LOCAL,
 ) -> list[LeftOut]:
     r"""Leave out every row, for each penalty and for the first columns of several sizes.
 
@@ -100,13 +101,15 @@ def leave_one_out(
         Of how many equal rows each is made, of which one is left out; one by default.
     measures : tuple of callables
         What a prediction costs, for each size or for all; squared errors by default.
+    context : Context
+        How to run over the rows.
 
     Returns
     -------
     list of LeftOut
         One for each size.
     """
-    S = covariance(problem, _DOUBLE)
+    S = covariance(problem, _DOUBLE, context)
     check_representable(S.within, S.across, np.array(S.target))
     G, b, R = S.within, S.across, _factor(problem)
     if R is not None:
@@ -116,7 +119,7 @@ def leave_one_out(
     measures = measures * (len(sizes) // len(measures))
 
     def of_block(block: Block, _: Scratch) -> list[_Sums]:
-        weight = np.ones(block.size) if block.weight is None else block.weight
+        weight = block.weights()
         Y = np.asarray(block.y, np.float64)[weight > 0]
         if not len(Y):
             return []
@@ -143,7 +146,7 @@ def leave_one_out(
         return [a.add(b) for a, b in zip(total, part, strict=True)]
 
     initial: list[_Sums] = []
-    sums = problem.rows.map_reduce(of_block, add, initial)
+    sums = context.map_reduce(problem.rows, of_block, add, initial)
     return [
         model.judged(found, S, problem.fit_intercept, alphas)
         for model, found in zip(models, sums, strict=True)

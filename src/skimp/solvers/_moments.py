@@ -8,7 +8,7 @@ from skimp._core._blocks import Scratch
 from skimp._core._linalg import dense
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, DType
-from skimp.data import Block, Codes, Rows
+from skimp.data import LOCAL, Block, Codes, Context, Rows
 from skimp.solvers._base import Problem
 from skimp.solvers._features import targets
 
@@ -16,15 +16,16 @@ _DOUBLE = np.dtype(np.float64)
 _SHIFT_ROWS = 256
 
 
-def covariance(problem: Problem, dtype: DType) -> "Covariance":
+def covariance(problem: Problem, dtype: DType, context: Context = LOCAL) -> "Covariance":
     """Return covariances (second moments without an intercept), within blocks in ``dtype``."""
     shift = np.zeros(problem.rows.n_features)
     if problem.fit_intercept and problem.rows.coded is None:
         # the mean of some rows: what is left of the mean, to be subtracted from sums, is small
         with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
-            first = next(problem.rows.copy_with(block_rows=_SHIFT_ROWS).blocks())
+            first = next(problem.rows.reblocked(_SHIFT_ROWS).blocks())
             shift = dense(first.X, _DOUBLE).mean(axis=0)
-    S = _moments(problem.rows, dtype, shift).covariance(centred=problem.fit_intercept)
+    sums = _moments(problem.rows, dtype, shift, context)
+    S = sums.covariance(centred=problem.fit_intercept)
     return replace(S, mean=S.mean + shift)
 
 
@@ -94,7 +95,7 @@ class _Moments:
         )
 
 
-def _moments(rows: Rows, dtype: DType, shift: Array) -> _Moments:
+def _moments(rows: Rows, dtype: DType, shift: Array, context: Context) -> _Moments:
     """Sum ``z - shift``, in ``dtype`` within blocks and in float64 across them."""
     shift = shift.astype(dtype)
 
@@ -104,7 +105,7 @@ def _moments(rows: Rows, dtype: DType, shift: Array) -> _Moments:
         Y = dense(block.y, dtype)
         Z = scratch.array("centred", block.X.shape, dtype)
         np.subtract(dense(block.X, dtype), shift, out=Z)
-        weight = np.ones(len(Z)) if block.weight is None else block.weight
+        weight = block.weights()
         root = np.sqrt(weight).astype(dtype)
         if block.weight is not None:
             Y = Y * root[:, None]
@@ -132,7 +133,7 @@ def _moments(rows: Rows, dtype: DType, shift: Array) -> _Moments:
         return total
 
     initial: _Moments | None = None
-    moments = rows.map_reduce(of_block, add, initial)
+    moments = context.map_reduce(rows, of_block, add, initial)
     assert moments is not None, "rows that were checked are not empty"
     return moments
 

@@ -5,6 +5,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from skimp._params._rules import Rule, broken, check_params, integer, number
+from skimp.data import LOCAL, Context
 from skimp.solvers._active_sets import solve_active_sets
 from skimp.solvers._base import Problem, Solution, Solver
 from skimp.solvers._descent import descend
@@ -72,16 +73,17 @@ class Newton(Solver):
         self.tol = tol
         self.max_iter = max_iter
 
-    def solve(self, problem: Problem) -> Solution:
+    def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:
         """Minimise a smooth loss; see `Solver.solve`."""
         check_params(self)
         if not problem.loss.smooth:
             raise broken(type(self).__name__, "loss", "a smooth one", problem.loss)
-        found = solve_active_sets(problem, self.max_iter)
+        found = solve_active_sets(problem, self.max_iter, context)
         if found is not None:
             return found
         return descend(
             problem,
+            context,
             name="newton",
             tol=self.tol,
             max_iter=self.max_iter,

@@ -9,7 +9,7 @@ import numpy as np
 from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_representable
 from skimp._core._types import Array, DType, Matrix
-from skimp.data import ArrayRows, Block, Codes, Rows, no_rows
+from skimp.data import LOCAL, ArrayRows, Block, Codes, Context, Rows, no_rows
 from skimp.losses import Loss
 from skimp.solvers._base import Problem
 from skimp.solvers._features import features, targets
@@ -93,8 +93,9 @@ class Objective:
     cancel; products with the curvature are computed in the dtype of the rows.
     """
 
-    def __init__(self, problem: Problem, rows: Rows):
+    def __init__(self, problem: Problem, rows: Rows, context: Context = LOCAL):
         self.rows = rows
+        self.context = context
         self.n_rows = rows.n_rows
         self._loss = problem.loss
         self._alpha = problem.alpha
@@ -109,7 +110,7 @@ class Objective:
         """The features of all rows where they are one dense array in memory."""
         if not isinstance(self.rows, ArrayRows):
             return None
-        X = next(self.rows.copy_with(block_rows=self.n_rows).blocks()).X
+        X = next(self.rows.reblocked(self.n_rows).blocks()).X
         return X if _is_plain(X, self.rows.dtype) else None
 
     @property
@@ -155,7 +156,7 @@ class Objective:
             for part in _strips(np.arange(block.size), block):
                 F[part] = self._strip(block.X, part, scratch) @ C + b
 
-        self.rows.map_reduce(of_block, lambda total, _: total, None)
+        self.context.map_reduce(self.rows, of_block, lambda total, _: total, None)
         return outputs
 
     def _strip(self, X: Matrix, part: Array | slice, scratch: Scratch) -> Any:
@@ -201,7 +202,7 @@ class Objective:
 
         n_values = 1 if loss.joint else len(intercept)
         zeros = _Sums(0.0, np.zeros(n_values), np.zeros((len(coef) + 1, len(intercept))))
-        sums = self.rows.map_reduce(of_block, add, zeros)
+        sums = self.context.map_reduce(self.rows, of_block, add, zeros)
         check_representable(sums.values, sums.gradient)
         Pc = coef if self._penalty is None else self._penalty @ coef
         gradient, values = sums.gradient / sums.weight, sums.values / sums.weight
@@ -295,7 +296,7 @@ class Objective:
                 sums[-1] += U.sum(axis=0)
             return sums
 
-        total = self.rows.map_reduce(of_block, _add, np.zeros(V.shape))
+        total = self.context.map_reduce(self.rows, of_block, _add, np.zeros(V.shape))
         return total.astype(dtype)
 
 
@@ -321,12 +322,16 @@ def _strips(chosen: Array, block: Block) -> Iterator[Array | slice]:
             yield chosen[start : start + size]
 
 
-def mean_loss(rows: Rows, loss: Loss, coef: Array, intercept: Array) -> float:
+def mean_loss(
+    rows: Rows, loss: Loss, coef: Array, intercept: Array, context: Context = LOCAL
+) -> float:
     """Return the weighted mean loss of the rows, summed over outputs."""
-    return float(mean_losses(rows, loss, [(coef, intercept)])[0])
+    return float(mean_losses(rows, loss, [(coef, intercept)], context)[0])
 
 
-def mean_losses(rows: Rows, loss: Loss, models: Sequence[tuple[Array, Array]]) -> Array:
+def mean_losses(
+    rows: Rows, loss: Loss, models: Sequence[tuple[Array, Array]], context: Context = LOCAL
+) -> Array:
     """Return the weighted mean loss of the rows for each of some models, in one pass.
 
     A model with fewer coefficients than there are features has those of the first ones.
@@ -346,7 +351,7 @@ def mean_losses(rows: Rows, loss: Loss, models: Sequence[tuple[Array, Array]]) -
     def add(total: Array, part: Array) -> Array:
         return total + part
 
-    sums: Array = rows.map_reduce(of_block, add, np.zeros(len(models) + 1))
+    sums: Array = context.map_reduce(rows, of_block, add, np.zeros(len(models) + 1))
     if sums[-1] == 0:
         raise no_rows()
     means: Array = sums[:-1] / sums[-1]

@@ -8,8 +8,8 @@ import numpy as np
 
 from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import inverse_lower, triangular_solve, whitened
-from skimp._core._threads import thread_count
 from skimp._core._types import Array
+from skimp.data import LOCAL, Context
 from skimp.solvers._moments import Covariance
 
 _CAUTION = 1.4
@@ -105,7 +105,7 @@ def ridge_path(
     factor: Array | None = None,
     averaged: bool = False,
     sample: Sampled | None = None,
-    n_jobs: int | None = None,
+    context: Context = LOCAL,
 ) -> Path:
     r"""Solve for each prefix of the columns and each penalty.
 
@@ -133,7 +133,7 @@ def ridge_path(
         Whether features are roots of a mean over columns, and larger where there are fewer.
     sample : Sampled, optional
         Rows to be left out.
-    n_jobs : int or None
+    context : Context
         Threads.
     """
     width = len(S.within)
@@ -178,7 +178,7 @@ def ridge_path(
             if left_out is not None and sample is not None:
                 left_out[i, j] = _left_out(V[:m], u[:m], S.target_mean, sample, intercept)
 
-    fold(shifts, solve, lambda total, _: total, None, thread_count(n_jobs))
+    fold(shifts, solve, lambda total, _: total, None, context.threads)
     if factor is not None:
         for size, c in zip(sizes, coefs, strict=True):
             columns = np.moveaxis(c, 1, 0).reshape(size, -1)

@@ -3,6 +3,7 @@
 from typing import ClassVar, final
 
 from skimp._params._rules import Rule, broken, check_params, integer, number
+from skimp.data import LOCAL, Context
 from skimp.losses import Squared
 from skimp.solvers._base import Problem, Solution, Solver
 from skimp.solvers._descent import descend
@@ -51,13 +52,14 @@ class PCG(Solver):
         self.tol = tol
         self.max_iter = max_iter
 
-    def solve(self, problem: Problem) -> Solution:
+    def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:
         """Minimise the squared loss; see `Solver.solve`."""
         check_params(self)
         if not isinstance(problem.loss, Squared):
             raise broken(type(self).__name__, "loss", "'squared'", problem.loss)
         return descend(
             problem,
+            context,
             name="pcg",
             tol=self.tol,
             max_iter=self.max_iter,

@@ -13,9 +13,8 @@ from skimp._core._linalg import (
     mirror_upper,
     triangular_solve,
 )
-from skimp._core._threads import thread_count
 from skimp._core._types import Array
-from skimp.data import Rows
+from skimp.data import Context, Rows
 from skimp.solvers._base import Problem
 from skimp.solvers._bordered_factor import BorderedFactor
 
@@ -47,10 +46,10 @@ class Preconditioner:
     Rudi, Carratino and Rosasco (2017), Falkon: an optimal large scale kernel method.
     """
 
-    def __init__(self, problem: Problem, rows: Rows, *, standing_in: bool = True):
+    def __init__(self, problem: Problem, rows: Rows, context: Context, *, standing_in: bool = True):
         self._alpha = problem.alpha
         self._fit_intercept = problem.fit_intercept
-        self._n_threads = thread_count(rows.n_jobs)
+        self._n_threads = context.threads
         self._height = 0.0
         self._shared: BorderedFactor | None = None
         self._outputs: list[BorderedFactor] = []

@@ -8,7 +8,7 @@ import numpy as np
 from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_representable, dense, eigenpairs, inverse_root
 from skimp._core._types import Array
-from skimp.data import Block, Rows
+from skimp.data import LOCAL, Block, Context, Rows
 from skimp.losses import Squared
 from skimp.solvers._base import Problem
 from skimp.solvers._features import targets
@@ -46,13 +46,18 @@ class ReducedSmoother(Smoother):
         The matrix P.
     fit_intercept : bool
         Whether there is an unpenalized b.
+    context : Context
+        How to run over the rows.
     """
 
-    def __init__(self, rows: Rows, penalty: Array, *, fit_intercept: bool):
+    def __init__(
+        self, rows: Rows, penalty: Array, *, fit_intercept: bool, context: Context = LOCAL
+    ):
         problem = Problem(rows, Squared(), 1.0, fit_intercept=fit_intercept)
-        S = covariance(problem, _DOUBLE)
+        S = covariance(problem, _DOUBLE, context)
         check_representable(S.within, S.across, S.targets, penalty)
         self.rows = rows
+        self.context = context
         self.n_rows = S.n_rows
         self.weight = S.weight
         self.variance = S.targets.clip(0)
@@ -91,7 +96,7 @@ class ReducedSmoother(Smoother):
             return np.asarray(np.square(errors / kept[:, :, None]).sum(axis=0))
 
         initial = np.zeros((len(alphas), len(total)))
-        sums = self.rows.map_reduce(left_out, lambda a, b: a + b, initial)
+        sums = self.context.map_reduce(self.rows, left_out, lambda a, b: a + b, initial)
         return np.asarray(np.where(told, (sums / total).mean(axis=1) / self.n_rows, np.inf))
 
     def squared_residuals(self, alphas: Array) -> Array:
@@ -108,7 +113,9 @@ class ReducedSmoother(Smoother):
             squares = np.square(Y[:, None] - F - intercepts)
             return np.asarray(np.einsum("i,ijk->jk", weight[:, 0] / self.weight_mean, squares))
 
-        sums = self.rows.map_reduce(of_block, lambda a, b: a + b, np.zeros(intercepts.shape))
+        sums = self.context.map_reduce(
+            self.rows, of_block, lambda a, b: a + b, np.zeros(intercepts.shape)
+        )
         return np.asarray(sums)
 
     def residuals(self, block: Block, shrinkage: Array) -> tuple[Array, Array]:
@@ -192,7 +199,9 @@ class ReducedFit(LinearFit):
             Z, root = self._smoother.block(block)[:2]
             return np.asarray(Z @ q[:-1] + root * q[-1])
 
-        return self._smoother.rows.computed(of_block, (q.shape[1],), np.float64)
+        return self._smoother.context.compute(
+            self._smoother.rows, of_block, (q.shape[1],), np.float64
+        )
 
     @cached_property
     def residuals(self) -> tuple[Array, Array]:
@@ -203,12 +212,12 @@ class ReducedFit(LinearFit):
             errors, left = self._smoother.residuals(block, self._t[None])
             return np.hstack([errors[:, 0], left])
 
-        found = self._smoother.rows.computed(of_block, (k + 1,), np.float64)
+        found = self._smoother.context.compute(self._smoother.rows, of_block, (k + 1,), np.float64)
         return found[:, :k], found[:, k]
 
     @property
     def root(self) -> Array:
         """The roots of the weights."""
-        weight = self._smoother.rows.weights()
+        weight = self._smoother.rows.weights(self._smoother.context)
         w = np.ones(self.n_rows) if weight is None else weight / weight.mean()
         return np.sqrt(w)[:, None]

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from skimp._core._work import Size, Work
 from skimp.budgets import Budget, Selector
 from skimp.data import open_rows
 from skimp.kernels import Gaussian
@@ -56,6 +57,9 @@ def check_selector(selector: Selector, X: Any = None, *, size: int = 20) -> None
             close(points, chosen.points, "the same seed chooses the same points", 1e-10)
             if chosen.indices is not None:
                 close(same.indices, chosen.indices, "the same seed chooses the same rows")
+    stage = selector.cost(size, Gaussian(gamma=0.1), Size(*X.shape))
+    counted = stage.bytes >= 0 and min(vars(stage.work).values()) >= 0
+    require(counted and stage.work != Work(), "choosing takes work, and no negative one")
     weight = np.arange(len(X)) % 2.0
     present = select(open_rows(X, target=labels, weight=weight), y=None).indices
     require(present is None or weight[present].all(), "a row of weight zero is absent")

@@ -10,7 +10,7 @@ from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_representable, check_shape
 from skimp._core._types import Array, DType, Matrix
 from skimp.data import ArrayRows, Block
-from skimp.features._pool import signs
+from skimp.features import draw_signs
 from skimp.kernels import Columns, Kernel
 
 _DOUBLE = np.dtype(np.float64)
@@ -22,7 +22,7 @@ SKETCHES = ("gaussian", "achlioptas", "sign", "very_sparse", "subsampling")
 
 
 @final
-class Sketch:
+class RandomSums:
     r"""The functions :math:`\sum_i S_{ji} k(\cdot, x_i)` of all rows, for a random S.
 
     A sum :math:`\sum_j w_j \varphi_j` has the coefficients :math:`a = S^T w` and the norm
@@ -107,4 +107,4 @@ def random_matrix(name: str, n: int, size: int, rng: np.random.Generator) -> Mat
     if name == "gaussian":
         return rng.normal(size=(n, size)) / np.sqrt(size)
     sparsity = {"sign": 1.0, "achlioptas": 3.0, "very_sparse": max(1.0, np.sqrt(n))}[name]
-    return signs(n, size, sparsity, rng) / np.sqrt(size)
+    return draw_signs(n, size, sparsity, rng) / np.sqrt(size)

@@ -4,7 +4,7 @@ import pytest
 pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure
 
-from skimp.report._ticks import plain_log_ticks
+from skimp.report._axes import plain_log_ticks
 
 
 @pytest.mark.parametrize("which", ["x", "y"])

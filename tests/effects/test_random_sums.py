@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skimp.effects._sketch import SKETCHES, Sketch, random_matrix
+from skimp.effects._random_sums import SKETCHES, RandomSums, random_matrix
 from skimp.kernels import Gaussian
 
 KERNEL = Gaussian(0.3)
@@ -16,10 +16,10 @@ def dense(S):
 
 @pytest.mark.parametrize("name", SKETCHES)
 def test_functions_are_sums_of_kernel_columns(name, monkeypatch):
-    monkeypatch.setattr("skimp.effects._sketch._POINTS", 16)
+    monkeypatch.setattr("skimp.effects._random_sums._POINTS", 16)
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(50, 3)), random_matrix(name, 50, 7, rng)
-    sketch = Sketch(KERNEL, X, T)
+    sketch = RandomSums(KERNEL, X, T)
     out = np.ones((5, 7))
     sketch.map_block(X[:5] + 0.1, out)
     assert np.abs(out - KERNEL(X[:5] + 0.1, X) @ dense(T)).max() < 1e-12

@@ -1,0 +1,213 @@
+"""What KRLS may fit in place of all kernel columns: points, a sketch, or a sample of the rows."""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from skimp._core._types import Array
+from skimp._params._parametrized import Parametrized
+from skimp._params._rules import (
+    FRACTION,
+    NONE,
+    Rule,
+    broken,
+    check_params,
+    instance,
+    integer,
+    is_number,
+    one_of,
+)
+from skimp.budgets import Selector, as_selector
+from skimp.data import LOCAL, ArrayRows, Context, Rows
+from skimp.effects._random_sums import SKETCHES, RandomSums, random_matrix
+from skimp.features import FeatureMap, Landmarks
+from skimp.kernels import Kernel
+
+_DOUBLE = np.dtype(np.float64)
+_SELECTORS = ("auto", "uniform", "kmeans", "agglomerative", "leverage", "rpcholesky")
+_SIZE = NONE | integer(at_least=1) | FRACTION
+_NAME = one_of("sample", *_SELECTORS, *SKETCHES)
+_WORDING = f"None, an integer >= 1, {_NAME.wording}, a selector, a Nystroem or one of skimp.effects"
+
+
+class Approximation(Parametrized, ABC):
+    """A way to fit fewer functions than rows, with the number of functions."""
+
+    conditional: ClassVar[str]
+    """What standard errors are conditional on; {} is the size."""
+    size: int | float | None
+
+    def count(self, n_rows: int) -> int:
+        """Return the size for this many rows."""
+        if self.size is None:
+            size = min(max(100, n_rows // 10), 1000)
+        else:
+            share = not isinstance(self.size, int | np.integer)
+            size = max(1, round(float(self.size) * n_rows)) if share else int(self.size)
+        return min(size, n_rows)
+
+
+class Functions(Approximation, ABC):
+    """An approximation that fits all rows with few functions."""
+
+    @abstractmethod
+    def make_basis(
+        self, rows: Rows, kernel: Kernel, rng: np.random.Generator, context: Context = LOCAL
+    ) -> Landmarks | RandomSums:
+        """Return the functions for scaled rows."""
+
+
+@final
+class Points(Functions):
+    """Kernel columns of a few points, with which `skimp.KRLS` fits all rows.
+
+    ``KRLS(approximation=500)`` is short for ``Points("auto", 500)``.
+
+    Parameters
+    ----------
+    selector : Selector or str, default="auto"
+        How the points are chosen.
+    size : int, float or None, default=None
+        Number of points, or a share of the rows; None for a tenth of the rows, but at least 100 and
+        at most 1,000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp import KRLS
+    >>> from skimp.effects import Points
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = KRLS(approximation=Points("kmeans", 0.2), random_state=0).fit(X, X[:, 0])
+    >>> model.points_.shape
+    (40, 2)
+    """
+
+    conditional = "the {:,} points"
+    _rules: ClassVar[dict[str, Rule]] = {
+        "selector": one_of(*_SELECTORS) | instance(Selector, "a selector"),
+        "size": _SIZE,
+    }
+
+    def __init__(self, selector: Selector | str = "auto", size: int | float | None = None):
+        self.selector = selector
+        self.size = size
+
+    def make_basis(
+        self, rows: Rows, kernel: Kernel, rng: np.random.Generator, context: Context = LOCAL
+    ) -> Landmarks:
+        """Choose the points."""
+        selector = as_selector(self.selector, owner="Points")
+        size = self.count(rows.n_rows)
+        budget = selector.select(rows, size, kernel, rng, context=context)
+        return Landmarks(kernel, budget.points, _DOUBLE, n_jobs=context.n_jobs)
+
+
+@final
+class Sketch(Functions):
+    r"""Random sums :math:`\sum_i S_{ji} k(\cdot, x_i)` of the kernel columns of all rows.
+
+    `skimp.KRLS` fits all rows with them; see [1]_.
+
+    Parameters
+    ----------
+    method : str, default="gaussian"
+        The law of S: "gaussian", normal entries; "sign", 1 and -1; "achlioptas", two thirds of
+        zeros; "very_sparse", all but one in :math:`\sqrt n` zero; "subsampling", single rows.
+    size : int, float or None, default=None
+        Number of sums, or a share of the rows; None as for `Points`.
+
+    References
+    ----------
+    .. [1] Y. Yang, M. Pilanci and M. J. Wainwright, "Randomized sketches for kernels: fast and
+       optimal nonparametric regression", Annals of Statistics 45 (2017).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp import KRLS
+    >>> from skimp.effects import Sketch
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = KRLS(approximation=Sketch("sign", 30), random_state=0).fit(X, X[:, 0])
+    >>> model.coef_.shape
+    (30,)
+    """
+
+    conditional = "{:,} random sums of columns"
+    _rules: ClassVar[dict[str, Rule]] = {"method": one_of(*SKETCHES), "size": _SIZE}
+
+    def __init__(self, method: str = "gaussian", size: int | float | None = None):
+        self.method = method
+        self.size = size
+
+    def make_basis(
+        self, rows: Rows, kernel: Kernel, rng: np.random.Generator, context: Context = LOCAL
+    ) -> RandomSums:
+        """Draw S."""
+        points = rows.collect().X
+        mixing = random_matrix(self.method, len(points), self.count(rows.n_rows), rng)
+        return RandomSums(kernel, points, mixing, context.n_jobs)
+
+
+@final
+class RowSample(Approximation):
+    """Sampled rows, to which alone `skimp.KRLS` fits the exact model; others are left out.
+
+    Parameters
+    ----------
+    size : int, float or None, default=None
+        Number of rows, or a share of them; None as for `Points`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp import KRLS
+    >>> from skimp.effects import RowSample
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> KRLS(approximation=RowSample(50), random_state=0).fit(X, X[:, 0]).coef_.shape
+    (50,)
+    """
+
+    conditional = "the {:,} sampled rows"
+    _rules: ClassVar[dict[str, Rule]] = {"size": _SIZE}
+
+    def __init__(self, size: int | float | None = None):
+        self.size = size
+
+    def draw(self, rows: Rows, seed: int, context: Context = LOCAL) -> tuple[Rows, Array]:
+        """Return the sampled rows, and their numbers."""
+        sample = rows.sample(self.count(rows.n_rows), seed, context)
+        weight = None if rows.weights(context) is None else sample.weight
+        part = ArrayRows(sample.X, sample.y, weight).copy_with(
+            n_jobs=context.n_jobs, feature_names=rows.feature_names, report=context.report
+        )
+        return part, sample.indices
+
+
+def as_approximation(given: Any, *, owner: str) -> Approximation | None:
+    """Return what a user's ``approximation`` stands for, None for the exact model."""
+    if given is None:
+        return None
+    found: Any = given
+    if is_number(given, int | np.integer):  # type: ignore[arg-type]
+        found = Points(size=given)
+    elif isinstance(given, Selector):
+        found = Points(given)
+    elif _NAME.test(given):
+        kinds = {"sample": RowSample(), **{name: Sketch(name) for name in SKETCHES}}
+        found = kinds[given] if given in kinds else Points(given)
+    elif isinstance(given, FeatureMap) and given.size_name == "budget":
+        found = _take_points(given, owner)
+    if not isinstance(found, Approximation) or (isinstance(found.size, int) and found.size < 1):
+        raise broken(owner, "approximation", _WORDING, given)
+    check_params(found)
+    return found
+
+
+def _take_points(given: FeatureMap, owner: str) -> Points:
+    given.check()
+    params = given.get_params(deep=False)
+    for name in sorted(params.keys() - {"budget", "selector"}):
+        if params[name] is not None:
+            raise broken(owner, f"{name} of approximation", "None", params[name])
+    return Points(params["selector"], params["budget"])

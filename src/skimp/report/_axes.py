@@ -1,0 +1,66 @@
+"""What displays share: checks of what they take, axes, lines with bars, and ticks."""
+
+from math import log10
+from typing import Any
+
+import numpy as np
+
+_MARKERS = "osD^vPX*<>"
+
+
+def require_kind(owner: str, name: str, value: Any, kind: type, wording: str) -> None:
+    """Raise a `TypeError` unless a value is of a kind; the wording says which, and its source."""
+    if not isinstance(value, kind):
+        found = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+        raise TypeError(f"{owner}: {name} must be {wording}, got {found}.")
+
+
+def open_axes(owner: str, axes: Any, number: int, **options: Any) -> Any:
+    """Return an array of the axes that were given, or of as many panels of a new figure."""
+    if axes is None:
+        from matplotlib import pyplot
+
+        _, axes = pyplot.subplots(1, number, layout="constrained", **options)
+    axes = np.ravel(axes)
+    if len(axes) != number:
+        raise ValueError(f"{owner}: axes must be {number} Axes, found {len(axes)}.")
+    return axes
+
+
+def draw_line(ax: Any, number: int, label: str, x: Any, y: Any, spread: Any) -> None:
+    """Draw a line with bars, in the look of its number."""
+    look: dict[str, Any] = {"marker": _MARKERS[number % len(_MARKERS)], "color": f"C{number}"}
+    ax.errorbar(x, y, spread, label=label, markersize=5, linewidth=1.3, **look)
+
+
+def scale_axes(ax: Any, *, log_y: bool, y_form: Any = "{x:g}", **texts: Any) -> None:
+    """Make x, and y on request, logarithmic, with plain numbers; everything is drawn already."""
+    ax.set(xscale="log", yscale="log" if log_y else "linear", **texts)
+    plain_log_ticks(ax, "x", "{x:,g}")
+    if log_y:
+        plain_log_ticks(ax, "y", y_form)
+    ax.grid(alpha=0.3, which="both")
+
+
+def draw_legend(ax: Any, *, beside: bool = False) -> None:
+    """Add a legend without a frame, inside the axes or beside them."""
+    place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if beside else {}
+    ax.legend(fontsize="small", frameon=False, **place)
+
+
+def plain_log_ticks(ax: Any, which: str, form: Any = "{x:g}") -> None:
+    """Label the logarithmic axis "x" or "y" with a few plain numbers, whatever it spans.
+
+    Matplotlib writes 2 x 10^1 at the ticks between powers of ten, over each other, or labels none
+    of them. Ticks depend on the limits, so everything has to be drawn already.
+    """
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
+    axis, (low, high) = (ax.xaxis, ax.get_xlim()) if which == "x" else (ax.yaxis, ax.get_ylim())
+    decades = log10(high / low)
+    if decades < 0.7:
+        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    else:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 2.5 else (1,)))
+    axis.set_major_formatter(form)
+    axis.set_minor_formatter(NullFormatter())
