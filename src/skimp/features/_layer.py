@@ -94,7 +94,7 @@ class RandomLayer(FeatureMap):
         self.gamma_ = width.gamma
         self._activation = self.activation
         W, offset = rng.standard_normal((d, size)), np.zeros(size)
-        scale = width.frequency_scale(d)
+        scale = np.sqrt(2 * width.gammas(d))
         if self._activation == "rbf":
             # columns without a width have no centre: they are not looked at
             W *= np.divide(np.sqrt(2 / d), scale, out=np.zeros(d), where=scale > 0)[:, None]
