@@ -23,7 +23,7 @@ def with_gaps(X):
 
 def fitted_signs(fitted):
     """Return the vectors of each feature, of roots of gamma times signs, as lists."""
-    drawn = fitted._products
+    drawn = fitted._functions
     ones = drawn.vectors.shape[1] - 1
     assert drawn.offset[ones] == 1
     assert not drawn.vectors[:, ones].any()
@@ -90,7 +90,7 @@ def test_vectors_are_signs_times_roots_of_gamma_and_none_is_shared(gamma):
     of_features = fitted_signs(fitted.fit(SHORT))
     vectors = np.array([w for vectors in of_features for w in vectors])
     n, root = len(vectors), np.sqrt(gamma)
-    assert n == fitted._products.vectors.shape[1] - 1
+    assert n == fitted._functions.vectors.shape[1] - 1
     assert np.array_equal(np.abs(vectors), np.broadcast_to(root, (n, 3)))
     # sums of n signs, and of products of two of them
     signs = np.sign(vectors)

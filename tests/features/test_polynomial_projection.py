@@ -22,7 +22,7 @@ def dense(A):
 def naive_features(fitted, X):
     """The formula, a term at a time."""
     (t, _, k), R = fitted.factors_.shape, dense(fitted.vectors_)
-    P, Z = dense(X) @ R + fitted._products.offset, np.zeros((X.shape[0], k))
+    P, Z = dense(X) @ R + fitted._functions.offset, np.zeros((X.shape[0], k))
     for c in range(k):
         for i in range(t):
             Z[:, c] += np.prod(P[:, fitted.factors_[i, :, c]], axis=1)
@@ -120,7 +120,7 @@ def test_entries_of_vectors_are_stretched(distribution, sparsity, coef0):
     fitted = PolynomialProjection(n_vectors=5000, coef0=coef0, **options, random_state=0)
     fitted.fit(np.ones((1, 3)))
     assert sparse.issparse(fitted.vectors_) == (sparsity == 20)
-    R = np.vstack([dense(fitted.vectors_), fitted._products.offset])
+    R = np.vstack([dense(fitted.vectors_), fitted._functions.offset])
     for row, factor in zip(R, [2.0, 0.0, 3.0, np.sqrt(coef0)], strict=True):
         entries, s = row / (factor or 1), sparsity
         if factor == 0:

@@ -31,7 +31,7 @@ def test_it_says_which_solver_and_why(loss, solver, why):
 
 
 def test_many_features_go_to_conjugate_gradients(monkeypatch):
-    monkeypatch.setattr(_auto, "FEW", 3)
+    monkeypatch.setattr(_auto, "DIRECT_FEATURES", 3)
     found = auto.solve(problem(squared))
     why = "auto chose pcg, since the loss is squared and 4 features are many; pcg: "
     assert found.message.startswith(why)
@@ -39,7 +39,7 @@ def test_many_features_go_to_conjugate_gradients(monkeypatch):
 
 
 def test_normal_equations_that_do_not_fit():
-    limit = Direct().needed_bytes(problem(squared)) - 1
+    limit = Direct().needed_bytes(problem(squared).outline()) - 1
     assert auto.solve(problem(squared, memory_limit=limit + 1)).message.startswith("auto chose dir")
     found = auto.solve(problem(squared, memory_limit=limit))
     why = "auto chose pcg, since normal equations of 4 features do not fit the memory limit; pcg: "
@@ -97,6 +97,6 @@ def test_codes_of_few_features_and_losses_without_a_dual(n, loss, why):
 
 
 def test_codes_of_as_many_features_as_are_few(monkeypatch):
-    monkeypatch.setattr(_auto, "FEW", 60)
+    monkeypatch.setattr(_auto, "DIRECT_FEATURES", 60)
     assert auto.solve(coded(10, squared)).message.startswith("auto chose direct")
     assert auto.solve(coded(11, squared)).message.startswith("auto chose dual_cd")

@@ -3,8 +3,7 @@ import pytest
 
 from skimp.data import open_rows
 from skimp.losses import log
-from skimp.solvers import Newton, Problem, Solution, Status, _deadline
-from skimp.solvers._deadline import Deadline
+from skimp.solvers import Deadline, Newton, Problem, Solution, Status, _monitors
 from tests.problems import regression
 
 COEF, CONSTANT = np.zeros((1, 1)), np.zeros(1)
@@ -13,7 +12,7 @@ COEF, CONSTANT = np.zeros((1, 1)), np.zeros(1)
 @pytest.fixture
 def clock(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(_deadline, "monotonic", lambda: now[0])
+    monkeypatch.setattr(_monitors, "monotonic", lambda: now[0])
     return now
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from skimp.data import LOCAL, ArrayRows, Codes
 from skimp.losses import log, softmax, squared
-from skimp.solvers import PCG, Newton, Problem, _descent
+from skimp.solvers import PCG, Newton, Problem, _base
 from skimp.solvers._diagonal import Diagonal
 
 
@@ -34,7 +34,7 @@ def test_wide_codes_have_the_minimum_of_narrow_ones(loss, monkeypatch):
     solver = PCG(tol=1e-14) if loss is squared else Newton(tol=1e-14)
     problem = Problem(coded_rows(), loss, alpha=1e-2)
     narrow = solver.solve(problem)
-    monkeypatch.setattr(_descent, "_WIDE", 3)
+    monkeypatch.setattr(_base, "_WIDE", 3)
     wide = solver.solve(problem)
     assert wide.converged
     np.testing.assert_allclose(wide.history[-1], narrow.history[-1], rtol=1e-10)

@@ -8,7 +8,8 @@ from threadpoolctl import threadpool_limits
 from skimp.data import ArrayRows, Codes, Context, open_rows
 from skimp.features import RandomFourier
 from skimp.losses import hinge, squared
-from skimp.solvers import Direct, Problem, _moments, direct
+from skimp.solvers import Direct, Problem, direct
+from skimp.solvers.ridge import _moments
 from tests.problems import regression
 from tests.reference import naive
 from tests.sources import ChunkedRows

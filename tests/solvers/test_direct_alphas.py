@@ -121,7 +121,7 @@ def test_other_solvers_take_alpha(monkeypatch):
     Z, Y, _ = data()
     given = Problem(open_rows(Z, target=Y), squared, 1e-2, alphas=ALPHAS)
     expected = PCG().solve(replace(given, alphas=None))
-    monkeypatch.setattr(_auto, "FEW", 3)
+    monkeypatch.setattr(_auto, "DIRECT_FEATURES", 3)
     for solver in (PCG(), Auto()):
         found = solver.solve(given)
         assert np.array_equal(found.coef, expected.coef)
@@ -133,8 +133,8 @@ def test_a_choice_needs_more_memory():
     Z, Y, _ = data()
     given = Problem(open_rows(Z, target=Y), squared, 1e-2)
     several = replace(given, alphas=ALPHAS)
-    enough = Direct().needed_bytes(given)
-    assert Direct().needed_bytes(several) > enough
+    enough = Direct().needed_bytes(given.outline())
+    assert Direct().needed_bytes(several.outline()) > enough
     assert Direct().solve(replace(given, memory_limit=enough)).converged
     with pytest.raises(MemoryError, match="the direct solver with 8 features needs"):
         Direct().solve(replace(several, memory_limit=enough))

@@ -13,11 +13,15 @@ from skimp._core._threads import single_threaded_blas, thread_count
 from skimp._core._types import Array, Matrix
 from skimp.data import ArrayRows, Block, Context, Rows, keep_rows
 from skimp.losses import Loss, Squared
-from skimp.solvers import DualCD, Problem
-from skimp.solvers._features import dense_features, features, targets
-from skimp.solvers._left_out import LeftOut, Measure, leave_one_out, squared_errors
-from skimp.solvers._moments import covariance
-from skimp.solvers._path import ridge_path
+from skimp.solvers import DualCD, Problem, as_dense_features, as_features, as_targets
+from skimp.solvers.ridge import (
+    LeftOut,
+    Measure,
+    covariance,
+    leave_one_out,
+    ridge_path,
+    squared_errors,
+)
 
 ALPHAS = np.logspace(-10, 2, 25)
 """Penalties, over the mean of k(x, x), that are compared; on held-out rows each second one."""
@@ -202,7 +206,7 @@ def by_factors(
     """Judge by other rows, models of all and of half of the columns."""
     if problem.penalty is None and problem.rows.n_features > problem.rows.n_rows:
         problem, judging = _narrowed(problem, judging)
-    S = covariance(problem, _DOUBLE, problem.rows.context)
+    S = covariance(problem.rows, problem.fit_intercept, context=problem.rows.context)
     check_representable(S.within, S.across, np.array(S.target))
     width = len(S.within)
     path = ridge_path(
@@ -255,7 +259,7 @@ def _narrowed(problem: Problem, judging: Rows | None) -> tuple[Problem, Any]:
     """
     block = problem.rows.collect()
     with single_threaded_blas():
-        turned, R = np.linalg.qr(dense_features(block.X, _DOUBLE).T)
+        turned, R = np.linalg.qr(as_dense_features(block.X, _DOUBLE).T)
 
     def rows(Z: Array, block: Block) -> Rows:
         return ArrayRows(Z, block.y, block.weight).copy_with(n_jobs=problem.rows.n_jobs)
@@ -264,7 +268,7 @@ def _narrowed(problem: Problem, judging: Rows | None) -> tuple[Problem, Any]:
     if judging is None:
         return narrow, None
     judged = judging.collect()
-    return narrow, rows(dense_features(judged.X, _DOUBLE) @ turned, judged)
+    return narrow, rows(as_dense_features(judged.X, _DOUBLE) @ turned, judged)
 
 
 def _judged(
@@ -279,8 +283,8 @@ def _judged(
 
     def of_block(block: Block, _: Scratch) -> tuple[Array, Array, Array, float]:
         dtype = models[0][0].dtype
-        Y, weight = targets(block, dtype)
-        Z = features(block.X, dtype)
+        Y, weight = as_targets(block, dtype)
+        Z = as_features(block.X, dtype)
         costs, low, high = [], constants.copy(), constants.copy()
         for i, (coef, intercept) in enumerate(models):
             F = (Z if len(coef) == Z.shape[1] else Z[:, : len(coef)]) @ coef + intercept

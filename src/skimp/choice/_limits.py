@@ -21,8 +21,7 @@ from skimp.choice._rates import NOMINAL
 from skimp.data import Rows
 from skimp.features import FeatureMap
 from skimp.losses import Loss
-from skimp.solvers import Solver
-from skimp.solvers._auto import FEW
+from skimp.solvers import DIRECT_FEATURES, Solver
 
 MEMORY, TIME = "memory_limit", "time_limit"
 _RIDGE = 0.3
@@ -111,7 +110,7 @@ class Limits:
         """Tell whether normal equations of some features, several times, fit the limits."""
         threads = thread_count(self.rows.n_jobs)
         needed = (56 + 32 * threads) * width**2 + 16 * threads * self.rows.block_rows * width
-        return width <= FEW and needed <= self._allowed
+        return width <= DIRECT_FEATURES and needed <= self._allowed
 
     def exceeded_by(
         self, approximation: FeatureMap, *, trials: float = 0.0, n_rows: int | None = None
@@ -189,7 +188,7 @@ class Limits:
     def trial_bytes(self, approximation: FeatureMap, n_rows: int, *, left_out: bool) -> int:
         """Return what a trial on some rows holds."""
         width = approximation.planned_width(self.rows)
-        if width <= FEW or approximation.size == width:
+        if width <= DIRECT_FEATURES or approximation.size == width:
             return self._trial_bytes(width, n_rows, left_out)
         # codes of bins, which have no equations
         phases = self._phases(approximation, n_rows=n_rows)

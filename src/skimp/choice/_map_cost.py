@@ -25,8 +25,8 @@ from skimp.choice._counts import DOUBLE, Cost, Made, Phase, planned_rows
 from skimp.choice._projection_cost import drawn_numbers, projected, transformed
 from skimp.features import FeatureMap, KernelProjection, Nystroem, RandomBinning, RandomFourier
 from skimp.features._binning import _LARGEST_SAMPLE
-from skimp.features._bins import _PRINTS
-from skimp.features._frequencies import _FAST, transform_blocks
+from skimp.features._bins import PRINTS
+from skimp.features._frequencies import FAST, transform_blocks
 
 _CLUSTERING = 0.25
 """Share of it that k-means reaches (seen: 0.2 to 0.3)."""
@@ -141,7 +141,7 @@ def _binning(feature_map: RandomBinning, cost: Cost) -> Made:
     width = int(P * (n_bins + 1))
     # a product, a floor and a hash take a third of a function value
     binning = cost.values(n * P * (d * cost.shape.density / 3 + 1), DOUBLE)
-    at_once = min(_PRINTS, seen * P)
+    at_once = min(PRINTS, seen * P)
     # hashes and those that are sorted, known ones with an index of them, grids
     held = 8 * width + 24 * d * P
     seconds = (binning + cost.values(n * P / _SORTED, DOUBLE)) * seen / n
@@ -169,7 +169,7 @@ def _drawn(feature_map: FeatureMap, cost: Cost) -> Made:
         mapping, numbers = cost.values(n * D, dtype), d * D
         paired = isinstance(feature_map, RandomFourier) and feature_map.form == "pair"
         numbers //= 1 + paired
-        if isinstance(feature_map, RandomFourier) and feature_map.sampling in _FAST:
+        if isinstance(feature_map, RandomFourier) and feature_map.sampling in FAST:
             length, n_blocks = transform_blocks(d, D // (1 + paired))
             numbers = 4 * length * n_blocks
             mapping += transformed(n, length, n_blocks, cost)

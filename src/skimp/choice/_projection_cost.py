@@ -18,7 +18,7 @@ from skimp.features import (
     TensorSketch,
 )
 from skimp.features._frequencies import transform_blocks
-from skimp.features._orthogonal_projection import SMALLEST
+from skimp.features._orthogonal_projection import _SMALLEST
 
 _FACTORS = 5.0
 """Factors of products that are gathered for each function value in float64 (seen: 5 to 7)."""
@@ -48,7 +48,7 @@ def drawn_numbers(feature_map: FeatureMap, cost: Cost) -> tuple[float, float] | 
         steps = n * (g + 1) * k * log2(max(2, k)) if g > 1 else 0
         return 2 * g * d, cost.values(entries / _SCATTERED + steps / _BUTTERFLIES, DOUBLE)
     if isinstance(feature_map, OrthogonalProjection):
-        length, n_blocks = transform_blocks(d, k, SMALLEST)
+        length, n_blocks = transform_blocks(d, k, _SMALLEST)
         return 3 * n_blocks * length, transformed(n, length, n_blocks, cost)
     return None
 

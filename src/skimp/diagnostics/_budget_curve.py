@@ -17,12 +17,11 @@ from skimp.data import ArrayRows, Rows, split_rows
 from skimp.diagnostics._coded_curve import coded_predictions
 from skimp.diagnostics._inputs import SIZES
 from skimp.diagnostics._nested import Nested, nested
+from skimp.effects import KRLS, as_regressor
 from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier, mean_diagonal
 from skimp.kernels import as_kernel
-from skimp.losses import Squared, as_loss, squared
-from skimp.solvers import Problem
-from skimp.solvers._moments import covariance
-from skimp.solvers._path import Path, Sampled, ridge_path
+from skimp.losses import Squared, as_loss
+from skimp.solvers.ridge import Path, Sampled, covariance, ridge_path
 
 _OWNER = "budget_curve"
 _LARGEST, _N_SIZES = 2048, 12
@@ -37,7 +36,6 @@ _PENALTIES = Rule(
     lambda v: isinstance(v, Sequence | np.ndarray) and len(v) > 0 and all(map(_POSITIVE.test, v)),
 )
 _AT_LEAST_TWO = integer(at_least=2)
-_DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True, repr=False)
@@ -184,8 +182,8 @@ def budget_curve(
     """
     _check(estimator, sizes, alphas, sample)
     model = clone(estimator)
-    if hasattr(model, "_as_machine"):
-        model, X = model._as_machine(X, y, sample_weight)
+    if isinstance(model, KRLS):
+        model, X = as_regressor(model, X, y, sample_weight)
         y = sample_weight = None
     rows, targets = model._opened(X, y, sample_weight)
     rng = as_generator(model.random_state)
@@ -240,7 +238,9 @@ _MEASURE = {True: "share of wrong labels", False: "mean squared error"}
 
 
 def _check(estimator: Any, sizes: Any, alphas: Any, sample: int) -> None:
-    if isinstance(estimator, type) or not hasattr(estimator, "_opened"):
+    if isinstance(estimator, type) or not (
+        isinstance(estimator, KRLS) or hasattr(estimator, "_opened")
+    ):
         wording = "a KernelClassifier, a KernelRegressor or a KRLS"
         raise broken(_OWNER, "estimator", wording, estimator)
     for name, value, rule in (("sizes", sizes, SIZES), ("alphas", alphas, _PENALTIES)):
@@ -287,10 +287,7 @@ def _paths(
 ) -> tuple[Path, Array]:
     """Return the models of all sizes and penalties, and the targets of the sample."""
     basis, order = functions.basis, functions.order
-    problem = Problem(
-        rows.mapped(basis), squared, 1.0, penalty=basis.penalty, fit_intercept=model.fit_intercept
-    )
-    S = covariance(problem, _DOUBLE, rows.context)
+    S = covariance(rows.mapped(basis), model.fit_intercept, context=rows.context)
     check_representable(S.within, S.across)
     drawn = rows.sample(sample, 0)
     assert drawn.y is not None, "there are targets"

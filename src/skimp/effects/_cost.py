@@ -8,7 +8,7 @@ from skimp.budgets import as_selector
 from skimp.choice._counts import DOUBLE, Cost, Phase
 from skimp.choice._map_cost import selected
 from skimp.effects._approximation import Approximation, Points, RowSample, Sketch
-from skimp.solvers._folds import FOLDS
+from skimp.solvers.ridge import FOLDS
 
 
 def krls_phases(

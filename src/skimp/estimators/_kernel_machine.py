@@ -36,7 +36,7 @@ from skimp._params._rules import (
     one_of,
 )
 from skimp.choice._candidates import SMALL, Columns, candidates
-from skimp.choice._judging import ALPHAS, merge_equal
+from skimp.choice._judging import ALPHAS, Span, merge_equal
 from skimp.choice._limits import Limits
 from skimp.choice._search import LARGEST_LEFT_OUT, NEAR_ALPHAS, Search
 from skimp.choice._task import Spec, Task
@@ -45,7 +45,6 @@ from skimp.data import ArrayRows, Context, LineReport, Rows, as_rows, has_weight
 from skimp.estimators._certificate import Certificate
 from skimp.estimators._certified import certified
 from skimp.estimators._clock import Clock
-from skimp.estimators._exact_model import solve_exact_model
 from skimp.estimators._typicality import typicality
 from skimp.features import (
     MAP_NAMES,
@@ -69,15 +68,16 @@ from skimp.kernels import (
 from skimp.losses import Loss, Squared, as_loss
 from skimp.solvers import (
     Auto,
+    Deadline,
     Direct,
     EarlyStopping,
     Problem,
     Solution,
     Solver,
+    as_features,
     as_solver,
+    solve_exact,
 )
-from skimp.solvers._deadline import Deadline
-from skimp.solvers._features import features
 
 _STRIP = 512
 _SAMPLE = 1000
@@ -466,12 +466,15 @@ class KernelMachine(Parametrized, ABC):
         self._sampled = basis.points[spread], everything.weight[spread]
         with self._clock.phase("solve"):
             given = None if is_auto(self.alpha) else float(self.alpha)
-            solution = solve_exact_model(
+            # the intercept, which is predicted far from all rows, stays near the range of y
+            span = Span.of(everything.y, self.fit_intercept)
+            solution = solve_exact(
                 K,
-                everything,
+                everything.y,
+                everything.weight,
                 alpha=given,
                 fit_intercept=self.fit_intercept,
-                bounded=not self._labelled,
+                trusted=None if self._labelled else lambda b: span.holds(b, b),
             )
         assert solution.alpha is not None, "it was given or chosen"
         self.alpha_ = solution.alpha
@@ -544,7 +547,7 @@ class KernelMachine(Parametrized, ABC):
 
         def fill(block: Any, _: object) -> None:
             for start in range(0, block.size, _STRIP):
-                Z = features(block.X[start : start + _STRIP], self._coef.dtype)
+                Z = as_features(block.X[start : start + _STRIP], self._coef.dtype)
                 F[block.start + start : block.start + start + Z.shape[0]] = Z @ self._coef
 
         rows.map_reduce(fill, lambda total, _: total, None)

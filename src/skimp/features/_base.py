@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import Array, DType, Matrix, RandomState
+from skimp._core._work import DOUBLE, MapCost, Size, Stage, Work, calls, values
 from skimp._params._parametrized import Parametrized, whole_or_nothing
 from skimp._params._rules import Rule, check_params
 from skimp.budgets import Fixed, Selector, as_selector
@@ -248,21 +249,51 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         # other rules look at labels, and take longer than a trial
         return copied.set_params(selector="uniform") if self.nested and not self.fixed else copied
 
-    def planned_width(self, rows: Rows) -> int:
-        """Return the most features that fitting to these rows can give, before it is done.
+    def planned_width(self, size: Size | Rows) -> int:
+        """Return the most features that fitting to so many rows can give, before it is done.
 
-        The size, unless a map knows better.
+        The size of the map, unless it knows better.
         """
         if self.size is None:
             raise NotImplementedError(f"{type(self).__name__} must say how wide it will be.")
         return self.size
 
-    def planned_bytes(self, rows: Rows) -> int:
+    def planned_bytes(self, size: Size | Rows) -> int:
         """Return the most memory that a model with this map may take besides the rows.
 
         That of square matrices of its features, unless a map knows better.
         """
-        return 48 * self.planned_width(rows) ** 2
+        return 48 * self.planned_width(size) ** 2
+
+    def cost(self, size: Size, kernel: Kernel | None = None) -> MapCost:
+        """Return what fitting the map takes, and what the fitted map is like.
+
+        Parameters
+        ----------
+        size : Size
+            The size of the data, and what may be used.
+        kernel : Kernel or None, default=None
+            The kernel, if the map's own is None.
+
+        Returns
+        -------
+        MapCost
+        """
+        width, dtype = self.planned_width(size), size.dtype
+        numbers, mapping = self.count(size)
+        held = numbers * (8 + dtype.itemsize)
+        draw = Stage("draw", values(4 * numbers, DOUBLE), int(2 * held))
+        mapping += calls(size.n_rows)
+        return MapCost((draw,), width, dtype, mapping, held, scratch=512 * width * dtype.itemsize)
+
+    def count(self, size: Size) -> tuple[float, Work]:
+        """Return how many numbers the map draws, and the work of mapping all rows.
+
+        By default those of a function of products with a random vector for each feature.
+        """
+        n, width, dtype = size.n_rows, self.planned_width(size), size.dtype
+        work = size.rows_times(n, width, dtype) + values(n * width, dtype)
+        return size.n_features * width, work
 
     @property
     def dtype(self) -> DType:

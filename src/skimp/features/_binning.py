@@ -10,16 +10,19 @@ from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_shape
 from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
+from skimp._core._work import DOUBLE, MapCost, Size, Stage, gathers, values
 from skimp._params._rules import RANDOM_STATE, Rule, integer
 from skimp.data import LOCAL, Block, Codes, Context, Rows, as_rows, split_rows
 from skimp.features._base import FeatureMap
-from skimp.features._bins import Bins
+from skimp.features._bins import PRINTS, Bins
 from skimp.features._grids import Grids
 from skimp.kernels import Kernel
 
 _LARGEST_SAMPLE = 2**19
 _FEW = 1000
 """Rows that show what most rows agree in."""
+_SORTED = 0.2
+"""Hashes that are sorted for each function value (seen: 0.1 to 0.3)."""
 
 
 @final
@@ -150,14 +153,38 @@ class RandomBinning(FeatureMap):
         """Number of features."""
         return self.coded.width
 
-    def planned_width(self, rows: Rows) -> int:
+    def planned_width(self, size: Size | Rows) -> int:
         """Return the number of features if no two rows of the sample shared a bin."""
-        n_bins = min(int(self.max_bins), rows.n_rows, _LARGEST_SAMPLE)
+        n_bins = min(int(self.max_bins), size.n_rows, _LARGEST_SAMPLE)
         return int(self.n_grids) * (n_bins + 1)
 
-    def planned_bytes(self, rows: Rows) -> int:
+    def planned_bytes(self, size: Size | Rows) -> int:
         """Return the size of grids, hashes, their index, and the coefficients of one output."""
-        return 32 * self.planned_width(rows) + 24 * int(self.n_grids) * rows.n_features
+        return 32 * self.planned_width(size) + 24 * int(self.n_grids) * size.n_features
+
+    def cost(self, size: Size, kernel: Kernel | None = None) -> MapCost:
+        """Return what finding the bins takes; see `FeatureMap.cost`."""
+        n, d, P = size.n_rows, size.n_features, int(self.n_grids)
+        seen = min(n, _LARGEST_SAMPLE)
+        guess = 4 * seen**0.5 if size.n_bins is None else size.n_bins
+        n_bins = min(int(self.max_bins), seen, guess)
+        width = int(P * (n_bins + 1))
+        # a product, a floor and a hash take a third of a function value
+        binning = values(n * P * (d * size.density / 3 + 1), DOUBLE)
+        work = (binning + values(n * P / _SORTED, DOUBLE)) * (seen / n)
+        # hashes and those that are sorted, known ones with an index of them, grids
+        held = 8 * width + 24 * d * P
+        most = int(held + 4 * min(PRINTS, seen * P) + 24 * size.threads * seen)
+        return MapCost(
+            (Stage("draw", work, most),),
+            width=width,
+            dtype=size.dtype,
+            mapping=binning + gathers(n * P / 2, size.threads),
+            held=held,
+            scratch=size.block_rows * P * 4,
+            groups=P,
+            n_bins=n_bins,
+        )
 
     def map_codes(self, X: Matrix, out: Array) -> None:
         """Write the number of each row's bin in each grid into ``out``, 0 for no feature.

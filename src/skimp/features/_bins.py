@@ -10,7 +10,7 @@ from skimp._core._types import Array
 from skimp.data import LOCAL, Codes, Context, Rows
 from skimp.features._grids import Grids
 
-_PRINTS = 2**24
+PRINTS = 2**24
 """Hashes that are looked at in one pass over the rows."""
 
 
@@ -41,7 +41,7 @@ class Bins:
         """Find the bins of some rows, the fullest ones of each grid."""
         P = grids.shifts.shape[1]
         # passes are cheaper than memory for the hashes of all grids at once
-        step = max(1, _PRINTS // max(1, rows.n_rows))
+        step = max(1, PRINTS // max(1, rows.n_rows))
         lists: list[Array] = []
         for start in range(0, P, step):
             lists += _found(grids.some(slice(start, start + step)), rows, max_bins, context)

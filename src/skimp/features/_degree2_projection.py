@@ -4,16 +4,16 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._linalg import check_finite, check_shape, dense, product
+from skimp._core._linalg import check_finite, dense, product
 from skimp._core._types import Array, Matrix, RandomState
+from skimp._core._work import Size, Work
 from skimp._params._rules import RANDOM_STATE, Rule, integer, number
 from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
+from skimp.features._polynomial import gather_factors
 from skimp.features._pool import draw_signs
 from skimp.features._strips import strips
 from skimp.kernels import Polynomial
-
-_STRIP = 512
 
 
 @final
@@ -42,8 +42,7 @@ class Degree2Projection(FeatureMap):
     Parameters
     ----------
     n_components : int, default=1000
-        Number of features k; the error of kernel values falls with its root. A thousand are as
-        many as other maps have, 2,000 what the literature takes for classifiers.
+        Number of features k; the error of kernel values falls with its root.
     n_terms : int, default=2
         Vectors of each feature t, an even number, or 1 for the form with that bias. Two are enough
         for classifiers; 10 to 30 keep distances nearly as an explicit projection does.
@@ -102,6 +101,12 @@ class Degree2Projection(FeatureMap):
         self.sparsity = sparsity
         self.random_state = random_state
 
+    def count(self, size: Size) -> tuple[float, Work]:
+        """Return the numbers of the vectors, and the work of their products."""
+        vectors = self.n_components * self.n_terms
+        work = size.rows_times(size.n_rows, vectors, size.dtype)
+        return size.n_features * vectors, work + gather_factors(size.n_rows * vectors)
+
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         k, t = int(self.n_components), int(self.n_terms)
         self.kernel_ = Polynomial(2, 1.0, 0.0)
@@ -118,12 +123,9 @@ class Degree2Projection(FeatureMap):
         """Write the features of the rows X into ``out``, strip by strip."""
         from skimp._core.loops._products import add_squares
 
-        check_shape(out, (X.shape[0], self.width))
-        t = len(self.vectors_)
-        one = self.dtype_.type(1 / np.sqrt(self.width))
-        P = np.empty((min(_STRIP, X.shape[0]), self.width), self.dtype_)
-        for rows, strip in strips(X, out, _STRIP):
-            part = P[: len(strip)]
+        t, width, dtype = len(self.vectors_), self.width, self.dtype_
+        one = dtype.type(1 / np.sqrt(width))
+        for rows, strip, part in strips(X, out, width, columns=width, dtype=dtype):
             strip[...] = 0
             for i, vectors in enumerate(self.vectors_):
                 product(rows, vectors, part)

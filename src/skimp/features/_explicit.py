@@ -8,15 +8,18 @@ from scipy import sparse
 
 from skimp._core._linalg import check_representable
 from skimp._core._types import Array, DType
+from skimp._core._work import Size, Work
 from skimp._params._memory import MEMORY_LIMIT, require_memory
 from skimp._params._rules import Rule, one_of
 from skimp.data import Rows, open_rows
-from skimp.features._polynomial import ProductMap, Products
+from skimp.features._polynomial import POLYNOMIAL, PolynomialMap, Products, gather_factors
 from skimp.kernels import Gamma
+
+_COUNTLESS = 10**18
 
 
 @final
-class ExplicitPolynomial(ProductMap):
+class ExplicitPolynomial(PolynomialMap):
     r"""All monomials of degree g: the feature space of a polynomial kernel, computed.
 
     .. math::
@@ -57,8 +60,9 @@ class ExplicitPolynomial(ProductMap):
     [[1.0, 2.828, 4.0]]
     """
 
+    size_name = None
     _rules: ClassVar[dict[str, Rule]] = {
-        **ProductMap._rules,
+        **POLYNOMIAL,
         "form": one_of("monomials", "kronecker"),
         "memory_limit": MEMORY_LIMIT,
     }
@@ -79,33 +83,28 @@ class ExplicitPolynomial(ProductMap):
         self.memory_limit = memory_limit
 
     def transform(self, X: Any) -> Array:
-        """Return the features of each row, unless they do not fit in memory.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, frame or Rows of shape (n, d)
-            Rows with the columns of ``fit``.
-
-        Returns
-        -------
-        Z : array of shape (n, width)
-            In the dtype of the rows that the map was fitted to.
-        """
-        if hasattr(self, "_products"):
+        """Return the features of each row, unless they do not fit in memory; see `FeatureMap`."""
+        if hasattr(self, "_functions"):
             self._require_memory(open_rows(X).n_rows, self.width, self.dtype_)
         return super().transform(X)
 
-    def planned_width(self, rows: Rows) -> int:
+    def planned_width(self, size: Size | Rows) -> int:
         """Return the number of monomials."""
-        d, g = rows.n_features + (self.coef0 > 0), int(self.degree)
+        return self._n_monomials(size.n_features + (self.coef0 > 0))
+
+    def _n_monomials(self, d: int) -> int:
+        g = int(self.degree)
         return comb(d + g - 1, g) if self.form == "monomials" else d**g
 
-    def _draw(self, stretch: Array, rows: Rows, rng: np.random.Generator) -> None:
-        self._require_memory(1, self.planned_width(rows), rows.dtype)
-        super()._draw(stretch, rows, rng)
+    def count(self, size: Size) -> tuple[float, Work]:
+        """Return the number of factors, and the work of their products."""
+        factors = self.degree * self.planned_width(size)
+        return factors, gather_factors(size.n_rows * factors)
 
-    def _drawn(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Products:
+    def draw_functions(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Products:
+        """Find the monomials; ``stretch`` turns (x, 1) into x'."""
         d, g = len(stretch) - (self.coef0 == 0), int(self.degree)
+        self._require_memory(1, self._n_monomials(d), dtype)
         with np.errstate(over="ignore"):
             factors, scale = _monomials(d, g) if self.form == "monomials" else _entries(d, g)
         check_representable(scale)
@@ -142,6 +141,3 @@ def _entries(d: int, degree: int) -> tuple[Array, Array]:
     entries = np.arange(d**degree)
     factors = np.array([entries // d**place % d for place in reversed(range(degree))])
     return factors, np.ones(len(entries))
-
-
-_COUNTLESS = 10**18

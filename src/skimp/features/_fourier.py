@@ -4,16 +4,14 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._linalg import check_shape
 from skimp._core._types import Array, Matrix, RandomState
+from skimp._core._work import Size, Work, values
 from skimp._params._rules import RANDOM_STATE, Rule, integer, one_of
 from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
-from skimp.features._frequencies import frequencies
+from skimp.features._frequencies import FAST, frequencies, transform_blocks, transform_work
 from skimp.features._strips import strips
 from skimp.kernels import Kernel
-
-_STRIP = 512
 
 
 @final
@@ -117,6 +115,16 @@ class RandomFourier(FeatureMap):
         self.form = form
         self.random_state = random_state
 
+    def count(self, size: Size) -> tuple[float, Work]:
+        """Return the numbers of the frequencies, and the work of products and cosines."""
+        n, d, dtype = size.n_rows, size.n_features, size.dtype
+        work = values(n * self.n_components, dtype)
+        if self.sampling in FAST:
+            length, n_blocks = transform_blocks(d, self.n_components // (1 + self.paired))
+            return 4 * length * n_blocks, work + transform_work(n, length, n_blocks, dtype)
+        numbers = d * self.n_components // (1 + self.paired)
+        return numbers, work + size.rows_times(n, numbers / d, dtype)
+
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         self._paired = paired = self.paired
         self._width = int(self.n_components)
@@ -150,17 +158,14 @@ class RandomFourier(FeatureMap):
         """Write the features of the rows X into ``out``, strip by strip."""
         from skimp._core.loops._features import cosine_pairs, cosines
 
-        check_shape(out, (X.shape[0], self.width))
-        size = self._frequencies.size
-        real, scale = self.dtype_.type, self._amplitude * np.sqrt(1 / size)
+        size, dtype = self._frequencies.size, self.dtype_
+        scale = self._amplitude * np.sqrt(1 / size)
         if not self._paired:
-            for rows, strip in strips(X, out, _STRIP):
+            for rows, strip, _ in strips(X, out, self.width):
                 self._frequencies.turns(rows, strip)
-                cosines(strip, self.offset_, real(np.sqrt(2) * scale))
+                cosines(strip, self.offset_, dtype.type(np.sqrt(2) * scale))
             return
-        turns = np.empty((min(_STRIP, X.shape[0]), size), self.dtype_)
-        for rows, strip in strips(X, out, _STRIP):
-            part = turns[: strip.shape[0]]
-            self._frequencies.turns(rows, part)
-            cosine_pairs(part, self.offset_, real(scale), strip)
-        out[:, self._alone] *= real(np.sqrt(2))
+        for rows, strip, turns in strips(X, out, self.width, columns=size, dtype=dtype):
+            self._frequencies.turns(rows, turns)
+            cosine_pairs(turns, self.offset_, dtype.type(scale), strip)
+        out[:, self._alone] *= dtype.type(np.sqrt(2))

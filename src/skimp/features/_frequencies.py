@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import log2
 from typing import Self, final
 
 import numpy as np
@@ -11,6 +12,7 @@ from skimp._core._draws import IndependentDraws
 from skimp._core._linalg import check_columns, dense, product
 from skimp._core._objects import as_numbers
 from skimp._core._types import Array, DType, Matrix
+from skimp._core._work import Work, values
 from skimp._params._rules import broken
 from skimp.kernels import Kernel
 
@@ -19,6 +21,8 @@ _SMALLEST = 64
 """Shorter blocks of signs are too few: the mean of features would be off by more than 0.001."""
 _STRIP_NUMBERS = 2**20
 _Stretches = Callable[[IndependentDraws], Array | float]
+_TRANSFORMED = 12
+"""Additions of Walsh-Hadamard transforms for each function value."""
 
 
 class Frequencies(ABC):
@@ -47,8 +51,8 @@ def frequencies(
     dtype: DType,
 ) -> Frequencies:
     """Draw frequencies of a kernel."""
-    if sampling in _FAST:
-        return _FAST[sampling].drawn(*_normal_parts(kernel, n_features, sampling), size, rng, dtype)
+    if sampling in FAST:
+        return FAST[sampling].drawn(*_normal_parts(kernel, n_features, sampling), size, rng, dtype)
     W = kernel.sample_frequencies(n_features, size, rng, sampling)
     return MatrixFrequencies((W / _TURN).astype(dtype))
 
@@ -185,7 +189,7 @@ class FastfoodFrequencies(HadamardFrequencies):
         fastfood(X, self.scale, self.signs, self.orders, self.normals, self.lengths, out)
 
 
-_FAST: dict[str, type[HadamardFrequencies]] = {
+FAST: dict[str, type[HadamardFrequencies]] = {
     "structured": StructuredFrequencies,
     "fastfood": FastfoodFrequencies,
 }
@@ -195,6 +199,11 @@ def transform_blocks(n_features: int, size: int, smallest: int = _SMALLEST) -> t
     """Return the length of a block, a power of two not below d, and how many there are."""
     n = max(smallest, 1 << (n_features - 1).bit_length())
     return n, -(-size // n)
+
+
+def transform_work(n: int, length: int, n_blocks: int, dtype: DType) -> Work:
+    """Return the work of three Walsh-Hadamard transforms, in cache, for each block of a row."""
+    return values(n * n_blocks * length * 3 * log2(length) / _TRANSFORMED, dtype)
 
 
 def _normal_parts(kernel: Kernel, n_features: int, sampling: str) -> tuple[Array, _Stretches]:

@@ -1,12 +1,14 @@
 """Random projections from the feature space of any kernel, in the span of some rows."""
 
+from dataclasses import replace
 from typing import ClassVar, final
 
 import numpy as np
 
 from skimp._core._draws import OrthogonalDraws
-from skimp._core._linalg import centred, check_finite, check_shape, eigenpairs
+from skimp._core._linalg import centred, check_finite, eigenpairs
 from skimp._core._types import Array, Matrix, RandomState
+from skimp._core._work import DOUBLE, MapCost, Size, Stage, calls, factor, gemm
 from skimp._params._rules import RANDOM_STATE, Rule, integer, one_of
 from skimp.budgets import Selector
 from skimp.data import Context, Rows
@@ -16,9 +18,7 @@ from skimp.features._pool import hands
 from skimp.features._strips import strips
 from skimp.kernels import Kernel
 
-_STRIP = 1024
 _EPS64 = float(np.finfo(np.float64).eps)
-_DOUBLE = np.dtype(np.float64)
 _TOLERANCE = 1e-3
 
 
@@ -119,6 +119,25 @@ class KernelProjection(FeatureMap):
         self.selector = selector
         self.random_state = random_state
 
+    def cost(self, size: Size, kernel: Kernel | None = None) -> MapCost:
+        """Return what choosing rows, eigenvectors and directions take; see `FeatureMap.cost`."""
+        n, d, dtype, k = size.n_rows, size.n_features, size.dtype, int(self.n_components)
+        p, chosen = min(int(self.budget), n), self.chosen_kernel(kernel)
+        points = p * d * dtype.itemsize
+        select = self.chosen_selector().cost(p, chosen, size)
+        work = chosen.work(p, p, size, DOUBLE) + factor(7 * p**3) + gemm(2 * p * p * k, DOUBLE)
+        held = int(40 * p**2 + 24 * p * k + points + 24 * p * d)
+        mapping = chosen.work(n, p, size, dtype) + calls(n)
+        mapping += gemm(2 * n * p * k, dtype if size.conditioned else DOUBLE)
+        return MapCost(
+            (replace(select, bytes=int(select.bytes + points)), Stage("factor", work, held)),
+            width=k,
+            dtype=dtype,
+            mapping=mapping,
+            held=16 * p**2 + 8 * p * k + 4 * points,
+            scratch=1024 * 12 * (p + k),
+        )
+
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         selector = self.chosen_selector()
         budget = selector.select(rows, self.budget, self.kernel_, rng, context=context)
@@ -128,7 +147,7 @@ class KernelProjection(FeatureMap):
         means, V, roots = _principal(K)
         if _noise(K, roots, eps) > _TOLERANCE:
             # large coefficients cancel, and with them the digits that float32 has
-            self.landmarks_ = Landmarks(self.kernel_, points, _DOUBLE, n_jobs=context.n_jobs)
+            self.landmarks_ = Landmarks(self.kernel_, points, DOUBLE, n_jobs=context.n_jobs)
         M = _DIRECTIONS[self.method](V, int(self.n_components), int(self.n_terms), rng)
         W = V @ np.divide(M, roots[:, None], out=np.zeros_like(M), where=roots[:, None] > 0)
         W /= np.sqrt(self.n_components)
@@ -144,12 +163,10 @@ class KernelProjection(FeatureMap):
 
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of the rows X into ``out``, strip by strip."""
-        check_shape(out, (X.shape[0], self.width))
-        K = np.empty((min(_STRIP, X.shape[0]), self.landmarks_.width), self.landmarks_.dtype)
-        for rows, strip in strips(X, out, _STRIP):
-            part = K[: len(strip)]
-            self.landmarks_.map_block(rows, part)
-            strip[...] = part @ self.directions_ + self.offset_
+        p, dtype = self.landmarks_.width, self.landmarks_.dtype
+        for rows, strip, K in strips(X, out, self.width, 1024, columns=p, dtype=dtype):
+            self.landmarks_.map_block(rows, K)
+            strip[...] = K @ self.directions_ + self.offset_
             check_finite(strip)
 
 

@@ -18,8 +18,6 @@ from skimp._core._types import Array, DType, Matrix
 from skimp.features._strips import strips
 from skimp.kernels import Columns, Kernel, check_gram
 
-_STRIP = 1024
-
 
 @final
 class Landmarks:
@@ -160,8 +158,9 @@ class WhitenedLandmarks:
         return self.root.dtype
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        K = np.empty((min(_STRIP, X.shape[0]), self.landmarks_.width), self.landmarks_.dtype)
-        for rows, strip in strips(X, out, _STRIP):
-            part = K[: strip.shape[0]]
-            self.landmarks_.map_block(rows, part)
-            np.matmul(part.astype(self.dtype, copy=False), self.root, out=strip)
+        landmarks = self.landmarks_
+        for rows, strip, K in strips(
+            X, out, self.width, 1024, columns=landmarks.width, dtype=landmarks.dtype
+        ):
+            landmarks.map_block(rows, K)
+            np.matmul(K.astype(self.dtype, copy=False), self.root, out=strip)

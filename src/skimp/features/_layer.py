@@ -4,7 +4,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._linalg import check_shape, product
+from skimp._core._linalg import product
 from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._params._rules import RANDOM_STATE, Rule, integer, one_of
@@ -12,8 +12,6 @@ from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
 from skimp.features._strips import strips
 from skimp.kernels import GAMMA, Gamma, Gaussian
-
-_STRIP = 512
 
 
 @final
@@ -117,10 +115,9 @@ class RandomLayer(FeatureMap):
         """Write the features of the rows X into ``out``, strip by strip."""
         from skimp._core.loops._features import cosines, ramps, sigmoids
 
-        check_shape(out, (X.shape[0], self.width))
         real = self.dtype_.type
         one, root = (real(np.sqrt(a / self.width)) for a in (1, 2))
-        for part, strip in strips(X, out, _STRIP):
+        for part, strip, _ in strips(X, out, self.width):
             if self._activation == "rbf":
                 self._nodes.fill_strip(part, strip)
                 strip *= one

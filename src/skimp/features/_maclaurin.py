@@ -1,19 +1,18 @@
 """Random Maclaurin features of polynomial kernels."""
 
-from typing import ClassVar, final
+from typing import final
 
 import numpy as np
 
 from skimp._core._linalg import check_representable
-from skimp._core._types import Array, DType, RandomState
-from skimp._params._rules import RANDOM_STATE, Rule, integer
-from skimp.features._polynomial import ProductMap, Products
+from skimp._core._types import Array, DType
+from skimp._core._work import Size, Work
+from skimp.features._polynomial import PolynomialMap, Products, gather_factors
 from skimp.features._pool import draw_signs, stretched
-from skimp.kernels import Gamma
 
 
 @final
-class RandomMaclaurin(ProductMap):
+class RandomMaclaurin(PolynomialMap):
     r"""Random Maclaurin features of a polynomial kernel.
 
     The kernel is its Maclaurin series in the inner product, of which each feature is one term:
@@ -40,8 +39,7 @@ class RandomMaclaurin(ProductMap):
     degree : int, default=2
         The degree g. Two are pairs of columns; higher degrees need more features.
     n_components : int, default=1000
-        Number of features k; the error of kernel values falls with its root. A thousand are as
-        many as other maps have, 2,000 what the literature takes for classifiers.
+        Number of features k; the error of kernel values falls with its root.
     gamma : float, array of shape (d,), "scale", "median" or "dim", default=1.0
         Factor of the inner product, as in `~skimp.kernels.Polynomial`.
     coef0 : float, default=0.0
@@ -68,29 +66,14 @@ class RandomMaclaurin(ProductMap):
     True
     """
 
-    size_name = "n_components"
-    _rules: ClassVar[dict[str, Rule]] = {
-        **ProductMap._rules,
-        "n_components": integer(at_least=1),
-        "random_state": RANDOM_STATE,
-    }
+    def count(self, size: Size) -> tuple[float, Work]:
+        """Return the numbers of the vectors, and the work of their products."""
+        vectors = self.n_components * self.degree
+        work = size.rows_times(size.n_rows, vectors, size.dtype)
+        return size.n_features * vectors, work + gather_factors(size.n_rows * vectors)
 
-    def __init__(
-        self,
-        degree: int = 2,
-        *,
-        n_components: int = 1000,
-        gamma: Gamma = 1.0,
-        coef0: float = 0.0,
-        random_state: RandomState = None,
-    ):
-        self.degree = degree
-        self.n_components = n_components
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.random_state = random_state
-
-    def _drawn(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Products:
+    def draw_functions(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Products:
+        """Draw the features; ``stretch`` turns (x, 1) into x'."""
         k, g, c = int(self.n_components), int(self.degree), float(self.coef0)
         present = rng.random((g, k)) < 1 / (1 + c)
         size = int(np.count_nonzero(present))

@@ -1,5 +1,6 @@
 """The Nystroem approximation of a kernel on a budget of points."""
 
+from dataclasses import replace
 from typing import ClassVar, final
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from skimp._core._linalg import inverse_lower, inverse_root, pivoted_cholesky
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, Matrix, RandomState
+from skimp._core._work import DOUBLE, MapCost, Size, Stage, calls, factor, gemm, stream
 from skimp._params._rules import NONE, RANDOM_STATE, Rule, integer
 from skimp.budgets import Selector
 from skimp.data import Context, Rows
@@ -147,9 +149,41 @@ class Nystroem(FeatureMap):
         """The matrix W, in the dtype of the rows."""
         return self.landmarks_.whitening if self._features is None else self._features.root
 
-    def planned_width(self, rows: Rows) -> int:
+    def planned_width(self, size: Size | Rows) -> int:
         """Return the budget, or the number of rows if that is less."""
-        return min(self.budget, rows.n_rows)
+        return min(self.budget, size.n_rows)
+
+    def cost(self, size: Size, kernel: Kernel | None = None) -> MapCost:
+        """Return what choosing points and factoring K_mm take; see `FeatureMap.cost`."""
+        n, d, dtype = size.n_rows, size.n_features, size.dtype
+        m, chosen = self.planned_width(size), self.chosen_kernel(kernel)
+        points = m * d * dtype.itemsize
+        select = self.chosen_selector().cost(m, chosen, size)
+        conditioned = size.conditioned and self.rank is None
+        # the divide and conquer algorithm takes some 9 m^3 operations, half of them in products
+        work = chosen.work(m, m, size, DOUBLE) + stream(16 * m**2)
+        work += factor(m**3 / 3 if conditioned else 7 * m**3)
+        # K_mm, its factor or eigenvectors and work space; the points in float64, scaled, transposed
+        held = int((17 if conditioned else 40) * m**2 + points + 24 * m * d)
+        mapping = chosen.work(n, m, size, dtype) + calls(n)
+        width = m if self.rank is None else min(m, self.rank)
+        scratch = 512 * d * 8
+        if not conditioned:
+            mapping += gemm(2 * n * m * width, DOUBLE)
+            scratch += 1024 * m * 12
+        if size.density < 1:
+            # a strip of the product of sparse rows, and the one before
+            scratch += 1024 * m * dtype.itemsize
+        return MapCost(
+            (replace(select, bytes=int(select.bytes + points)), Stage("factor", work, held)),
+            width=width,
+            dtype=dtype if conditioned else DOUBLE,
+            mapping=mapping,
+            # a matrix of points that others determine was there before
+            held=(24 if conditioned else 16 + dtype.itemsize) * m**2 + 4 * points,
+            scratch=scratch,
+            landmarks=conditioned,
+        )
 
     @property
     def width(self) -> int:

@@ -4,17 +4,18 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._linalg import check_columns, check_finite, check_shape, dense
+from skimp._core._linalg import check_columns, check_finite, dense
 from skimp._core._objects import as_numbers
 from skimp._core._types import Array, Matrix, RandomState
+from skimp._core._work import Size, Work
 from skimp._params._rules import RANDOM_STATE, Rule, integer
 from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
-from skimp.features._frequencies import transform_blocks
+from skimp.features._frequencies import transform_blocks, transform_work
 from skimp.features._strips import strips
 from skimp.kernels import Linear
 
-SMALLEST = 16
+_SMALLEST = 16
 """Length of the shortest transform that the compiled loop has."""
 _STRIP_NUMBERS = 2**20
 
@@ -80,10 +81,16 @@ class OrthogonalProjection(FeatureMap):
         self.n_components = n_components
         self.random_state = random_state
 
+    def count(self, size: Size) -> tuple[float, Work]:
+        """Return the numbers of the signs, and the work of the transforms."""
+        length, n_blocks = transform_blocks(size.n_features, self.n_components, _SMALLEST)
+        work = transform_work(size.n_rows, length, n_blocks, size.dtype)
+        return 3 * n_blocks * length, work
+
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         k, d = int(self.n_components), rows.n_features
         self.kernel_ = Linear()
-        n, n_blocks = transform_blocks(d, k, SMALLEST)
+        n, n_blocks = transform_blocks(d, k, _SMALLEST)
         self.signs_ = rng.choice(np.array([-1, 1], rows.dtype), (n_blocks, 3, n))
         orders = [rng.permutation(n) for _ in range(n_blocks)]
         self.chosen_ = np.concatenate(orders)[:k].astype(np.uint32)
@@ -99,10 +106,9 @@ class OrthogonalProjection(FeatureMap):
         """Write the features of the rows X into ``out``; sparse rows are made dense by strips."""
         from skimp._core.loops._hadamard import rotated_parts
 
-        check_shape(out, (X.shape[0], self.width))
         check_columns(X, len(self._scale))
         step = max(1, _STRIP_NUMBERS // X.shape[1])
-        for rows, strip in strips(X, out, step):
+        for rows, strip, _ in strips(X, out, self.width, step):
             part = dense(as_numbers(rows, self.dtype_), self.dtype_)
             rotated_parts(part, self._scale, self.signs_, self.chosen_, strip)
             check_finite(strip)

@@ -4,9 +4,9 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._linalg import check_shape
 from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
+from skimp._core._work import DOUBLE
 from skimp._params._rules import RANDOM_STATE, Rule, integer
 from skimp.budgets import random_pairs
 from skimp.data import Context, Rows
@@ -15,9 +15,7 @@ from skimp.features._landmarks import Landmarks
 from skimp.features._strips import strips
 from skimp.kernels import Kernel
 
-_STRIP = 1024
 _SAMPLE = 10_000
-_DOUBLE = np.dtype(np.float64)
 
 
 @final
@@ -48,7 +46,7 @@ class PairProjection(FeatureMap):
 
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         points = random_pairs(rows, int(self.n_components), rng, context)
-        self.landmarks_ = Landmarks(self.kernel_, points, _DOUBLE, n_jobs=context.n_jobs)
+        self.landmarks_ = Landmarks(self.kernel_, points, DOUBLE, n_jobs=context.n_jobs)
         sample = rows.sample(_SAMPLE, draw_seed(rng), context).X
         self.medians_ = np.zeros(int(self.n_components))
         Z = np.empty((sample.shape[0], self.width))
@@ -62,9 +60,8 @@ class PairProjection(FeatureMap):
 
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of the rows X into ``out``, strip by strip."""
-        check_shape(out, (X.shape[0], self.width))
-        K = np.empty((min(_STRIP, X.shape[0]), 2 * self.width))
-        for rows, strip in strips(X, out, _STRIP):
-            part = K[: len(strip)]
-            self.landmarks_.map_block(rows, part)
-            strip[...] = part[:, : self.width] - part[:, self.width :] - self.medians_
+        for rows, strip, K in strips(
+            X, out, self.width, 1024, columns=2 * self.width, dtype=DOUBLE
+        ):
+            self.landmarks_.map_block(rows, K)
+            strip[...] = K[:, : self.width] - K[:, self.width :] - self.medians_

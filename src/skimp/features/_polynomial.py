@@ -2,20 +2,34 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Self, final
+from typing import ClassVar, Protocol, Self, final
 
 import numpy as np
 
-from skimp._core._linalg import check_columns, check_finite, check_shape, product
+from skimp._core._linalg import check_columns, check_finite, product
 from skimp._core._random import draw_seed
-from skimp._core._types import Array, DType, Matrix
-from skimp._params._rules import Rule, integer, number
+from skimp._core._types import Array, DType, Matrix, RandomState
+from skimp._core._work import DOUBLE, Work, values
+from skimp._params._rules import RANDOM_STATE, Rule, integer, number
 from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
 from skimp.features._strips import strips
 from skimp.kernels import GAMMA, Gamma, Polynomial
 
-_STRIP = 512
+_FACTORS = 5.0
+"""Factors of products that are gathered for each function value in float64 (seen: 5 to 7)."""
+POLYNOMIAL = {"degree": integer(at_least=1), "gamma": GAMMA, "coef0": number(at_least=0)}
+"""The rules for the parameters of a polynomial kernel."""
+
+
+class Functions(Protocol):
+    """Features of rows."""
+
+    @property
+    def width(self) -> int: ...
+
+    def fill(self, X: Matrix, out: Array) -> None:
+        """Write the features of the rows X into ``out``, strip by strip."""
 
 
 class PolynomialMap(FeatureMap, ABC):
@@ -25,43 +39,49 @@ class PolynomialMap(FeatureMap, ABC):
     are made for the homogeneous kernel, of rows x' with one column more.
     """
 
-    degree: int
-    gamma: Gamma
-    coef0: float
+    size_name: ClassVar[str | None] = "n_components"
+    _functions: Functions
     _rules: ClassVar[dict[str, Rule]] = {
-        "degree": integer(at_least=1),
-        "gamma": GAMMA,
-        "coef0": number(at_least=0),
+        **POLYNOMIAL,
+        "n_components": integer(at_least=1),
+        "random_state": RANDOM_STATE,
     }
 
+    def __init__(
+        self,
+        degree: int = 2,
+        *,
+        n_components: int = 1000,
+        gamma: Gamma = 1.0,
+        coef0: float = 0.0,
+        random_state: RandomState = None,
+    ):
+        self.degree = degree
+        self.n_components = n_components
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.random_state = random_state
+
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
+        """Draw the map; the kernel is that of its parameters."""
         kernel = Polynomial(self.degree, self.gamma, self.coef0)
         self.kernel_ = kernel.resolve(context.bind(rows), draw_seed(rng))
         gamma = np.broadcast_to(np.asarray(self.kernel_.gamma, np.float64), rows.n_features)
-        self._draw(np.append(np.sqrt(gamma), np.sqrt(self.coef0)), rows, rng)
+        stretch = np.append(np.sqrt(gamma), np.sqrt(self.coef0))
+        self._functions = self.draw_functions(stretch, rows.dtype, rng)
 
     @abstractmethod
-    def _draw(self, stretch: Array, rows: Rows, rng: np.random.Generator) -> None:
-        """Draw the map; ``stretch`` turns (x, 1) into x'."""
-
-
-class ProductMap(PolynomialMap, ABC):
-    """Features that are sums of products of linear functions."""
-
-    def _draw(self, stretch: Array, rows: Rows, rng: np.random.Generator) -> None:
-        self._products = self._drawn(stretch, rows.dtype, rng)
-
-    @abstractmethod
-    def _drawn(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> "Products": ...
+    def draw_functions(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Functions:
+        """Draw the features; ``stretch`` turns (x, 1) into x'."""
 
     @property
     def width(self) -> int:
         """Number of features."""
-        return self._products.width
+        return self._functions.width
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``."""
-        self._products.fill(X, out)
+        """Write the features of the rows X into ``out``, strip by strip."""
+        self._functions.fill(X, out)
 
 
 @final
@@ -101,18 +121,19 @@ class Products:
 
     @property
     def width(self) -> int:
-        """Number of features."""
         return len(self.scale)
 
     def fill(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``, strip by strip."""
         from skimp._core.loops._products import products
 
-        check_shape(out, (X.shape[0], self.width))
         check_columns(X, self.vectors.shape[0])
-        pool = np.empty((min(_STRIP, X.shape[0]), len(self.offset)), self.scale.dtype)
-        for rows, strip in strips(X, out, _STRIP):
-            part = pool[: len(strip)]
-            product(rows, self.vectors, part)
-            products(part, self.offset, self.factors, self.scale, strip)
+        columns, dtype = len(self.offset), self.scale.dtype
+        for rows, strip, pool in strips(X, out, self.width, columns=columns, dtype=dtype):
+            product(rows, self.vectors, pool)
+            products(pool, self.offset, self.factors, self.scale, strip)
             check_finite(strip)
+
+
+def gather_factors(count: float) -> Work:
+    """Return the work of gathering the factors of products."""
+    return values(count / _FACTORS, DOUBLE)

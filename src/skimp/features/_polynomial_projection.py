@@ -5,15 +5,16 @@ from typing import ClassVar, final
 import numpy as np
 
 from skimp._core._linalg import dense
-from skimp._core._types import Array, DType, Matrix, RandomState
-from skimp._params._rules import BOOLEAN, RANDOM_STATE, Rule, broken, integer, number, one_of
-from skimp.features._polynomial import ProductMap, Products
+from skimp._core._types import Array, DType, RandomState
+from skimp._core._work import Size, Work
+from skimp._params._rules import BOOLEAN, Rule, broken, integer, number, one_of
+from skimp.features._polynomial import PolynomialMap, Products, gather_factors
 from skimp.features._pool import draw_signs, hands, stretched
 from skimp.kernels import Gamma
 
 
 @final
-class PolynomialProjection(ProductMap):
+class PolynomialProjection(PolynomialMap):
     r"""Random projection from the feature space of a polynomial kernel (PK-RP).
 
     Of a pool of p random vectors, each feature takes g t, and is the sum of t products
@@ -41,8 +42,7 @@ class PolynomialProjection(ProductMap):
     degree : int, default=2
         The degree g. Two are pairs of columns; higher degrees need more features.
     n_components : int, default=1000
-        Number of features k; the error of kernel values falls with its root. A thousand are as
-        many as other maps have, 2,000 what the literature takes for classifiers.
+        Number of features k; the error of kernel values falls with its root.
     n_vectors : int, default=500
         Vectors in the pool p, at least g t. What classifiers reach does not change from some
         hundreds on; distances are kept better by thousands (López-Sánchez 2019, tables 4.2, 4.4).
@@ -94,16 +94,13 @@ class PolynomialProjection(ProductMap):
     True
     """
 
-    size_name = "n_components"
     _rules: ClassVar[dict[str, Rule]] = {
-        **ProductMap._rules,
-        "n_components": integer(at_least=1),
+        **PolynomialMap._rules,
         "n_vectors": integer(at_least=1),
         "n_terms": integer(at_least=1),
         "distribution": one_of("gaussian", "achlioptas"),
         "sparsity": number(at_least=1),
         "spread": BOOLEAN,
-        "random_state": RANDOM_STATE,
     }
 
     def __init__(
@@ -120,18 +117,24 @@ class PolynomialProjection(ProductMap):
         spread: bool = True,
         random_state: RandomState = None,
     ):
-        self.degree = degree
-        self.n_components = n_components
+        super().__init__(
+            degree, n_components=n_components, gamma=gamma, coef0=coef0, random_state=random_state
+        )
         self.n_vectors = n_vectors
         self.n_terms = n_terms
         self.distribution = distribution
         self.sparsity = sparsity
-        self.gamma = gamma
-        self.coef0 = coef0
         self.spread = spread
-        self.random_state = random_state
 
-    def _drawn(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Products:
+    def count(self, size: Size) -> tuple[float, Work]:
+        """Return the numbers of the pool, and the work of its products."""
+        factors = self.degree * self.n_terms * self.n_components
+        work = size.rows_times(size.n_rows, self.n_vectors, size.dtype)
+        numbers = size.n_features * self.n_vectors + factors
+        return numbers, work + gather_factors(size.n_rows * factors)
+
+    def draw_functions(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Products:
+        """Draw the features; ``stretch`` turns (x, 1) into x'."""
         k, t, g, p = map(int, (self.n_components, self.n_terms, self.degree, self.n_vectors))
         if g * t > p:
             wording = f"at least degree * n_terms = {g * t}, as no vector may occur twice"
@@ -143,14 +146,6 @@ class PolynomialProjection(ProductMap):
         factors = hands(p, k, g * t, rng, spread=self.spread).reshape(k, t, g).transpose(1, 2, 0)
         scale = np.full(k, 1 / np.sqrt(k * t))
         offset = stretch[-1] * dense(pool[[-1]], np.dtype(np.float64)).ravel()
-        return Products.of(stretched(pool[:-1], stretch[:-1]), offset, factors, scale, dtype)
-
-    @property
-    def vectors_(self) -> Matrix:
-        """The pool of vectors, as columns."""
-        return self._products.vectors
-
-    @property
-    def factors_(self) -> Array:
-        """The columns of the pool that each feature multiplies."""
-        return self._products.factors
+        products = Products.of(stretched(pool[:-1], stretch[:-1]), offset, factors, scale, dtype)
+        self.vectors_, self.factors_ = products.vectors, products.factors
+        return products

@@ -1,20 +1,24 @@
 """TensorSketch features of polynomial kernels."""
 
-from typing import ClassVar, final
+from dataclasses import dataclass
+from math import log2
+from typing import final
 
 import numpy as np
 from scipy import fft, sparse
 
-from skimp._core._linalg import check_columns, check_finite, check_shape
+from skimp._core._linalg import check_columns, check_finite
 from skimp._core._objects import as_numbers, as_real
-from skimp._core._types import Array, Matrix, RandomState
-from skimp._params._rules import RANDOM_STATE, Rule, integer
-from skimp.data import Rows
+from skimp._core._types import Array, DType, Matrix
+from skimp._core._work import DOUBLE, Size, Work, values
 from skimp.features._polynomial import PolynomialMap
 from skimp.features._strips import strips
-from skimp.kernels import Gamma
 
 _STRIP_NUMBERS = 2**17
+_BUTTERFLIES = 8.0
+"""Steps of Fourier transforms for each function value in float64 (seen: 7 to 13)."""
+_SCATTERED = 2.0
+"""Entries that are added to a sketch for each such value."""
 
 
 @final
@@ -44,8 +48,7 @@ class TensorSketch(PolynomialMap):
     degree : int, default=2
         The degree g. Two are pairs of columns; higher degrees need more features.
     n_components : int, default=1000
-        Number of features k; the error of kernel values falls with its root. A thousand are as
-        many as other maps have, 2,000 what the literature takes for classifiers.
+        Number of features k; the error of kernel values falls with its root.
     gamma : float, array of shape (d,), "scale", "median" or "dim", default=1.0
         Factor of the inner product, as in `~skimp.kernels.Polynomial`.
     coef0 : float, default=0.0
@@ -76,53 +79,42 @@ class TensorSketch(PolynomialMap):
     True
     """
 
-    size_name = "n_components"
-    _rules: ClassVar[dict[str, Rule]] = {
-        **PolynomialMap._rules,
-        "n_components": integer(at_least=1),
-        "random_state": RANDOM_STATE,
-    }
+    def count(self, size: Size) -> tuple[float, Work]:
+        """Return the numbers of buckets and signs, and the work of sketches and transforms."""
+        n, d, g, k = size.n_rows, size.n_features, self.degree, self.n_components
+        entries = n * g * (d * size.density + 1)
+        steps = n * (g + 1) * k * log2(max(2, k)) if g > 1 else 0
+        return 2 * g * d, values(entries / _SCATTERED + steps / _BUTTERFLIES, DOUBLE)
 
-    def __init__(
-        self,
-        degree: int = 2,
-        *,
-        n_components: int = 1000,
-        gamma: Gamma = 1.0,
-        coef0: float = 0.0,
-        random_state: RandomState = None,
-    ):
-        self.degree = degree
-        self.n_components = n_components
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.random_state = random_state
-
-    def _draw(self, stretch: Array, rows: Rows, rng: np.random.Generator) -> None:
+    def draw_functions(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> "Sketches":
+        """Draw the features; ``stretch`` turns (x, 1) into x'."""
         g, k = int(self.degree), int(self.n_components)
-        self._width = k
         self.buckets_ = rng.integers(k, size=(g, len(stretch)), dtype=np.uint32)
         signs = rng.choice([-1.0, 1.0], (g, len(stretch)))
         with np.errstate(over="ignore"):
-            self.signs_ = (signs * stretch).astype(rows.dtype)
+            self.signs_ = (signs * stretch).astype(dtype)
         check_finite(self.signs_)
+        return Sketches(self.buckets_, self.signs_, k)
 
-    @property
-    def width(self) -> int:
-        """Number of features."""
-        return self._width
 
-    def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``, strip by strip."""
-        check_shape(out, (X.shape[0], self.width))
-        check_columns(X, self.buckets_.shape[1] - 1)
-        step = max(1, _STRIP_NUMBERS // self.width)
-        for rows, strip in strips(X, out, step):
-            part = as_real(as_numbers(rows, self.dtype_), self.dtype_)
+@final
+@dataclass(frozen=True)
+class Sketches:
+    """Convolutions of count sketches, of buckets and signs with a row for each sketch."""
+
+    buckets: Array
+    signs: Array
+    width: int
+
+    def fill(self, X: Matrix, out: Array) -> None:
+        check_columns(X, self.buckets.shape[1] - 1)
+        dtype = self.signs.dtype
+        for rows, strip, _ in strips(X, out, self.width, max(1, _STRIP_NUMBERS // self.width)):
+            part = as_real(as_numbers(rows, dtype), dtype)
             self._sketch(part, 0, strip)
-            if len(self.buckets_) > 1:
+            if len(self.buckets) > 1:
                 spectrum = fft.rfft(strip)
-                for j in range(1, len(self.buckets_)):
+                for j in range(1, len(self.buckets)):
                     self._sketch(part, j, strip)
                     spectrum *= fft.rfft(strip)
                 strip[...] = fft.irfft(spectrum, self.width)
@@ -133,6 +125,6 @@ class TensorSketch(PolynomialMap):
         from skimp._core.loops._sketch import sketch_dense, sketch_sparse
 
         if sparse.issparse(X):
-            sketch_sparse(X.indptr, X.indices, X.data, self.buckets_[j], self.signs_[j], out)
+            sketch_sparse(X.indptr, X.indices, X.data, self.buckets[j], self.signs[j], out)
         else:
-            sketch_dense(np.ascontiguousarray(X), self.buckets_[j], self.signs_[j], out)
+            sketch_dense(np.ascontiguousarray(X), self.buckets[j], self.signs[j], out)

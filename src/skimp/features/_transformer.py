@@ -12,6 +12,7 @@ from skimp._core._linalg import check_shape, dense
 from skimp._core._objects import as_numbers
 from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
+from skimp._core._work import Size
 from skimp._params._rules import RANDOM_STATE, Rule, one_of
 from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
@@ -96,10 +97,10 @@ class Transformer(FeatureMap):
         Z = self.transformer_.transform(as_numbers(X, self.dtype_))
         return dense(Z, self.dtype_)
 
-    def planned_width(self, rows: Rows) -> int:
+    def planned_width(self, size: Size | Rows) -> int:
         """Return ``n_components`` of the transformer, or the number of columns: a guess."""
-        size = getattr(self.transformer, "n_components", None)
-        return int(size) if isinstance(size, Integral) else rows.n_features
+        given = getattr(self.transformer, "n_components", None)
+        return int(given) if isinstance(given, Integral) else size.n_features
 
     @property
     def width(self) -> int:

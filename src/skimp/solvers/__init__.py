@@ -1,13 +1,14 @@
 """Solvers: minimise a regularized loss over mapped rows, and return a Solution."""
 
-from skimp.solvers._auto import Auto
+from skimp.solvers._auto import DIRECT_FEATURES, Auto
 from skimp.solvers._base import Problem, Solution, Solver, Status, as_solver
 from skimp.solvers._direct import Direct
 from skimp.solvers._dual_cd import DualCD
-from skimp.solvers._early_stopping import EarlyStopping
-from skimp.solvers._exact import solve_exact
+from skimp.solvers._features import as_dense_features, as_features, as_targets
+from skimp.solvers._monitors import Deadline, EarlyStopping
 from skimp.solvers._newton import Newton
 from skimp.solvers._pcg import PCG
+from skimp.solvers.ridge import solve_exact
 
 auto = Auto()
 direct = Direct()
@@ -16,8 +17,10 @@ newton = Newton()
 pcg = PCG()
 
 __all__ = [
+    "DIRECT_FEATURES",
     "PCG",
     "Auto",
+    "Deadline",
     "Direct",
     "DualCD",
     "EarlyStopping",
@@ -26,7 +29,10 @@ __all__ = [
     "Solution",
     "Solver",
     "Status",
+    "as_dense_features",
+    "as_features",
     "as_solver",
+    "as_targets",
     "auto",
     "direct",
     "dual_cd",

@@ -14,7 +14,7 @@ from skimp._params._memory import parse_bytes
 from skimp.data import LOCAL, Context
 from skimp.losses import Loss
 from skimp.solvers._base import Problem, Solution, Status
-from skimp.solvers._features import dense_features
+from skimp.solvers._features import as_dense_features
 
 _MOST_ROWS, _MOST_COLUMNS = 4096, 1024
 _STEPS, _EXPECTED = 40, 2.5
@@ -68,7 +68,7 @@ def _solved(problem: Problem, max_iter: int, context: Context) -> Solution | Non
         return None
     with single_threaded_blas():
         block = rows.collect()
-        Z, Y = dense_features(block.X, _DOUBLE), np.asarray(block.y, np.float64)
+        Z, Y = as_dense_features(block.X, _DOUBLE), np.asarray(block.y, np.float64)
         if problem.factor is not None:
             Z = triangular_solve(problem.factor, Z.T, lower=False, transposed=True).T
         check_representable(Z, Y)

@@ -3,18 +3,19 @@
 from dataclasses import replace
 from typing import ClassVar, final
 
-from skimp._params._memory import parse_bytes
+from skimp._core._work import MapCost, Size, Stage
 from skimp._params._rules import NONE, Rule, check_params, integer, number
 from skimp.data import LOCAL, Context
-from skimp.losses import Squared
-from skimp.solvers._base import Problem, Solution, Solver
+from skimp.losses import Loss, Squared
+from skimp.solvers._base import Outline, Problem, Solution, Solver
+from skimp.solvers._costs import outline_of
 from skimp.solvers._direct import Direct
 from skimp.solvers._dual_cd import DualCD, has_dual
 from skimp.solvers._newton import Newton
 from skimp.solvers._pcg import PCG
 
 _FEW_CODED = 1000
-FEW = 3000
+DIRECT_FEATURES = 3000
 """Features for which normal equations are as fast as conjugate gradients, and exact."""
 
 
@@ -58,26 +59,36 @@ class Auto(Solver):
     def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:
         """Choose a solver and minimise with it; see `Solver.solve`."""
         check_params(self)
-        solver, why = _choose(problem, context)
-        known = solver.get_params()
-        given = {name: value for name, value in self.get_params().items() if value is not None}
-        solver.set_params(**{name: value for name, value in given.items() if name in known})
+        solver, why = self._choose(problem.outline(context), problem.loss)
         solution = solver.solve(problem, context)
         message = f"auto chose {solution.solver}, since {why}; {solution.message}"
         return replace(solution, message=message)
 
+    def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
+        """Return the stage of the solver that is chosen; see `Solver.cost`."""
+        solver, _ = self._choose(outline_of(mapped, size), loss)
+        return solver.cost(mapped, size, loss, alpha)
 
-def _choose(problem: Problem, context: Context) -> tuple[Solver, str]:
-    width, loss = problem.rows.n_features, problem.loss
-    few = isinstance(loss, Squared) and width <= FEW
+    def _choose(self, outline: Outline, loss: Loss) -> tuple[Solver, str]:
+        """Return the solver with the parameters that are given, and why."""
+        solver, why = _choose(outline, loss)
+        known = solver.get_params()
+        given = {name: value for name, value in self.get_params().items() if value is not None}
+        solver.set_params(**{name: value for name, value in given.items() if name in known})
+        return solver, why
+
+
+def _choose(outline: Outline, loss: Loss) -> tuple[Solver, str]:
+    width, coded = outline.width, outline.coded
+    few = isinstance(loss, Squared) and width <= DIRECT_FEATURES
     # codes of few rows have more features than rows: equations would be the longer way
-    few &= problem.rows.coded is None or width <= max(_FEW_CODED, problem.rows.n_rows)
-    if few and Direct().needed_bytes(problem, context) <= parse_bytes(problem.memory_limit):
+    few &= not coded or width <= max(_FEW_CODED, outline.n_rows)
+    if few and Direct().needed_bytes(outline) <= outline.memory:
         return Direct(), f"the loss is squared and {width} features are few"
-    if problem.rows.coded is not None and has_dual(loss):
+    if coded and has_dual(loss):
         return DualCD(), f"rows are codes of {width} features, few of which a row has"
     if isinstance(loss, Squared):
-        if width > FEW:
+        if width > DIRECT_FEATURES:
             return PCG(), f"the loss is squared and {width} features are many"
         return PCG(), f"normal equations of {width} features do not fit the memory limit"
     if loss.smooth:

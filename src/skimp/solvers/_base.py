@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skimp._core._types import Array
+from skimp._core._types import Array, DType
+from skimp._core._work import MapCost, Size, Stage
+from skimp._params._memory import parse_bytes
 from skimp._params._names import as_object
 from skimp._params._parametrized import Parametrized
 from skimp._params._rules import Rule
@@ -58,6 +60,77 @@ class Problem:
     monitor: Callable[[Array, Array], bool] | None = None
     factor: Array | None = None
     alphas: Array | None = None
+
+    def outline(self, context: Context = LOCAL) -> "Outline":
+        """Return the size of the problem."""
+        rows = self.rows
+        return Outline(
+            n_rows=rows.n_rows,
+            width=rows.n_features,
+            dtype=rows.dtype,
+            block_rows=rows.block_rows,
+            penalized=self.penalty is not None,
+            coded=rows.coded is not None,
+            memory=parse_bytes(self.memory_limit),
+            threads=context.threads,
+            several=self.alphas is not None,
+        )
+
+
+SAMPLE = 16
+"""Sampled rows for each feature; landmarks need them to start from only, a quarter at most."""
+_WIDE = 2000
+"""Columns of codes beyond which the diagonal is the better guide for its price."""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The size of a problem, which decides how it is solved and what that costs.
+
+    Attributes
+    ----------
+    n_rows, width : int
+        Rows and features.
+    dtype : dtype
+        What features are computed in.
+    block_rows : int
+        Rows in a block.
+    penalized : bool
+        Whether there is a penalty matrix, as for landmarks.
+    coded : bool
+        Whether features are codes.
+    memory : int
+        Bytes that may be used.
+    threads : int
+        Threads.
+    several : bool
+        Whether there are several penalties to choose from.
+    """
+
+    n_rows: int
+    width: int
+    dtype: DType
+    block_rows: int
+    penalized: bool
+    coded: bool
+    memory: int
+    threads: int
+    several: bool = False
+
+    @property
+    def wide(self) -> bool:
+        """Whether features are codes of too many columns for a matrix of them."""
+        return self.coded and self.width > _WIDE
+
+    @property
+    def sample_size(self) -> int:
+        """How many rows to sample: no more than a third of the memory has room for."""
+        if self.wide:
+            return max(1, self.n_rows // 4)
+        if self.penalized:
+            return max(1, min(SAMPLE * self.width, self.n_rows // 4))
+        room = self.memory // (3 * self.dtype.itemsize)
+        return max(1, min(SAMPLE * self.width, room // self.width))
 
 
 class Status(Enum):
@@ -121,13 +194,37 @@ class Solution:
 
 
 class Solver(Parametrized, ABC):
-    """A way to minimise a `Problem`: parameters, and `solve`. It never sees a kernel."""
+    """A way to minimise a `Problem`: parameters, and `solve`. It never sees a kernel.
+
+    A solver of your own is a class with ``__init__`` that stores its parameters, and `solve`, which
+    reads the blocks of ``problem.rows`` by ``context.map_reduce``; `as_features` and `as_targets`
+    give the arrays of a block. It may define `cost`. `skimp.testing.check_solver` checks it.
+    """
 
     _rules: ClassVar[dict[str, Rule]] = {}
 
     @abstractmethod
     def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:
         """Minimise the problem's objective; the context says how to run over its rows."""
+
+    def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
+        """Return the work and the bytes of solving; by default those of twenty passes.
+
+        Parameters
+        ----------
+        mapped : MapCost
+            The features.
+        size : Size
+            The size of the data.
+        loss : Loss
+            The loss.
+        alpha : float
+            The penalty.
+        """
+        return Stage("solve", _PASSES * mapped.mapping, mapped.held)
+
+
+_PASSES = 20
 
 
 _NAMES = {

@@ -11,20 +11,16 @@ from skimp._core._types import Array
 from skimp._params._memory import parse_bytes, require_memory
 from skimp.data import ArrayRows, Context, Rows, keep_rows, kept_bytes
 from skimp.solvers._active_steps import ActiveSteps
-from skimp.solvers._base import Problem, Solution, Status
+from skimp.solvers._base import SAMPLE, Outline, Problem, Solution, Status
 from skimp.solvers._conjugate_gradients import conjugate_gradients
 from skimp.solvers._diagonal import Diagonal
-from skimp.solvers._features import dense_features
+from skimp.solvers._features import as_dense_features
 from skimp.solvers._objective import Objective, Point
 from skimp.solvers._preconditioner import Preconditioner
 
-_SAMPLE = 16
-"""Sampled rows for each feature; landmarks need them to start from only, a quarter at most."""
-_WIDE = 2000
-"""Columns of codes beyond which the diagonal is the better guide for its price."""
-_SUMMED = 4
+SUMMED = 4
 """Rows for each landmark, of those where the loss is curved, that its preconditioner sums."""
-_SMALL = 5000
+SMALL = 5000
 """Rows up to which a sample saves nothing."""
 _COARSE = 0.05
 """Relative tolerance on the sample, whose minimum is another one than that of all rows."""
@@ -77,19 +73,19 @@ def descend(
         The tolerance of conjugate gradients, given the relative decrease of the last step.
     """
     with single_threaded_blas():
-        rows, how = _kept_if_it_fits(problem, context)
-        n_outputs = _n_outputs(rows)
+        outline, n_outputs = problem.outline(context), _n_outputs(problem.rows)
+        rows, how = _keep_if_it_fits(problem.rows, outline, n_outputs, context)
         price = _Price(problem, rows, n_outputs)
         objective = Objective(problem, rows, context)
         start = problem.start
-        rough = start is None and not price.summed and rows.n_rows > _SMALL
+        rough = start is None and not price.summed and rows.n_rows > SMALL
         part, indices = rows, np.arange(rows.n_rows)
         if rough or objective.array is None:
-            sample = rows.sample(_sample_size(problem, rows.n_rows), 0, context)
+            sample = rows.sample(outline.sample_size, 0, context)
             indices = sample.indices
             part = ArrayRows(sample.X, sample.y, sample.weight)
         near: Preconditioner | Diagonal
-        if _is_wide(rows):
+        if outline.wide:
             near = Diagonal(problem, rows, context)
         else:
             near = Preconditioner(problem, rows, context, standing_in=not price.summed)
@@ -136,7 +132,7 @@ class _Price:
         self._width, self._k = rows.n_features, n_outputs
         self._itemsize, self._limit = rows.dtype.itemsize, parse_bytes(problem.memory_limit)
         self._landmarks = problem.penalty is not None
-        self.most_rows = (_SUMMED if self._landmarks else _SAMPLE) * self._width
+        self.most_rows = (SUMMED if self._landmarks else SAMPLE) * self._width
         n_rows = rows.n_rows
         first = self._sums(n_rows) / self._product(n_rows * n_outputs)
         self.summed = self._landmarks and first <= _EXPECTED and self._fits(16 * self._width**2)
@@ -279,7 +275,7 @@ class _Descent:
         X, D = objective.array, point.curvature.mean(axis=1, dtype=np.float64)
         if X is None:
             whole = next(self.part.reblocked(self.part.n_rows).blocks())
-            X = dense_features(whole.X, objective.rows.dtype)
+            X = as_dense_features(whole.X, objective.rows.dtype)
             D = D[self.indices] if objective.n_rows > len(self.indices) else D
         curved = np.flatnonzero(D)
         left_out = np.ones(len(D), bool)
@@ -307,47 +303,32 @@ def _scale(zero: float, value: float, rounding: float) -> float:
     return fallen if 10 * rounding < fallen < value else value
 
 
-def _kept_if_it_fits(problem: Problem, context: Context) -> tuple[Rows, str]:
-    rows, width = problem.rows, problem.rows.n_features
-    n_rows, n_outputs = rows.n_rows, _n_outputs(rows)
+def least_bytes(outline: Outline, n_outputs: int) -> int:
+    """Return what a descent takes besides the features, the least that it can do with."""
+    n_rows, width, itemsize = outline.n_rows, outline.width, outline.dtype.itemsize
     # targets, and predictions and curvature of two points
     own = 40 * n_rows * n_outputs
-    if _is_wide(rows):
+    if outline.wide:
         # gradients, steps and directions; the diagonal
-        own += (64 * n_outputs + 16) * width
-    else:
-        # T, its inverse and their copies; the sample
-        own += (16 + 2 * rows.dtype.itemsize) * width**2
-        own += min(n_rows, _sample_size(problem, n_rows)) * width * rows.dtype.itemsize
-    require_memory(
-        own,
-        problem.memory_limit,
-        f"a solver with {width} features",
-        "take a smaller budget or fewer features",
-    )
-    if own + kept_bytes(rows) <= parse_bytes(problem.memory_limit):
+        return own + (64 * n_outputs + 16) * width
+    # T, its inverse and their copies; the sample
+    own += (16 + 2 * itemsize) * width**2
+    return own + min(n_rows, outline.sample_size) * width * itemsize
+
+
+def _keep_if_it_fits(
+    rows: Rows, outline: Outline, n_outputs: int, context: Context
+) -> tuple[Rows, str]:
+    own = least_bytes(outline, n_outputs)
+    what = f"a solver with {outline.width} features"
+    require_memory(own, outline.memory, what, "take a smaller budget or fewer features")
+    if own + kept_bytes(rows) <= outline.memory:
         return keep_rows(rows, context), "features kept in memory"
     return rows, "features computed in each pass"
 
 
 def _n_outputs(rows: Rows) -> int:
     return int(np.asarray(next(rows.reblocked(1).blocks()).y).shape[1])
-
-
-def _is_wide(rows: Rows) -> bool:
-    """Tell whether features are codes of too many columns for a matrix of them."""
-    return rows.coded is not None and rows.n_features > _WIDE
-
-
-def _sample_size(problem: Problem, n_rows: int) -> int:
-    """Return how many rows to sample: no more than a third of the memory has room for."""
-    if _is_wide(problem.rows):
-        return max(1, n_rows // 4)
-    if problem.penalty is not None:
-        return max(1, min(_SAMPLE * problem.rows.n_features, n_rows // 4))
-    room = parse_bytes(problem.memory_limit) // (3 * problem.rows.dtype.itemsize)
-    width = problem.rows.n_features
-    return max(1, min(_SAMPLE * width, room // width))
 
 
 def _search(

@@ -12,13 +12,15 @@ from skimp._core._linalg import (
     solve_positive,
 )
 from skimp._core._types import Array
+from skimp._core._work import DOUBLE, MapCost, Size, Stage, factor, gathers, gemm, stream
 from skimp._params._memory import require_memory
 from skimp._params._rules import broken
 from skimp.data import LOCAL, Context
-from skimp.losses import Squared
-from skimp.solvers._base import Problem, Solution, Solver, Status
-from skimp.solvers._moments import Covariance, covariance
-from skimp.solvers._path import Path, ridge_path
+from skimp.losses import Loss, Squared
+from skimp.solvers._base import Outline, Problem, Solution, Solver, Status
+from skimp.solvers._costs import outline_of
+from skimp.solvers.ridge._moments import Covariance, covariance
+from skimp.solvers.ridge._path import Path, penalty_factor, ridge_path
 
 
 @final
@@ -49,15 +51,14 @@ class Direct(Solver):
     (3.0, 1.0)
     """
 
-    def needed_bytes(self, problem: Problem, context: Context = LOCAL) -> int:
+    def needed_bytes(self, outline: Outline) -> int:
         """Return the memory that `solve` takes besides the rows."""
-        rows, width = problem.rows, problem.rows.n_features
-        threads = context.threads
+        width, threads = outline.width, outline.threads
         # S, H and its factor; a penalty with its own; a sum and a block for each thread
-        squares = 24 + (0 if problem.penalty is None else 24) + 8 * threads
+        squares = 24 + 24 * outline.penalized + 8 * threads
         # a factorization in each thread, and whitened equations
-        squares += 0 if problem.alphas is None else 8 + 24 * threads
-        return squares * width**2 + 16 * threads * rows.block_rows * width
+        squares += (8 + 24 * threads) * outline.several
+        return squares * width**2 + 16 * threads * outline.block_rows * width
 
     def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:
         """Solve the normal equations; see `Solver.solve`."""
@@ -65,26 +66,32 @@ class Direct(Solver):
             raise broken(type(self).__name__, "loss", "'squared'", problem.loss)
         width = problem.rows.n_features
         require_memory(
-            self.needed_bytes(problem, context),
+            self.needed_bytes(problem.outline(context)),
             problem.memory_limit,
             f"the direct solver with {width} features",
             "take a smaller budget or fewer features",
         )
         plain = problem.penalty is None and problem.rows.coded is None
-        dtype = problem.rows.dtype if plain else _DOUBLE
-        S = covariance(problem, dtype, context)
+        dtype = problem.rows.dtype if plain else DOUBLE
+        S = covariance(problem.rows, problem.fit_intercept, dtype, context)
         check_representable(S.within, S.across)
         dimension = None
         if problem.alphas is not None:
-            path = _path(S, problem, context)
+            path = ridge_path(
+                S,
+                problem.alphas,
+                intercept=problem.fit_intercept,
+                factor=penalty_factor(problem),
+                context=context,
+            )
             best = path.best(trusted=_trusted(S, path))
             problem = replace(problem, alpha=float(path.alphas[best]))
             dimension = float(path.dimensions[-1, best])
         H = _penalized(S, problem)
         note = ""
-        if dtype != _DOUBLE and _condition(H) > _LARGEST_CONDITION * np.sqrt(S.n_rows):
+        if dtype != DOUBLE and _condition(H) > _LARGEST_CONDITION * np.sqrt(S.n_rows):
             note = ", summed in float64 because they are ill conditioned for float32"
-            S = covariance(problem, _DOUBLE, context)
+            S = covariance(problem.rows, problem.fit_intercept, DOUBLE, context)
             H = _penalized(S, problem)
         coef, how = solve_positive(H, S.across)
         objective = S.target - 2 * np.sum(coef * S.across) + np.sum(coef * (H @ coef))
@@ -100,30 +107,33 @@ class Direct(Solver):
             solver="direct",
         )
 
+    def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
+        """Return the stage of the equations, summed and solved; see `Solver.cost`."""
+        n, D, t = size.n_rows, mapped.width, size.threads
+        dtype = DOUBLE if mapped.landmarks or mapped.groups else mapped.dtype
+        work = mapped.mapping + factor(D**3) + stream(100 * D**2)
+        if mapped.groups:
+            work += gathers(n * mapped.groups**2 / 8, t)
+            return Stage("solve", work, mapped.held + (1 + 2 * t) * 8 * D**2)
+        block_rows = outline_of(mapped, size).block_rows
+        # SYRK computes half of the products; blocks are added up one at a time, in float64
+        work += gemm(n * D**2, dtype)
+        work += n / block_rows * 0.5 * stream((16 + dtype.itemsize) * D**2)
+        block = block_rows * D * (mapped.dtype.itemsize + dtype.itemsize)
+        blocks = t * (block + mapped.scratch)
+        summing = 8 * D**2 + t * dtype.itemsize * D**2 + blocks
+        # covariances, equations, their factor, and one more while they are made; the allocator
+        # keeps some of the blocks
+        return Stage("solve", work, mapped.held + max(summing, 32 * D**2 + blocks / 4))
 
-_DOUBLE = np.dtype(np.float64)
+
 _CONSTANT = 1e-12
 _FARTHEST = 5.0
 """Standard deviations of the targets that an intercept may be away from their mean."""
-_JITTERS = (0.0, 1e-12, 1e-8)
 
 _LARGEST_CONDITION = 2.5e-4 / np.finfo(np.float32).eps
 """Up to here, times the root of n because the rows' rounding averages out, float32 sums that were
 differently blocked moved predictions by less than 5e-5 of their size."""
-
-
-def _path(S: Covariance, problem: Problem, context: Context) -> Path:
-    P, factor = problem.penalty, problem.factor
-    if P is not None and factor is None:
-        factor = next(R for R in (cholesky(P, jitter=j) for j in _JITTERS) if R is not None)
-    assert problem.alphas is not None, "there are penalties to choose from"
-    return ridge_path(
-        S,
-        problem.alphas,
-        intercept=problem.fit_intercept,
-        factor=factor,
-        context=context,
-    )
 
 
 def _trusted(S: Covariance, path: Path) -> Array:

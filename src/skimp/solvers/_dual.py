@@ -11,12 +11,12 @@ from scipy import sparse
 from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import check_representable, dense
 from skimp._core._types import Array, DType, Matrix
+from skimp._core._work import DOUBLE
 from skimp._params._memory import parse_bytes, require_memory
 from skimp.data import ArrayRows, Block, Codes, Context, Rows, keep_rows, kept_bytes, kept_layout
 from skimp.losses import Log, Loss, PiecewiseLoss
 from skimp.solvers._base import Problem
 
-_DOUBLE = np.dtype(np.float64)
 _TINY, _EPS = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).eps)
 
 
@@ -41,8 +41,7 @@ def kept_in_memory(
     """Return the rows with features in memory; a sample of them, with a note, where none fit."""
     first = _first(rows)
     n, k, width = rows.n_rows, first.y.shape[1], rows.n_features
-    # targets, slopes and flags; weights, norms and two orders; three times the coefficients
-    needed = 17 * n * k + 32 * n + 24 * k * width
+    needed = needed_bytes(n, k, width)
     require_memory(
         needed,
         problem.memory_limit,
@@ -61,6 +60,18 @@ def kept_in_memory(
     place = np.empty((capacity, numbers), dtype)
     sample = ActiveSample(place, np.empty(capacity, np.int64), rows.coded)
     return rows, sample, ", features computed in every sweep to save memory"
+
+
+def needed_bytes(n: int, k: int, width: int) -> int:
+    """Return what sweeps take besides the features."""
+    # targets, slopes and flags; weights, norms and two orders; three times the coefficients
+    return 17 * n * k + 32 * n + 24 * k * width
+
+
+def most_shares(k: int, coded: bool) -> int:
+    """Return how many threads can share k outputs."""
+    # codes of several outputs are summed in another order than those of one
+    return max(1, k // 2) if coded else k
 
 
 def _same_targets(y: Any, weight: Array | None) -> tuple[Array, Array | None]:
@@ -154,8 +165,7 @@ class Dual:
         self.constant = float(problem.fit_intercept)
         self.Y, self.slopes = np.empty((n, k)), np.zeros((n, k))
         self.C, self.Q = np.ones(n), np.empty(n)
-        # codes of several outputs are summed in another order than those of one
-        most = k if rows.coded is None else max(1, k // 2)
+        most = most_shares(k, rows.coded is not None)
         threads = 1 if problem.loss.joint else min(most, context.threads)
         ends = [k * share // threads for share in range(threads + 1)]
         self.shares = list(pairwise(ends))
@@ -242,7 +252,7 @@ class Dual:
         from skimp._core.loops._rows import predictions
 
         part = _part(block)
-        F = scratch.array("F", self.Y[part].shape, _DOUBLE)
+        F = scratch.array("F", self.Y[part].shape, DOUBLE)
         X = _layout(block.X, self.rows.dtype)
         for share, own in zip(self.shares, V, strict=True):
             predictions(X, share, own, b, F)

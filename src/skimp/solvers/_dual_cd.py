@@ -1,6 +1,7 @@
 """Dual coordinate descent: exact steps in the dual variable of one row after the other."""
 
 from dataclasses import dataclass
+from math import sqrt
 from typing import ClassVar, final
 
 import numpy as np
@@ -8,15 +9,16 @@ import numpy as np
 from skimp._core._linalg import inverse_root
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, DType, Matrix
+from skimp._core._work import DOUBLE, MapCost, Size, Stage, Work, gathers, gemm, stream
 from skimp._params._memory import require_memory
 from skimp._params._rules import Rule, broken, check_params, integer, number
 from skimp.data import LOCAL, Context, Rows
-from skimp.losses import Log, Loss, MulticlassHinge, PiecewiseLoss
+from skimp.losses import Log, Loss, MulticlassHinge, PiecewiseLoss, Squared
 from skimp.solvers._base import Problem, Solution, Solver, Status
-from skimp.solvers._dual import Dual, DualPoint, kept_in_memory
-from skimp.solvers._features import features
+from skimp.solvers._costs import count_iterations, outline_of, pass_work, row_bytes
+from skimp.solvers._dual import Dual, DualPoint, kept_in_memory, most_shares, needed_bytes
+from skimp.solvers._features import as_features
 
-_DOUBLE = np.dtype(np.float64)
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -128,6 +130,44 @@ class DualCD(Solver):
             intercept_penalized=problem.fit_intercept,
         )
 
+    def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
+        """Return the stage of the sweeps and checks; see `Solver.cost`."""
+        outline, row = outline_of(mapped, size), row_bytes(mapped)
+        n, k, D, t = size.n_rows, size.n_outputs, mapped.width, size.threads
+        held: float = needed_bytes(n, k, D)
+        keeping, mapping = n * row, mapped.mapping
+        kept = keeping <= size.memory - held
+        sweeps = count_iterations(_usual_sweeps(loss, n, alpha), self.tol, 1e-3, self.max_iter)
+        block = outline.block_rows * row + mapped.scratch
+        if mapped.landmarks:
+            # a root of the penalty, and rows times it, in float64
+            mapping += gemm(2 * n * D**2, DOUBLE)
+            itemsize = 8 + mapped.dtype.itemsize + 8 * (mapped.dtype != DOUBLE)
+            block += outline.block_rows * D * itemsize
+            held += 24 * D**2
+        held += t * block
+        # rows that do not fit are sampled, as many as the limit leaves room for
+        held += keeping if kept else max(0.0, min(keeping, size.memory - mapped.held - held))
+        threads = 1 if loss.joint else min(t, most_shares(k, outline.coded))
+        if mapped.groups:
+            sweep = gathers(n * mapped.groups * k, threads)
+        else:
+            sweep = Work(sweeps=n * D * k / threads)
+        # checks of the gap, nearly as many as sweeps
+        work = sweeps * (sweep + 0.5 * pass_work(mapped, size))
+        work += (1.0 if kept else 1 + 2 * sweeps) * mapping + stream(2 * keeping)
+        return Stage("solve", work, mapped.held + held)
+
+
+def _usual_sweeps(loss: Loss, n: int, alpha: float) -> float:
+    """Return sweeps over all rows at the default tolerance; many more leave most of them out.
+
+    Seen: 10 for a C of 1, 47 for a C of 25; 147 for the epsilon insensitive loss and a C of 2.5.
+    """
+    C = 1 / (2 * alpha * n)
+    quick = loss.labels or isinstance(loss, Squared)
+    return (10 if quick else 100) * sqrt(min(max(C, 0.1), 100.0))
+
 
 def has_dual(loss: Loss) -> bool:
     """Tell whether there are steps for a loss."""
@@ -141,7 +181,7 @@ class _Whitening:
         self.W, self.dtype, self.width = W, dtype, W.shape[1]
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        out[...] = features(X, self.W.dtype) @ self.W
+        out[...] = as_features(X, self.W.dtype) @ self.W
 
 
 @dataclass(frozen=True)
@@ -184,11 +224,11 @@ class _Coordinates:
         """Return coefficients, of shape (width, k), as V, of shape (k, width)."""
         if start is None:
             return None
-        V = np.asarray(start[0], _DOUBLE).T
+        V = np.asarray(start[0], DOUBLE).T
         if self.W is not None and self.penalty is not None:
             with single_threaded_blas():
                 V = V @ self.penalty @ self.W
-        return np.ascontiguousarray(V), np.array(start[1], _DOUBLE)
+        return np.ascontiguousarray(V), np.array(start[1], DOUBLE)
 
     def back(self, point: DualPoint) -> tuple[Array, Array]:
         """Return coefficients, of shape (width, k), and the intercept."""

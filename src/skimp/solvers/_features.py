@@ -9,16 +9,16 @@ from skimp._core._types import Array, DType, Matrix
 from skimp.data import Block, Codes
 
 
-def features(X: Matrix, dtype: DType) -> Any:
+def as_features(X: Matrix, dtype: DType) -> Any:
     """Return features in a dtype, ready for products: X itself where it is that already."""
     return X if isinstance(X, Codes) else X.astype(dtype, copy=False)
 
 
-def dense_features(X: Matrix, dtype: DType) -> Array:
+def as_dense_features(X: Matrix, dtype: DType) -> Array:
     """Return features as an array."""
     return dense(X.tocsr() if isinstance(X, Codes) else X, dtype)
 
 
-def targets(block: Block, dtype: DType) -> tuple[Array, Array]:
+def as_targets(block: Block, dtype: DType) -> tuple[Array, Array]:
     """Return targets of shape (n, k), and weights of shape (n, 1)."""
     return np.asarray(block.y, dtype), block.weights().astype(dtype)[:, None]

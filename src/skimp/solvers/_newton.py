@@ -4,11 +4,14 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from skimp._core._work import MapCost, Size, Stage
 from skimp._params._rules import Rule, broken, check_params, integer, number
 from skimp.data import LOCAL, Context
+from skimp.losses import Loss
 from skimp.solvers._active_sets import solve_active_sets
 from skimp.solvers._base import Problem, Solution, Solver
 from skimp.solvers._descent import descend
+from skimp.solvers._descent_cost import descent_cost
 
 _ROUGH = 0.4
 """Relative residual of the steps far from the minimum."""
@@ -88,6 +91,12 @@ class Newton(Solver):
             tol=self.tol,
             max_iter=self.max_iter,
             forcing=self._forcing,
+        )
+
+    def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
+        """Return the stage of the steps; see `Solver.cost`."""
+        return descent_cost(
+            mapped, size, loss, tol=self.tol, usual_tol=1e-3, max_iter=self.max_iter
         )
 
     def _forcing(self, promised: float) -> float:

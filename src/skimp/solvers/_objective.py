@@ -12,7 +12,7 @@ from skimp._core._types import Array, DType, Matrix
 from skimp.data import LOCAL, ArrayRows, Block, Codes, Context, Rows, no_rows
 from skimp.losses import Loss
 from skimp.solvers._base import Problem
-from skimp.solvers._features import features, targets
+from skimp.solvers._features import as_features, as_targets
 
 _STRIP, _ENTRIES = 512, 2**18
 """Most rows, and most numbers in them, that are used forth and back while they are in cache."""
@@ -162,7 +162,7 @@ class Objective:
     def _strip(self, X: Matrix, part: Array | slice, scratch: Scratch) -> Any:
         """Return some rows of a block in the dtype of the predictions."""
         if not isinstance(X, np.ndarray) or X.dtype == self._dtype:
-            return features(X[part], self._dtype)
+            return as_features(X[part], self._dtype)
         Z = X[part]
         buffer = scratch.array("strip", Z.shape, self._dtype)
         buffer[...] = Z
@@ -176,7 +176,7 @@ class Objective:
         every_target = np.empty(outputs.shape, dtype) if self._targets is None else self._targets
 
         def of_block(block: Block, scratch: Scratch) -> _Sums:
-            Y, weight = targets(block, dtype)
+            Y, weight = as_targets(block, dtype)
             rows = slice(block.start, block.start + block.size)
             if first:
                 every_target[rows], self._weight[rows] = Y, weight
@@ -276,7 +276,7 @@ class Objective:
             few = not exact and np.count_nonzero(D) <= _FEW * len(chosen) * D.shape[1]
             if few and _is_plain(block.X, dtype):
                 return _few_curved(block.X, transposed, D)
-            Y = targets(block, dtype)[0]
+            Y = as_targets(block, dtype)[0]
             F, weight = point.outputs[rows], self._weight[rows].astype(dtype)
 
             def product(Z: Any, part: Array | slice) -> Array:
@@ -290,7 +290,7 @@ class Objective:
                 return _Product(block.X, product(block.X, slice(None)))
             sums = np.zeros(V.shape, dtype)
             for part in _strips(chosen, block):
-                Z = features(block.X[part], dtype)
+                Z = as_features(block.X[part], dtype)
                 U = product(Z, part)
                 sums[:-1] += Z.T @ U
                 sums[-1] += U.sum(axis=0)
@@ -339,8 +339,8 @@ def mean_losses(
 
     def of_block(block: Block, _: Scratch) -> Array:
         dtype = models[0][0].dtype
-        Y, weight = targets(block, dtype)
-        Z = features(block.X, dtype)
+        Y, weight = as_targets(block, dtype)
+        Z = as_features(block.X, dtype)
 
         def total(coef: Array, intercept: Array) -> float:
             F = (Z if len(coef) == Z.shape[1] else Z[:, : len(coef)]) @ coef + intercept

@@ -2,11 +2,13 @@
 
 from typing import ClassVar, final
 
+from skimp._core._work import MapCost, Size, Stage
 from skimp._params._rules import Rule, broken, check_params, integer, number
 from skimp.data import LOCAL, Context
-from skimp.losses import Squared
+from skimp.losses import Loss, Squared
 from skimp.solvers._base import Problem, Solution, Solver
 from skimp.solvers._descent import descend
+from skimp.solvers._descent_cost import descent_cost
 
 _REDUCTION = 0.01
 """What conjugate gradients reduce a residual to before it is computed anew, from all digits."""
@@ -64,4 +66,10 @@ class PCG(Solver):
             tol=self.tol,
             max_iter=self.max_iter,
             forcing=lambda promised: _REDUCTION,
+        )
+
+    def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
+        """Return the stage of the steps; see `Solver.cost`."""
+        return descent_cost(
+            mapped, size, loss, tol=self.tol, usual_tol=1e-6, max_iter=self.max_iter
         )

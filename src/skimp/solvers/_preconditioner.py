@@ -20,7 +20,7 @@ from skimp.solvers._bordered_factor import BorderedFactor
 
 _STALE = 1.5
 """Factor by which the mean curvature may change before landmarks are factorized anew."""
-_CHUNK = 4096
+CHUNK = 4096
 _LARGEST_JITTER = 1e-3
 
 
@@ -188,7 +188,7 @@ def _weighted_gram(X: Array, D: Array, change: Array | None, n_threads: int) -> 
     chosen = np.flatnonzero(D)
 
     def of_chunk(start: int, _: Scratch) -> tuple[Array, Array]:
-        rows = chosen[start : start + _CHUNK]
+        rows = chosen[start : start + CHUNK]
         root = np.sqrt(D[rows]).astype(X.dtype)
         Z = X[rows] * root[:, None]
         if change is not None:
@@ -202,7 +202,7 @@ def _weighted_gram(X: Array, D: Array, change: Array | None, n_threads: int) -> 
 
     width = X.shape[1]
     zeros = np.zeros((width, width)), np.zeros(width)
-    return fold(range(0, len(chosen), _CHUNK), of_chunk, add, zeros, n_threads)
+    return fold(range(0, len(chosen), CHUNK), of_chunk, add, zeros, n_threads)
 
 
 def _upper_factor(P: Array) -> Array:

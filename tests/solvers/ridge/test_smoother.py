@@ -4,9 +4,7 @@ import pytest
 from skimp.data import open_rows
 from skimp.features import Landmarks
 from skimp.kernels import Gaussian
-from skimp.solvers._exact_smoother import ExactSmoother
-from skimp.solvers._reduced_smoother import ReducedSmoother
-from skimp.solvers._smoother import Errors, best_alpha
+from skimp.solvers.ridge import Errors, ExactSmoother, ReducedSmoother, best_alpha
 from tests.problems import regression
 from tests.reference import krls
 

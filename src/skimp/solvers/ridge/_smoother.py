@@ -2,20 +2,18 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from skimp._core._types import Array
+from skimp.solvers.ridge._validation import generalized_errors, left_out_errors
 
 _CORRECTIONS = 2
 """Times that `LinearFit.corrected` fits the residuals of a functional again."""
 
 LEAST = 1e-15
 """A penalty that rounding does not undo, relative to the size of the kernel."""
-
-CRITERIA = ("loo", "gcv", "kfold")
-"""What a penalty can be chosen by."""
 
 
 class Smoother(ABC):
@@ -41,6 +39,8 @@ class Smoother(ABC):
     weight: float
     scale: float
     total: Array
+    least_free: ClassVar[float] = 0.0
+    """Share of the freedom of the rows that a model must leave: less is rounding."""
 
     @property
     @abstractmethod
@@ -48,10 +48,11 @@ class Smoother(ABC):
         """Eigenvalues that n alpha is added to, largest first."""
 
     @abstractmethod
-    def scores(self, alphas: Array, criterion: str) -> Array:
-        """Return the squared error of each penalty, by "loo" or "gcv".
+    def sums(self, alphas: Array, *, left_out: bool) -> tuple[Array, Array]:
+        """Return sums of squared residuals, and 1 - tr H / n, of each penalty.
 
-        Each output counts relative to its variance. Leaving a row out leaves n alpha as it is.
+        The residuals are those of fitted rows, or of left-out ones. Of shapes (n_alphas, k) and
+        (n_alphas,).
         """
 
     @abstractmethod
@@ -61,6 +62,20 @@ class Smoother(ABC):
     @abstractmethod
     def at(self, alpha: float) -> "LinearFit":
         """Return the model of one penalty, and what its standard errors need."""
+
+    def scores(self, alphas: Array, criterion: str) -> Array:
+        """Return the squared error of each penalty, by "loo" or "gcv".
+
+        Each output counts relative to its variance. Leaving a row out leaves n alpha as it is.
+        Penalties that leave too little freedom have infinite errors, but not all of them.
+        """
+        squares, free = self.sums(np.asarray(alphas), left_out=criterion == "loo")
+        known = free > self.least_free
+        known[-1] |= not known.any()
+        errors = (squares / np.where(self.total > 0, self.total, 1.0)).mean(axis=1)
+        if criterion == "gcv":
+            errors = generalized_errors(errors, np.where(known, np.abs(free), 1.0))
+        return np.asarray(np.where(known, errors, np.inf))
 
     def too_small(self, alpha: float) -> ValueError:
         """Return the error for a penalty that rounding undoes."""
@@ -162,8 +177,7 @@ class LinearFit(ABC):
     @property
     def left_out(self) -> Array:
         """Residuals of rows in models of all others, of shape (n, k)."""
-        errors, left = self.residuals
-        return np.asarray(errors / (left[:, None] * self.root))
+        return np.asarray(left_out_errors(*self.residuals) / self.root)
 
     def corrected(self, q: Array) -> Array:
         r"""Return coordinates of :math:`h + (I - H) h + (I - H)^2 h`.
@@ -187,15 +201,14 @@ class LinearFit(ABC):
             halves = self.halves(q)
             return np.asarray(self.noise[:, None, None] * (halves.T @ halves))
         h = self.influence(q)
-        residuals, left = self.residuals
-        sums = []
-        for e in residuals.T:
-            if errors.kind == "robust":
-                scores = h * (e / left)[:, None]
-            else:
-                scores = _group_sums(h * e[:, None], errors.groups, self.dimension)
-            sums.append(scores.T @ scores)
-        return np.array(sums)
+        if errors.kind == "robust":
+            scores = [h * e[:, None] for e in left_out_errors(*self.residuals).T]
+        else:
+            scores = [
+                _group_sums(h * e[:, None], errors.groups, self.dimension)
+                for e in self.residuals[0].T
+            ]
+        return np.array([s.T @ s for s in scores])
 
 
 def _group_sums(scores: Array, groups: Any, dimension: float) -> Array:
@@ -205,18 +218,3 @@ def _group_sums(scores: Array, groups: Any, dimension: float) -> Array:
     np.add.at(sums, groups, scores)
     factor = g / (g - 1) * (n - 1) / max(n - dimension, 1.0)
     return np.asarray(np.sqrt(factor) * sums)
-
-
-def best_alpha(alphas: Array, scores: Array) -> float:
-    """Return the penalty of the least score, between those of a grid where it has three around it.
-
-    Of equal ones, the largest.
-    """
-    best = len(scores) - 1 - int(np.argmin(scores[::-1]))
-    if not (0 < best < len(scores) - 1 and np.isfinite(scores[best - 1 : best + 2]).all()):
-        return float(alphas[best])
-    logs, (left, least, right) = np.log(alphas[best - 1 : best + 2]), scores[best - 1 : best + 2]
-    bend = left - 2 * least + right
-    shift = 0.0 if bend <= 0 else 0.5 * (left - right) / bend
-    # neighbours of a grid in logarithms are equally far
-    return float(np.exp(logs[1] + shift * (logs[1] - logs[0])))

@@ -8,14 +8,13 @@ import numpy as np
 from skimp._core._blocks import Scratch
 from skimp._core._random import row_keys
 from skimp._core._types import Array
+from skimp._core._work import DOUBLE
 from skimp.data import LOCAL, Block, Context, Rows, masked_rows
-from skimp.solvers._features import targets
-from skimp.solvers._smoother import Smoother
+from skimp.solvers._features import as_targets
+from skimp.solvers.ridge._smoother import Smoother
 
 FOLDS = 5
 """Parts that the rows are split into."""
-
-_DOUBLE = np.dtype(np.float64)
 
 
 def fold_scores(
@@ -63,7 +62,7 @@ def _fold_errors(fitted: tuple[Any, Smoother], rows: Rows, lams: Array, context:
     coefs, intercepts = smoother.models(lams / smoother.weight)
 
     def of_block(block: Block, _: Scratch) -> Array:
-        Y, w = targets(block, _DOUBLE)
+        Y, w = as_targets(block, DOUBLE)
         missed = [Y - block.X @ c - b for c, b in zip(coefs, intercepts, strict=True)]
         return np.array([(w * np.square(errors)).sum(axis=0) for errors in [*missed, Y]])
 

@@ -1,6 +1,8 @@
-"""Stop a solver where the loss on rows that it does not see has ceased to fall."""
+"""Monitors for `Problem`: stop at a deadline, or if the loss on other rows has ceased to fall."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from time import monotonic
 from typing import final
 
 import numpy as np
@@ -8,7 +10,7 @@ import numpy as np
 from skimp._core._types import Array
 from skimp.data import LOCAL, Context, Rows
 from skimp.losses import Loss
-from skimp.solvers._base import Solution
+from skimp.solvers._base import Solution, Status
 from skimp.solvers._objective import mean_loss
 
 _PATIENCE = 3
@@ -16,8 +18,47 @@ _PATIENCE = 3
 
 
 @final
+class Deadline:
+    """A monitor that stops at a point in time, or if another one does.
+
+    Parameters
+    ----------
+    when : float
+        Seconds of `time.monotonic`.
+    other : callable or None, default=None
+        A monitor that is asked as well.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from time import monotonic
+    >>> from skimp.solvers import Deadline
+    >>> Deadline(monotonic() + 1000)(np.zeros((1, 1)), np.zeros(1))
+    False
+    """
+
+    def __init__(self, when: float, other: Callable[[Array, Array], bool] | None = None):
+        self._when = when
+        self._other = other
+        self._over = False
+
+    def __call__(self, coef: Array, intercept: Array) -> bool:
+        """Return whether it is time to stop."""
+        done = self._other is not None and self._other(coef, intercept)
+        self._over = monotonic() >= self._when
+        return done or self._over
+
+    def noted(self, solution: Solution) -> Solution:
+        """Return a solution that says that its time was over, if it was."""
+        if not self._over:
+            return solution
+        message = f"{solution.message}, at the time limit"
+        return replace(solution, status=Status.TIME_LIMIT, message=message)
+
+
+@final
 class EarlyStopping:
-    """A monitor for `Problem` that remembers the best coefficients.
+    """A monitor that remembers the coefficients which are best on held-out rows.
 
     Parameters
     ----------
@@ -58,7 +99,7 @@ class EarlyStopping:
         self.history: list[float] = []
 
     def __call__(self, coef: Array, intercept: Array) -> bool:
-        """Tell whether the last iterations brought nothing."""
+        """Return whether the last iterations brought nothing."""
         self.history.append(mean_loss(self._rows, self._loss, coef, intercept, self._context))
         best = int(np.argmin(self.history))
         if best == len(self.history) - 1:
@@ -66,7 +107,7 @@ class EarlyStopping:
         return len(self.history) - 1 - best >= _PATIENCE
 
     def best(self, solution: Solution) -> Solution:
-        """Return a solution with the best coefficients in the place of the last ones."""
+        """Return the solution with the best coefficients instead of the last ones."""
         if self._best is None:
             return solution
         coef, intercept = self._best

@@ -2,9 +2,7 @@ import numpy as np
 import pytest
 
 from skimp.data import ArrayRows, Codes, open_rows
-from skimp.losses import squared
-from skimp.solvers import Problem
-from skimp.solvers._moments import covariance
+from skimp.solvers.ridge import covariance
 from tests.problems import regression
 from tests.sources import ChunkedRows
 
@@ -17,7 +15,7 @@ def data(n=150, width=5, *, dtype=np.float64):
 
 
 def summed(rows, *, intercept=True, dtype=DOUBLE):
-    return covariance(Problem(rows, squared, 1.0, fit_intercept=intercept), dtype)
+    return covariance(rows, intercept, dtype)
 
 
 def expected(Z, Y, weight, intercept):

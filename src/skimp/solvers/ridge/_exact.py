@@ -1,14 +1,114 @@
-"""Exact kernel ridge regression for every penalty, from one factorization of the kernel matrix."""
+"""Exact kernel ridge regression, for data small enough for a full kernel matrix."""
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import final
 
 import numpy as np
 
-from skimp._core._linalg import check_representable
+from skimp._core._linalg import check_representable, solve_positive
 from skimp._core._tridiagonal import Tridiagonal
 from skimp._core._types import Array
-from skimp.solvers._smoother import LinearFit, Smoother
+from skimp._core._work import Size, Stage, factor, stream
+from skimp.data import LOCAL, Context
+from skimp.solvers._base import Solution, Status
+from skimp.solvers.ridge._smoother import LinearFit, Smoother
+from skimp.solvers.ridge._validation import best_alpha, left_out_errors
+
+
+def solve_exact(
+    K: Array,
+    Y: Array,
+    weight: Array | None,
+    *,
+    alpha: float | None,
+    fit_intercept: bool,
+    trusted: Callable[[Array], Array] | None = None,
+) -> Solution:
+    r"""Minimise the squared loss over all functions of the kernel's space.
+
+    .. math:: \Bigl(K + \alpha \sum_i w_i \; \mathrm{diag}(1 / w)\Bigr) \, c = y - b
+
+    whose solution is :math:`f = \sum_i c_i k(\cdot, x_i) + b`, with b such that
+    :math:`\sum_i c_i = 0` if an intercept is fitted. O(n^3) time, O(n^2) memory.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        The kernel matrix in float64; overwritten.
+    Y : array of shape (n, k)
+        Targets.
+    weight : array of shape (n,), or None
+        Positive weights.
+    alpha : float or None
+        Strength of the penalty, as in `Problem`; None for that with the least leave-one-out error.
+    fit_intercept : bool
+        Whether there is an unpenalized b.
+    trusted : callable, optional
+        Given intercepts of shape (n_alphas, k), returns which of these models may be chosen.
+    """
+    if alpha is None:
+        return _solve_best(K, Y, weight, fit_intercept, trusted)
+    check_representable(K, Y)
+    w = np.ones(len(K)) if weight is None else weight
+    # scaled by the roots of the weights: a weight near zero is then an equation near 0 = 0
+    root = np.sqrt(w / w.mean())[:, None]
+    K *= root
+    K *= root.T
+    K.flat[:: len(K) + 1] += alpha * len(K)
+    right = np.column_stack([Y, np.ones(len(K))]) if fit_intercept else Y
+    solved, how = solve_positive(K, root * right)
+    solved *= root
+    coef, intercept = solved, np.zeros(Y.shape[1])
+    if fit_intercept:
+        coef, ones = solved[:, :-1], solved[:, -1]
+        intercept = coef.sum(axis=0) / ones.sum()
+        coef = coef - np.outer(ones, intercept)
+    # at the optimum y - b - K c = alpha (sum w / w) c: the objective needs no further product
+    objective = alpha * np.sum(coef * (Y - intercept))
+    return _solution(coef, intercept, alpha, how, np.array([objective]))
+
+
+def _solve_best(
+    K: Array,
+    Y: Array,
+    weight: Array | None,
+    fit_intercept: bool,
+    trusted: Callable[[Array], Array] | None,
+) -> Solution:
+    # one thread: LAPACK gives other bits for other numbers of threads
+    smoother = ExactSmoother(K, Y, weight, fit_intercept=fit_intercept, context=Context(n_jobs=1))
+    alphas = smoother.grid()
+    # a single row leaves nothing to predict it by
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores = np.nan_to_num(smoother.scores(alphas, "loo"), nan=np.inf)
+    if trusted is not None:
+        scores[~trusted(smoother.models(alphas)[1])] = np.inf
+    alpha = best_alpha(alphas, scores)
+    coefs, intercepts = smoother.models(np.array([alpha]))
+    return _solution(coefs[0], intercepts[0], alpha, "factorization", np.empty(0))
+
+
+def _solution(coef: Array, intercept: Array, alpha: float, how: str, history: Array) -> Solution:
+    n = len(coef)
+    return Solution(
+        coef=coef,
+        intercept=intercept,
+        n_iter=1,
+        status=Status.CONVERGED,
+        message=f"exact: {how} of the {n} x {n} kernel matrix",
+        history=history,
+        alpha=alpha,
+        solver="exact",
+    )
+
+
+def exact_cost(size: Size) -> Stage:
+    """Return what `solve_exact` costs, beside the kernel matrix."""
+    n, d = size.n_rows, size.n_features
+    # K and its factor; a byte each for what is finite
+    held = 17 * n**2 + 16 * n * d + 32 * n * size.n_outputs
+    return Stage("solve", factor(n**3 / 3) + stream(60 * n**2), held)
 
 
 @final
@@ -20,21 +120,20 @@ class ExactSmoother(Smoother):
 
     .. math:: R^{-1} c = G R y, \quad G = A - \frac{A u u^T A}{u^T A u}, \quad I - H = n \alpha G
 
-    where there is an intercept; G = A where there is none. Left-out residuals are
-    :math:`(G R y)_i / G_{ii}`. One factorization takes 8 n^3 / 3 operations in the memory of K;
-    penalties then take O(n^2) each.
+    if there is an intercept; otherwise G = A. One factorization takes 8 n^3 / 3 operations in the
+    memory of K; penalties then take O(n^2) each.
 
     Parameters
     ----------
     K : array of shape (n, n)
         The kernel matrix in float64; overwritten.
     Y : array of shape (n, k)
-        Targets, centred where there is an intercept.
+        Targets, centred if there is an intercept.
     weight : array of shape (n,), or None
         Positive weights.
     fit_intercept : bool
         Whether there is an unpenalized b.
-    n_jobs : int or None
+    context : Context
         Threads.
     """
 
@@ -45,7 +144,7 @@ class ExactSmoother(Smoother):
         weight: Array | None,
         *,
         fit_intercept: bool,
-        n_jobs: int | None = None,
+        context: Context = LOCAL,
     ):
         check_representable(K, Y)
         self.n_rows = n = len(K)
@@ -56,7 +155,7 @@ class ExactSmoother(Smoother):
         if weight is not None:
             K *= self.root[:, None]
             K *= self.root
-        self.factor = Tridiagonal(K, n_jobs)
+        self.factor = Tridiagonal(K, context.n_jobs)
         self.scale = self.factor.trace / n or 1.0
         right = np.column_stack([self.Y, self.root]) if fit_intercept else self.Y
         self._right = self.factor.rotated(right)
@@ -70,18 +169,17 @@ class ExactSmoother(Smoother):
         """The eigenvalues of R K R; see `Smoother.eigenvalues`."""
         return np.sort(self.factor.values)[::-1]
 
-    def scores(self, alphas: Array, criterion: str) -> Array:
-        """Return scores by the diagonals of G; see `Smoother.scores`."""
-        shifts = self.n_rows * np.asarray(alphas)
-        diagonals = self.factor.inverse_diagonals(shifts)
-        total = np.where(self.total > 0, self.total, 1.0)
-        scores = []
-        for shift, diagonal in zip(shifts, diagonals, strict=True):
+    def sums(self, alphas: Array, *, left_out: bool) -> tuple[Array, Array]:
+        """Return sums by the diagonals of G; see `Smoother.sums`."""
+        shifts = self.n_rows * alphas
+        squares, free = [], []
+        for shift, diagonal in zip(shifts, self.factor.inverse_diagonals(shifts), strict=True):
             coef, _, border = self.solved(shift)
-            left = diagonal - np.square(border)
-            missed = coef / (left.mean() if criterion == "gcv" else left[:, None])
-            scores.append(np.mean(np.square(missed).sum(axis=0) / total))
-        return np.array(scores)
+            errors, left = shift * coef, shift * (diagonal - np.square(border))
+            errors = left_out_errors(errors, left) if left_out else errors
+            squares.append(np.square(errors).sum(axis=0))
+            free.append(left.mean())
+        return np.array(squares), np.array(free)
 
     def models(self, alphas: Array) -> tuple[Array, Array]:
         """Return the models; see `Smoother.models`."""
@@ -141,7 +239,7 @@ class ExactFit(LinearFit):
 
     def coordinates(self, L: Array, constant: float = 0.0) -> Array:
         """Return the influence itself."""
-        h = self._solved(self._smoother.root[:, None] * L)
+        h = self._solved(self.root * L)
         if constant and self._smoother.fit_intercept:
             # A u / u^T A u, from the border A u / sqrt(u^T A u)
             h += (constant / (self._smoother.root @ self._border) * self._border)[:, None]

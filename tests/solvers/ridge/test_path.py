@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 from skimp.data import Context, open_rows
-from skimp.losses import squared
-from skimp.solvers import Problem
-from skimp.solvers._moments import covariance
-from skimp.solvers._path import Sampled, ridge_path
+from skimp.solvers.ridge import Sampled, covariance, ridge_path
 from tests.problems import regression
 from tests.reference import naive
 
@@ -28,7 +25,7 @@ def data(n=40, width=9, *, seed=0):
 
 def summed(Z, Y, weight=None, *, intercept=True):
     rows = open_rows(Z, target=Y, weight=weight)
-    return covariance(Problem(rows, squared, 1.0, fit_intercept=intercept), np.dtype(np.float64))
+    return covariance(rows, intercept)
 
 
 def penalty(width, seed=1):

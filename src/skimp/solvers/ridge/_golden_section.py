@@ -5,7 +5,7 @@ from bisect import bisect_left
 import numpy as np
 
 from skimp._core._types import Array
-from skimp.solvers._smoother import Smoother
+from skimp.solvers.ridge._smoother import Smoother
 
 _SECTION = 0.381966
 """What is cut off an interval, relative to its length."""

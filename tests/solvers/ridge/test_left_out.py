@@ -7,7 +7,7 @@ from skimp.choice._judging import class_errors
 from skimp.data import ArrayRows
 from skimp.losses import squared
 from skimp.solvers import Problem
-from skimp.solvers._left_out import leave_one_out, squared_errors
+from skimp.solvers.ridge import leave_one_out, squared_errors
 from tests.problems import regression
 from tests.reference import naive
 

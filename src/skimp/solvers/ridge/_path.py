@@ -7,15 +7,18 @@ from functools import cached_property
 import numpy as np
 
 from skimp._core._blocks import Scratch, fold
-from skimp._core._linalg import inverse_lower, triangular_solve, whitened
+from skimp._core._linalg import cholesky, inverse_lower, triangular_solve, whitened
 from skimp._core._types import Array
 from skimp.data import LOCAL, Context
-from skimp.solvers._moments import Covariance
+from skimp.solvers._base import Problem
+from skimp.solvers.ridge._moments import Covariance
+from skimp.solvers.ridge._validation import generalized_errors, left_out_errors
 
 _CAUTION = 1.4
 """Kim and Gu (2004), Smoothing spline Gaussian regression: more scalable computation via efficient
 approximation, section 4.2."""
 _EPS = float(np.finfo(np.float64).eps)
+_JITTERS = (0.0, 1e-12, 1e-8)
 
 
 @dataclass(frozen=True)
@@ -56,10 +59,7 @@ class Path:
 
     @cached_property
     def gcv(self) -> Array:
-        r"""Generalized cross-validation, :math:`\bar{r^2} / (1 - d / n)^2`.
-
-        d is the effective dimension, with the intercept; infinite where it is n or more.
-        """
+        """The errors of generalized cross-validation; the intercept is a dimension."""
         return self._cross_validated(1.0)
 
     @cached_property
@@ -72,14 +72,12 @@ class Path:
 
     def _cross_validated(self, factor: float) -> Array:
         free = 1 - factor * (self.dimensions + self.intercept) / self.size
-        errors = np.full(free.shape, np.inf)
-        np.divide(self.residuals, free**2, out=errors, where=free > 0)
-        return errors
+        return generalized_errors(self.residuals, free)
 
     def best(self, size: int = -1, trusted: Array | None = None) -> int:
         """Return which alpha is best by cautious cross-validation at the n-th size.
 
-        Of those that are ``trusted``, if some are; the largest one where none leaves any freedom.
+        Of those that are ``trusted``, if some are; the largest one if none leaves any freedom.
         """
         errors = self.cautious[size]
         if trusted is not None:
@@ -130,7 +128,7 @@ def ridge_path(
     factor : array of shape (D, D), optional
         The upper factor of the penalty matrix; None for the identity.
     averaged : bool, default=False
-        Whether features are roots of a mean over columns, and larger where there are fewer.
+        Whether features are roots of a mean over columns, and larger if there are fewer.
     sample : Sampled, optional
         Rows to be left out.
     context : Context
@@ -176,7 +174,9 @@ def ridge_path(
             explained = np.sum(c * b[:m]) + shift * np.sum(c**2)
             residuals[i, j] = max(S.target - explained, _EPS * S.target)
             if left_out is not None and sample is not None:
-                left_out[i, j] = _left_out(V[:m], u[:m], S.target_mean, sample, intercept)
+                errors = sample.Y - S.target_mean - V[:m].T @ u[:m]
+                leverage = (np.einsum("ij,ij->j", V[:m], V[:m]) + intercept) * sample.share
+                left_out[i, j] = sample.Y - left_out_errors(errors, 1 - leverage, _EPS)
 
     fold(shifts, solve, lambda total, _: total, None, context.threads)
     if factor is not None:
@@ -204,9 +204,9 @@ def _inverse_factor(G: Array, shift: float) -> Array | None:
     return None
 
 
-def _left_out(V: Array, u: Array, mean: Array, sample: Sampled, intercept: bool) -> Array:
-    """Return predictions of rows by models without them, from their leverages."""
-    leverage = (np.einsum("ij,ij->j", V, V) + intercept) * sample.share
-    kept = np.maximum(1 - leverage, _EPS)[:, None]
-    missed: Array = (sample.Y - mean - V.T @ u) / kept
-    return sample.Y - missed
+def penalty_factor(problem: Problem) -> Array | None:
+    """Return the upper factor of the penalty matrix, None for the identity."""
+    if problem.penalty is None or problem.factor is not None:
+        return problem.factor
+    factors = (cholesky(problem.penalty, jitter=jitter) for jitter in _JITTERS)
+    return next(R for R in factors if R is not None)

@@ -1,0 +1,156 @@
+"""Covariances of features and targets, in one pass over the rows."""
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from skimp._core._blocks import Scratch
+from skimp._core._linalg import dense
+from skimp._core._threads import single_threaded_blas
+from skimp._core._types import Array, DType
+from skimp._core._work import DOUBLE
+from skimp.data import LOCAL, Block, Codes, Context, Rows
+from skimp.solvers._features import as_targets
+
+_SHIFT_ROWS = 256
+
+
+@dataclass(frozen=True)
+class Covariance:
+    """Weighted covariances, and the means to be added back.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows.
+    weight : float
+        Sum of the weights.
+    size : float
+        How many rows of equal weight they are worth: the squared sum of the weights over the sum
+        of their squares.
+    within, across : arrays of shape (D, D) and (D, k)
+        Covariances of the features, and of features and targets.
+    targets : array of shape (k,)
+        Variances of the targets.
+    mean, target_mean : arrays of shape (D,) and (k,)
+        Means, zeros for second moments.
+    """
+
+    n_rows: int
+    weight: float
+    size: float
+    within: Array
+    across: Array
+    targets: Array
+    mean: Array
+    target_mean: Array
+
+    @property
+    def target(self) -> float:
+        """The sum of the variances of the targets."""
+        return float(self.targets.sum())
+
+    def ordered(self, order: Array) -> "Covariance":
+        """Return the same with the columns in another order."""
+        return replace(
+            self,
+            within=self.within[np.ix_(order, order)],
+            across=self.across[order],
+            mean=self.mean[order],
+        )
+
+
+def covariance(
+    rows: Rows, centred: bool, dtype: DType = DOUBLE, context: Context = LOCAL
+) -> Covariance:
+    """Return covariances, or second moments if not ``centred``, summed in ``dtype`` within blocks.
+
+    Across blocks they are summed in float64.
+    """
+    shift = np.zeros(rows.n_features)
+    if centred and rows.coded is None:
+        # the mean of some rows: what is left of the mean, to be subtracted from sums, is small
+        with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
+            first = next(rows.reblocked(_SHIFT_ROWS).blocks())
+            shift = dense(first.X, DOUBLE).mean(axis=0)
+    sums = _moments(rows, dtype, shift, context)
+    weight = float(sums.weight)
+    mean = sums.z / weight if centred else np.zeros_like(sums.z)
+    target_mean = sums.y / weight if centred else np.zeros_like(sums.y)
+    within = sums.zz
+    within /= weight
+    within -= np.outer(mean, mean)
+    return Covariance(
+        n_rows=int(sums.n_rows),
+        weight=weight,
+        size=weight**2 / float(sums.squares) if sums.squares else 0.0,
+        within=within,
+        across=sums.zy / weight - np.outer(mean, target_mean),
+        targets=sums.yy / weight - target_mean**2,
+        mean=mean + shift,
+        target_mean=target_mean,
+    )
+
+
+@dataclass
+class _Moments:
+    """Sums over rows: of 1, of squared weights, and with weights of 1, y^2, z, y, z z^T, z y^T."""
+
+    n_rows: Array
+    squares: Array
+    weight: Array
+    yy: Array
+    z: Array
+    y: Array
+    zz: Array
+    zy: Array
+
+    def add(self, other: "_Moments") -> None:
+        for field in fields(self):
+            sums = getattr(self, field.name)
+            np.add(sums, getattr(other, field.name), out=sums)
+
+
+def _moments(rows: Rows, dtype: DType, shift: Array, context: Context) -> _Moments:
+    """Sum ``z - shift``, in ``dtype`` within blocks and in float64 across them."""
+    shift = shift.astype(dtype)
+
+    def of_block(block: Block, scratch: Scratch) -> _Moments:
+        weight = block.weights()
+        of_weights = np.array(block.size), np.array(weight @ weight), np.array(weight.sum())
+        if isinstance(block.X, Codes):
+            return _Moments(*of_weights, *_coded_moments(block, block.X))
+        Y = dense(block.y, dtype)
+        Z = scratch.array("centred", block.X.shape, dtype)
+        np.subtract(dense(block.X, dtype), shift, out=Z)
+        root = np.sqrt(weight).astype(dtype)
+        if block.weight is not None:
+            Y = Y * root[:, None]
+            Z *= root[:, None]
+        zz = scratch.array("zz", (Z.shape[1], Z.shape[1]), dtype)
+        np.matmul(Z.T, Z, out=zz)
+        yy = np.square(Y, dtype=np.float64).sum(axis=0)
+        return _Moments(*of_weights, yy, root @ Z, root @ Y, zz, Z.T @ Y)
+
+    def add(total: _Moments | None, part: _Moments) -> _Moments:
+        if total is None:
+            total = _Moments(*(np.zeros(getattr(part, f.name).shape) for f in fields(part)))
+        total.add(part)
+        return total
+
+    initial: _Moments | None = None
+    moments = context.map_reduce(rows, of_block, add, initial)
+    assert moments is not None, "rows that were checked are not empty"
+    return moments
+
+
+def _coded_moments(block: Block, Z: Codes) -> tuple[Array, ...]:
+    """Return sums for codes, whose features are equal or zero: they need no shift."""
+    from skimp._core.loops._codes import gram
+
+    Y, weight = as_targets(block, DOUBLE)
+    zz, zy, z = (np.zeros((Z.width, size)) for size in (Z.width, Y.shape[1], 1))
+    gram(*Z.layout, weight[:, 0], zz)
+    Z.add_transposed(weight * Y, zy)
+    Z.add_transposed(weight, z)
+    return np.sum(weight * Y**2, axis=0), z[:, 0], weight[:, 0] @ Y, zz, zy

@@ -1,0 +1,67 @@
+"""Ridge models of all penalties in the coordinates of one eigendecomposition."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skimp._core._types import Array
+
+
+@dataclass(frozen=True)
+class PrincipalRidge:
+    r"""Ridge models in coordinates whose covariance is diagonal and whose penalty is the identity.
+
+    With T such that :math:`T^T P T = I` and :math:`T^T S T = \mathrm{diag}(\lambda)`, for the
+    covariance S of the features, coordinates :math:`u = T^T (z - \bar z)` have the coefficients
+    :math:`s / (\lambda + \alpha)`, where s is their covariance with y. The leverage of a row is
+
+    .. math:: h_i = \frac{w_i}{W} \Bigl(1 + \sum_j \frac{u_{ij}^2}{\lambda_j + \alpha}\Bigr)
+
+    Attributes
+    ----------
+    turn : array of shape (D, r)
+        The matrix T.
+    values : array of shape (r,)
+        The variances :math:`\lambda`.
+    across : array of shape (r, k)
+        The covariances s.
+    mean, target_mean : arrays of shape (D,) and (k,)
+        Means of the features and the targets, zeros without an intercept.
+    intercept : bool
+        Whether there is one.
+    """
+
+    turn: Array
+    values: Array
+    across: Array
+    mean: Array
+    target_mean: Array
+    intercept: bool
+
+    def _shrink(self, alphas: Array) -> Array:
+        return np.asarray(1 / np.add.outer(self.values, np.asarray(alphas)))
+
+    def dimensions(self, alphas: Array) -> Array:
+        """Return the trace of the matrix that turns y into fitted values, for each penalty."""
+        return np.asarray(self.values @ self._shrink(alphas) + self.intercept)
+
+    def models(self, alphas: Array) -> tuple[Array, Array]:
+        """Return coefficients of shape (n_alphas, D, k), and intercepts of shape (n_alphas, k)."""
+        shrunk = self._shrink(alphas).T[:, :, None] * self.across
+        coefs = np.stack([self.turn @ c for c in shrunk])
+        return coefs, self.target_mean - self.mean @ coefs
+
+    def coordinates(self, Z: Array) -> Array:
+        """Return the coordinates of some rows."""
+        return np.asarray((Z - self.mean) @ self.turn)
+
+    def residuals(self, Z: Array, Y: Array, share: Array, alphas: Array) -> tuple[Array, Array]:
+        """Return residuals of shape (n, n_alphas, k), and what is left of one, 1 - h_i.
+
+        ``share`` is the part of each row in the weight of all rows.
+        """
+        U, shrink = self.coordinates(Z), self._shrink(alphas)
+        coefs = (shrink[:, :, None] * self.across[:, None]).reshape(U.shape[1], -1)
+        fitted = (U @ coefs).reshape(len(U), len(alphas), -1)
+        errors = (Y - self.target_mean)[:, None] - fitted
+        return errors, 1 - share[:, None] * (np.square(U) @ shrink + self.intercept)

@@ -1,0 +1,185 @@
+"""Penalized least squares in few basis functions for every penalty, in one or two passes."""
+
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from skimp._core._blocks import Scratch
+from skimp._core._linalg import check_representable, dense, eigenpairs, inverse_root
+from skimp._core._types import Array
+from skimp._core._work import DOUBLE
+from skimp.data import LOCAL, Block, Context, Rows
+from skimp.solvers._features import as_targets
+from skimp.solvers.ridge._moments import covariance
+from skimp.solvers.ridge._principal import PrincipalRidge
+from skimp.solvers.ridge._smoother import LEAST, LinearFit, Smoother
+from skimp.solvers.ridge._validation import left_out_errors
+
+_EPS = float(np.finfo(np.float64).eps)
+_CUT = 1e-11
+"""Directions of less penalty than this, relative to the largest, are left out: functions that are
+all but sums of others, whose covariances are rounding."""
+
+
+@final
+class ReducedSmoother(Smoother):
+    r"""Models in D basis functions, with the penalty matrix P; see `PrincipalRidge`.
+
+    The covariance takes one pass over the rows and n D^2 operations, all left-out errors another
+    one and 2 n D^2, residuals one and next to none.
+
+    Parameters
+    ----------
+    rows : Rows
+        Values of the functions, targets of shape (n, k), centred if there is an intercept, and
+        positive weights.
+    penalty : array of shape (D, D)
+        The matrix P.
+    fit_intercept : bool
+        Whether there is an unpenalized b.
+    context : Context
+        How to run over the rows.
+    """
+
+    least_free = 1e-3
+
+    def __init__(
+        self, rows: Rows, penalty: Array, *, fit_intercept: bool, context: Context = LOCAL
+    ):
+        S = covariance(rows, fit_intercept, context=context)
+        check_representable(S.within, S.across, S.targets, penalty)
+        self.rows, self.context = rows, context
+        self.n_rows, self.weight = S.n_rows, S.weight
+        self.total = S.n_rows * S.targets.clip(0)
+        W, _ = inverse_root(penalty, rank=None, eps=_CUT)
+        values, V = eigenpairs(W.T @ S.within @ W)
+        # what is below rounding is not less than rounding: penalties may be
+        self.values = np.maximum(values, len(values) * _EPS * max(values[-1], 0.0))
+        turn = W @ V
+        self.principal = PrincipalRidge(
+            turn, self.values, turn.T @ S.across, S.mean, S.target_mean, fit_intercept
+        )
+        self.scale = float(self.values.sum()) or 1.0
+
+    @property
+    def eigenvalues(self) -> Array:
+        """The variances of the coordinates, times n; see `Smoother.eigenvalues`."""
+        return np.asarray(self.n_rows * self.values[::-1])
+
+    def sums(self, alphas: Array, *, left_out: bool) -> tuple[Array, Array]:
+        """Return sums in a pass over the rows; see `Smoother.sums`.
+
+        Residuals come from the rows: what covariances leave of the variance of y is rounding for a
+        close fit.
+        """
+        if not left_out:
+            coefs, intercepts = self.models(alphas)
+            columns = np.moveaxis(coefs, 1, 0).reshape(coefs.shape[1], -1)
+
+        def of_block(block: Block, _: Scratch) -> Array:
+            if left_out:
+                missed = left_out_errors(*self.residuals(block, alphas))
+            else:
+                Y, weight = as_targets(block, DOUBLE)
+                F = (dense(block.X, DOUBLE) @ columns).reshape(len(Y), *intercepts.shape)
+                missed = self.root(weight[:, 0])[:, :, None] * (Y[:, None] - F - intercepts)
+            return np.asarray(np.square(missed).sum(axis=0))
+
+        initial = np.zeros((len(alphas), len(self.total)))
+        squares = self.context.map_reduce(self.rows, of_block, lambda a, b: a + b, initial)
+        return squares, 1 - self.principal.dimensions(alphas) / self.n_rows
+
+    def root(self, weight: Array) -> Array:
+        """Return the roots of weights whose mean over all rows is one, as a column."""
+        return np.asarray(np.sqrt(weight * (self.n_rows / self.weight))[:, None])
+
+    def residuals(self, block: Block, alphas: Array) -> tuple[Array, Array]:
+        """Return residuals times the root of the weight, and what H leaves of each row.
+
+        For each of several penalties: of shapes (n, n_alphas, k) and (n, n_alphas).
+        """
+        Y, weight = as_targets(block, DOUBLE)
+        share = weight[:, 0] / self.weight
+        errors, left = self.principal.residuals(dense(block.X, DOUBLE), Y, share, alphas)
+        errors *= self.root(weight[:, 0])[:, :, None]
+        return errors, np.maximum(left, _EPS)
+
+    def models(self, alphas: Array) -> tuple[Array, Array]:
+        """Return the models; see `Smoother.models`."""
+        if np.min(alphas) < LEAST * self.scale:
+            raise self.too_small(np.min(alphas))
+        return self.principal.models(alphas)
+
+    def at(self, alpha: float) -> "ReducedFit":
+        """Return the model of one penalty; see `Smoother.at`."""
+        return ReducedFit(self, alpha)
+
+
+@final
+class ReducedFit(LinearFit):
+    """The model of one penalty; coordinates are coefficients of the u, and of a constant."""
+
+    def __init__(self, smoother: ReducedSmoother, alpha: float):
+        self._smoother, self._principal = smoother, smoother.principal
+        self._intercept = smoother.principal.intercept
+        self.alpha = alpha
+        self.n_rows = n = smoother.n_rows
+        self._t = 1 / (smoother.values + alpha)
+        (self.coef,), (self.intercept,) = smoother.models(np.array([alpha]))
+        self.dimension = float(self._principal.dimensions(np.array([alpha]))[0])
+        left, rest = alpha * self._t, n - self._intercept - len(self._t)
+        second = max(rest + float(np.sum(left**2)), smoother.least_free**2 * n)
+        self.freedom = second**2 / max(rest + float(np.sum(left**4)), second**2 / n)
+        squares, _ = smoother.sums(np.array([alpha]), left_out=False)
+        self.squares, self.total = squares[0], smoother.total
+        self.noise = self.squares / second
+
+    def coordinates(self, L: Array, constant: float = 0.0) -> Array:
+        """Return coefficients of the u, and then of the constant."""
+        constant = constant if self._intercept else 0.0
+        L = L - constant * self._principal.mean[:, None]
+        q = self._t[:, None] * (self._principal.turn.T @ L)
+        return np.vstack([q, np.full(q.shape[1], constant)]) / self.n_rows
+
+    def shrunk(self, q: Array) -> Array:
+        """Multiply by alpha / (lambda + alpha); nothing of the constant is lost."""
+        return np.vstack([(self.alpha * self._t)[:, None] * q[:-1], np.zeros(q.shape[1])])
+
+    def estimates(self, q: Array) -> Array:
+        """Multiply by the covariances with the targets."""
+        found = q[:-1].T @ self._principal.across + np.outer(q[-1], self._principal.target_mean)
+        return np.asarray(self.n_rows * found)
+
+    def halves(self, q: Array) -> Array:
+        """Multiply by the roots of the variances of the u."""
+        variances = np.append(self._smoother.values, float(self._intercept))
+        return np.asarray(np.sqrt(self.n_rows * variances)[:, None] * q)
+
+    def influence(self, q: Array) -> Array:
+        """Compute the u, and what they sum up to, in a pass over the rows."""
+
+        def of_block(block: Block, _: Scratch) -> Array:
+            U = self._principal.coordinates(dense(block.X, DOUBLE))
+            return np.asarray(self._smoother.root(block.weights()) * (U @ q[:-1] + q[-1]))
+
+        smoother = self._smoother
+        return smoother.context.compute(smoother.rows, of_block, (q.shape[1],), np.float64)
+
+    @cached_property
+    def residuals(self) -> tuple[Array, Array]:
+        """The residuals and what H leaves of each row, in a pass over the rows."""
+        smoother, k, alphas = self._smoother, self.coef.shape[1], np.array([self.alpha])
+
+        def of_block(block: Block, _: Scratch) -> Array:
+            errors, left = smoother.residuals(block, alphas)
+            return np.hstack([errors[:, 0], left])
+
+        found = smoother.context.compute(smoother.rows, of_block, (k + 1,), np.float64)
+        return found[:, :k], found[:, k]
+
+    @property
+    def root(self) -> Array:
+        """The roots of the weights."""
+        weight = self._smoother.rows.weights(self._smoother.context)
+        return self._smoother.root(np.ones(self.n_rows) if weight is None else weight)
