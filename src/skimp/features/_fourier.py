@@ -9,7 +9,7 @@ from skimp._core._work import Size, Work, values
 from skimp._params._rules import RANDOM_STATE, Rule, integer, one_of
 from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
-from skimp.features._frequencies import FAST, frequencies, transform_blocks, transform_work
+from skimp.features._frequencies import FAST, draw_frequencies, transform_blocks, transform_work
 from skimp.features._strips import strips
 from skimp.kernels import Kernel
 
@@ -130,7 +130,7 @@ class RandomFourier(FeatureMap):
         self._width = int(self.n_components)
         size = (self.n_components + 1) // 2 if paired else self.n_components
         self._amplitude = np.sqrt(self.kernel_.diag(np.zeros((1, rows.n_features))).item())
-        self._frequencies = frequencies(
+        self._frequencies = draw_frequencies(
             self.kernel_, self.sampling, rows.n_features, size, rng, rows.dtype
         )
         offset = np.zeros(size)
