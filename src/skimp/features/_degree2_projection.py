@@ -48,7 +48,7 @@ class Degree2Projection(FeatureMap):
         for classifiers; 10 to 30 keep distances nearly as an explicit projection does.
     sparsity : float, default=3.0
         Achlioptas' s. The default is unbiased; 1 is what López-Sánchez reports distances for, whose
-        bias does little harm where rows are dense.
+        bias does little harm if rows are dense.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the vectors.
 

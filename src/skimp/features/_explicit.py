@@ -28,7 +28,7 @@ class ExplicitPolynomial(PolynomialMap):
         \right]_{n_1 + \cdots + n_d = g} \quad \text{or} \quad \phi(x) = x \otimes \cdots \otimes x
 
     with :math:`\binom{d + g - 1}{g}` or :math:`d^g` features, so that :math:`\langle \phi(x),
-    \phi(y) \rangle = \langle x, y \rangle^g` to rounding. Where ``coef0`` is c, rows have a column
+    \phi(y) \rangle = \langle x, y \rangle^g` to rounding. If ``coef0`` is c, rows have a column
     :math:`\sqrt c` more. A random projection of it (``make_pipeline(ExplicitPolynomial(),
     GaussianRandomProjection())``) is what the other maps of polynomial kernels are measured by.
 

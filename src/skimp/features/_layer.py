@@ -17,7 +17,7 @@ from skimp.kernels._gamma import GAMMA, Gamma
 
 @final
 class RandomLayer(FeatureMap):
-    r"""Random hidden layer: an extreme learning machine where a linear model is fitted to it.
+    r"""Random hidden layer: an extreme learning machine if a linear model is fitted to it.
 
     .. math:: z(x) = \frac{a}{\sqrt D} \, [g(w_j^T x + b_j)]_j, \qquad w_j \sim N(0, 2 \gamma I)
 

@@ -32,7 +32,7 @@ class RandomMaclaurin(PolynomialMap):
         m = \|x\|^2 \|y\|^2 + 2 \langle x, y \rangle^2 - 2 \sum_i x_i^2 y_i^2
 
     Mapping n rows takes up to 2 n d k g operations: `PolynomialProjection` and `TensorSketch` are
-    faster. Where ``coef0`` is 0, it is the former with signs, one term, and nothing shared.
+    faster. If ``coef0`` is 0, it is the former with signs, one term, and nothing shared.
 
     Parameters
     ----------

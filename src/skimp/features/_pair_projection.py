@@ -23,7 +23,7 @@ class PairProjection(FeatureMap):
     """Where rows lie between the two of a pair, from the median on: distance-based hashing.
 
     Features are k(x, a) - k(x, b) less the median of that among the rows (10,000 of them). Their
-    signs are bits, which tell about kernel values, but inner products of features do not. Kernel
+    signs are bits, which say something about kernel values, but inner products of features do not. Kernel
     values, of which differences are taken, are in float64.
     """
 
