@@ -148,7 +148,6 @@ class RandomBinning(FeatureMap):
 
     @property
     def width(self) -> int:
-        """Number of features."""
         return self.coded.width
 
     def planned_width(self, size: Size | Rows) -> int:

@@ -116,11 +116,9 @@ class Degree2Projection(FeatureMap):
 
     @property
     def width(self) -> int:
-        """Number of features."""
         return int(self.vectors_.shape[2])
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``, strip by strip."""
         from skimp._core.loops._products import add_squares
 
         t, width, dtype = len(self.vectors_), self.width, self.dtype_

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._linalg import check_representable
 from skimp._core._types import Array, DType
@@ -84,8 +85,8 @@ class ExplicitPolynomial(PolynomialMap):
 
     def transform(self, X: Any) -> Array:
         """Return the features of each row, unless they do not fit in memory; see `FeatureMap`."""
-        if hasattr(self, "_functions"):
-            self._require_memory(open_rows(X).n_rows, self.width, self.dtype_)
+        check_is_fitted(self)
+        self._require_memory(open_rows(X).n_rows, self.width, self.dtype_)
         return super().transform(X)
 
     def planned_width(self, size: Size | Rows) -> int:

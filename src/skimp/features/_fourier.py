@@ -151,11 +151,9 @@ class RandomFourier(FeatureMap):
 
     @property
     def width(self) -> int:
-        """Number of features."""
         return self._width
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``, strip by strip."""
         from skimp._core.loops._features import cosine_pairs, cosines
 
         size, dtype = self._frequencies.size, self.dtype_

@@ -53,8 +53,8 @@ class KernelProjection(FeatureMap):
         Number of rows p; all are taken if there are fewer. Distances outside of their span are
         lost, however many features there are; fitting 1,000 takes a third of a second.
     n_terms : int, default=30
-        Rows t in the sum of a direction, for "gaussian", enough for a sum to be nearly normal. At most
-        half of the budget is taken.
+        Rows t in the sum of a direction, for "gaussian": enough for a sum to be nearly normal. At
+        most half of the budget is taken.
     selector : Selector or str, default="uniform"
         How the rows are chosen.
     random_state : int, Generator, RandomState or None, default=None
@@ -161,11 +161,9 @@ class KernelProjection(FeatureMap):
 
     @property
     def width(self) -> int:
-        """Number of features."""
         return len(self.offset_)
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``, strip by strip."""
         p, dtype = self.landmarks_.width, self.landmarks_.dtype
         for rows, strip, K in strips(X, out, self.width, 1024, columns=p, dtype=dtype):
             self.landmarks_.map_block(rows, K)

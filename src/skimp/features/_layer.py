@@ -109,11 +109,9 @@ class RandomLayer(FeatureMap):
 
     @property
     def width(self) -> int:
-        """Number of features."""
         return len(self.offset_)
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``, strip by strip."""
         from skimp._core.loops._features import cosines, ramps, sigmoids
 
         real = self.dtype_.type

@@ -73,7 +73,6 @@ class RandomMaclaurin(PolynomialMap):
         return size.n_features * vectors, work + gather_factors(size.n_rows * vectors)
 
     def draw_functions(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Products:
-        """Draw the features; ``stretch`` turns (x, 1) into x'."""
         k, g, c = int(self.n_components), int(self.degree), float(self.coef0)
         present = rng.random((g, k)) < 1 / (1 + c)
         size = int(np.count_nonzero(present))

@@ -192,7 +192,6 @@ class Nystroem(FeatureMap):
         return int(self.normalization_.shape[1])
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``, strip by strip."""
         WhitenedLandmarks(self.landmarks_, self.normalization_).map_block(X, out)
 
     def basis(self) -> Basis:

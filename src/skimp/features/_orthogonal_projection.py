@@ -99,7 +99,6 @@ class OrthogonalProjection(FeatureMap):
 
     @property
     def width(self) -> int:
-        """Number of features."""
         return len(self.chosen_)
 
     def map_block(self, X: Matrix, out: Array) -> None:

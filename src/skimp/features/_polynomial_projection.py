@@ -134,7 +134,6 @@ class PolynomialProjection(PolynomialMap):
         return numbers, work + gather_factors(size.n_rows * factors)
 
     def draw_functions(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Products:
-        """Draw the features; ``stretch`` turns (x, 1) into x'."""
         k, t, g, p = map(int, (self.n_components, self.n_terms, self.degree, self.n_vectors))
         if g * t > p:
             wording = f"at least degree * n_terms = {g * t}, as no vector may occur twice"

@@ -87,7 +87,6 @@ class TensorSketch(PolynomialMap):
         return 2 * g * d, values(entries / _SCATTERED + steps / _BUTTERFLIES, DOUBLE)
 
     def draw_functions(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> "Sketches":
-        """Draw the features; ``stretch`` turns (x, 1) into x'."""
         g, k = int(self.degree), int(self.n_components)
         self.buckets_ = rng.integers(k, size=(g, len(stretch)), dtype=np.uint32)
         signs = rng.choice([-1.0, 1.0], (g, len(stretch)))

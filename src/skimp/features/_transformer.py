@@ -100,11 +100,9 @@ class Transformer(FeatureMap):
 
     @property
     def width(self) -> int:
-        """Number of features."""
         return int(self._width)
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``."""
         check_shape(out, (X.shape[0], self.width))
         out[...] = self._transform(X)
 
