@@ -17,6 +17,7 @@ from skimp.choice._cost import Phase, Shape, Traits, predicted_phases
 from skimp.choice._counts import Cost
 from skimp.choice._plan import Plan
 from skimp.choice._rates import Rates, measured_rates
+from skimp.choice._solver_cost import _phase, _size
 from skimp.choice._worth import (
     FIRST_ROWS,
     FIRST_SIZE,
@@ -28,8 +29,6 @@ from skimp.choice._worth import (
 from skimp.data import ArrayRows, Rows, open_rows
 from skimp.diagnostics._inputs import is_data
 from skimp.effects import KRLS
-from skimp.effects._approximation import as_approximation
-from skimp.effects._cost import krls_phases
 from skimp.features import (
     MAP_NAMES,
     TRANSFORMER,
@@ -138,10 +137,7 @@ def _krls_plan(estimator: Any, X: Any, y: Any, n_outputs: int | None, rates: Rat
     rates = measured_rates(estimator.n_jobs) if rates is None else rates
     threads = thread_count(estimator.n_jobs)
     cost = Cost(shape, rates, threads, estimator.n_jobs, estimator.memory_limit, False, Traits())
-    kernel = Gaussian() if estimator.kernel is None else as_kernel(estimator.kernel, owner=_OWNER)
-    read = Phase("read", cost.stream(4 * cost.data_bytes) + 4 * cost.calls(shape.n_rows), 0)
-    approximation = as_approximation(estimator.approximation, owner="KRLS")
-    return Plan((read, *krls_phases(estimator, approximation, kernel, cost)))
+    return Plan(tuple(_phase(stage, cost) for stage in estimator.cost(_size(cost))))
 
 
 @dataclass(frozen=True)
