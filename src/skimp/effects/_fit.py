@@ -24,8 +24,7 @@ from skimp.effects._design import Design, Term
 from skimp.effects._functionals import Functionals
 from skimp.effects._levels import encode_levels, find_levels
 from skimp.effects._random_sums import RandomSums
-from skimp.estimators import KernelRegressor
-from skimp.estimators._kernel_regressor import target_mean
+from skimp.estimators import KernelRegressor, mean_target
 from skimp.features import Landmarks, Nystroem
 from skimp.kernels import Gaussian, Kernel, as_kernel
 from skimp.kernels._checks import check_gram, require
@@ -80,7 +79,7 @@ def open_data(estimator: Any, X: Any, y: Any, sample_weight: Any, context: Conte
         present = weight > 0
         rows = masked_rows(rows, present)
     names = rows.feature_names or [f"x{j}" for j in range(rows.n_features)]
-    single_output, middle = target_mean(rows, type(estimator).__name__)
+    single_output, middle = mean_target(rows, type(estimator).__name__, context)
     design = Design(
         rows,
         names,
