@@ -5,7 +5,6 @@ from typing import Any
 
 from skimp._core._work import DOUBLE, Size, Stage, calls, factor, gemm, stream
 from skimp.budgets import as_selector
-from skimp.budgets._base import kernel_work
 from skimp.effects._approximation import Functions, Points, Sketch
 from skimp.effects._fit import Spec, default_kernel
 from skimp.solvers.ridge import FOLDS
@@ -22,13 +21,13 @@ def count_cost(model: Any, size: Size) -> Iterator[Stage]:
     yield Stage("read", stream(4 * size.data_bytes) + 4 * calls(n), 0)
     if not isinstance(given, Functions):
         # half of the reduction to tridiagonal form reads the matrix column by column
-        work = kernel_work(kernel, m, m, size, DOUBLE)
+        work = kernel.work(m, m, size, DOUBLE)
         work += stream(4 / 3 * m**3) + gemm(2 * m**3, DOUBLE)
         refits = FOLDS * (1 - 1 / FOLDS) ** 3 if folds else 0.0
         yield Stage("factor", n_kernels * (1 + refits) * work, (9 + 6 * folds) * m**2 + 32 * m * d)
         return
     points, mixing = 8 * m * d, 0
-    mapping = kernel_work(kernel, n, m, size, DOUBLE)
+    mapping = kernel.work(n, m, size, DOUBLE)
     if isinstance(given, Points):
         select = as_selector(given.selector, owner="KRLS").cost(m, kernel, size)
         # each fold has points of its own
@@ -36,7 +35,7 @@ def count_cost(model: Any, size: Size) -> Iterator[Stage]:
         yield Stage("select", times * select.work, select.bytes + points)
     if isinstance(given, Sketch):
         mixing = 8 * n * m
-        mapping = kernel_work(kernel, n, n, size, DOUBLE) + gemm(2 * n**2 * m, DOUBLE)
+        mapping = kernel.work(n, n, size, DOUBLE) + gemm(2 * n**2 * m, DOUBLE)
         yield Stage("draw", n_kernels * mapping, mixing + 8 * n * d)
     kept = 8 * n * m if 8 * n * m < size.memory // 4 else 0
     # covariances; residuals, and those of all penalties, unless values are kept; folds

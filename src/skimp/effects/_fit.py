@@ -26,8 +26,7 @@ from skimp.effects._levels import encode_levels, find_levels
 from skimp.effects._random_sums import RandomSums
 from skimp.estimators import KernelRegressor, mean_target
 from skimp.features import Landmarks, Nystroem
-from skimp.kernels import Gaussian, Kernel, as_kernel
-from skimp.kernels._checks import check_gram, require
+from skimp.kernels import Gaussian, Kernel, as_kernel, check_gram, require
 from skimp.solvers.ridge import (
     FOLDS,
     ExactSmoother,

@@ -14,9 +14,7 @@ from skimp._params._parametrized import Parametrized, whole_or_nothing
 from skimp._params._rules import Rule, check_params
 from skimp.budgets import Fixed, Selector, as_selector
 from skimp.data import LOCAL, BlockMap, Context, Rows, as_rows
-from skimp.kernels import Kernel, as_kernel
-from skimp.kernels._checks import require
-from skimp.kernels._names import has_flag
+from skimp.kernels import Kernel, as_kernel, has_flag, require
 
 
 class Basis(BlockMap, Protocol):
