@@ -13,6 +13,7 @@ from skimp._core._work import Size, Stage
 from skimp._params._memory import MEMORY_LIMIT
 from skimp._params._parametrized import Parametrized, whole_or_nothing
 from skimp._params._rules import BOOLEAN, N_JOBS, NONE, RANDOM_STATE, Rule, integer, number, one_of
+from skimp.choice import Task
 from skimp.data import Context, LineReport, Rows, as_rows
 from skimp.effects._cost import count_cost
 from skimp.effects._effects import (
@@ -26,7 +27,7 @@ from skimp.effects._effects import (
     summarize_terms,
     values_of,
 )
-from skimp.effects._fit import Fitted, fit_krls
+from skimp.effects._fit import Fitted, fit_krls, open_task
 from skimp.effects._levels import encode_levels
 from skimp.effects._summary import EffectsSummary, Expectation
 from skimp.kernels import Kernel
@@ -238,6 +239,21 @@ class KRLS(RegressorMixin, Parametrized):
             Size of the data.
         """
         return tuple(count_cost(self, size))
+
+    def open_task(self, X: Any, y: Any = None, sample_weight: Any = None) -> Task:
+        """Return scaled rows and a machine with this kernel and these points, without fitting.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+
+        Returns
+        -------
+        Task
+            That of a `skimp.KernelRegressor`, for `skimp.diagnostics.budget_curve`.
+        """
+        return open_task(self, X, y, sample_weight)
 
     def _open(self, X: Any) -> Rows:
         """Return rows with the columns of ``fit``, those of ``fit`` for None."""

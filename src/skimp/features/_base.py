@@ -82,6 +82,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     """The seed; None for a map that draws nothing."""
     kernel_: Any = None
     """The kernel with numbers for parameters; None for a map of no kernel."""
+    budget_: Any = None
+    """The `Budget` that was chosen; None for a map without."""
     landmarks_: Any = None
     """The `Landmarks` that the features are made of; None for a map without."""
     dtype_: DType
