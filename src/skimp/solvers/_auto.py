@@ -31,7 +31,7 @@ class Auto(Solver):
     Parameters
     ----------
     tol : float or None, default=None
-        Tolerance of the chosen solver, where it has one; None for its default.
+        Tolerance of the chosen solver, if it has one; None for its default.
     max_iter : int or None, default=None
         Most iterations of the chosen solver; None for its default.
 

@@ -36,10 +36,10 @@ class DualCD(Solver):
     gradient keeps them are left out until a check of the duality gap finds that they should move.
     An intercept is the coefficient of a constant feature, and penalized like the others.
 
-    Features stay in memory where they fit, n D numbers besides 2 n k for targets and slopes. Where
+    Features stay in memory if they fit, n D numbers besides 2 n k for targets and slopes. If
     they do not, they are computed twice in every sweep, rows change places within blocks only, and
-    as many active rows as fit are drawn for further steps. Few sweeps are needed where alpha is
-    large, many where it is small.
+    as many active rows as fit are drawn for further steps. Few sweeps are needed if alpha is
+    large, many if it is small.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def _usual_sweeps(loss: Loss, n: int, alpha: float) -> float:
 
 
 def has_dual(loss: Loss) -> bool:
-    """Tell whether there are steps for a loss."""
+    """Return whether there are steps for a loss."""
     return isinstance(loss, PiecewiseLoss | Log | MulticlassHinge)
 
 
@@ -186,7 +186,7 @@ class _Whitening:
 
 @dataclass(frozen=True)
 class _Coordinates:
-    """Coordinates v, c = W v, in which the penalty is the identity; W is None where it is one."""
+    """Coordinates v, c = W v, in which the penalty is the identity; W is None if it is one."""
 
     penalty: Array | None
     W: Array | None
