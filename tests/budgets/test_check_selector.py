@@ -8,7 +8,6 @@ from scipy import sparse
 from sklearn.base import clone
 
 from skimp.budgets import Budget, Fixed, RowSelector, Selector, Uniform
-from skimp.data import LOCAL, open_rows
 from skimp.testing import check_selector
 
 
@@ -18,11 +17,10 @@ class Careless(Selector):
     def __init__(self, fault=None):
         self.fault = fault
 
-    def select(self, X, size, kernel, rng, y=None, context=LOCAL):
+    def select_from(self, rows, size, kernel, rng, context):
         fault = self.fault
         if fault == "seed":
             rng = np.random.default_rng()
-        rows = open_rows(X, target=y)
         if fault == "weights":
             rows = rows.with_targets(lambda y, weight: (y, None))
         budget = Uniform().select(rows, size + (fault == "size"), kernel, rng)
@@ -94,8 +92,7 @@ class Repeating(Selector):
 
     repeats = True
 
-    def select(self, X, size, kernel, rng, y=None, context=LOCAL):
-        rows = open_rows(X, target=y)
+    def select_from(self, rows, size, kernel, rng, context):
         weight = rows.weights()
         present = np.arange(rows.n_rows) if weight is None else np.flatnonzero(weight)
         indices = np.resize(present, size)
@@ -115,8 +112,8 @@ def test_rows_may_be_chosen_twice_by_a_rule_that_says_so():
 class Stingy(Repeating):
     """No more points than there are rows, although it repeats."""
 
-    def select(self, X, size, kernel, rng, y=None, context=LOCAL):
-        return super().select(X, min(size, open_rows(X).n_rows), kernel, rng, y, context)
+    def select_from(self, rows, size, kernel, rng, context):
+        return super().select_from(rows, min(size, rows.n_rows), kernel, rng, context)
 
 
 def test_a_rule_that_repeats_gives_as_many_points_as_asked_for():

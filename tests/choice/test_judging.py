@@ -6,15 +6,10 @@ from scipy import sparse
 from sklearn.base import clone
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp.choice._judging import (
-    ALPHAS,
-    Judge,
-    Span,
-    by_factors,
-    by_leaving_out,
-    merge_equal,
-)
-from skimp.data import ArrayRows, Block
+from skimp.choice._judging import Judge, judge_held_out, judge_left_out
+from skimp.choice._merge_equal import merge_equal
+from skimp.choice._trials import ALPHAS
+from skimp.data import LOCAL, ArrayRows, Block
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Gaussian, Laplacian
 from skimp.losses import squared
@@ -27,13 +22,14 @@ PENALTIES = np.logspace(-9, 1, 11)
 
 def judge(Z, Y, how, *, span=True, alphas=PENALTIES, halved=False, weight=None, P=None):
     """Return the judgement by leaving rows out, or by the last third of them."""
-    spans = Span.of(Y, True) if span else None
+    judge = Judge.of_targets(squared, Y, True) if span else Judge(squared)
     if how == "left out":
         problem = Problem(ArrayRows(Z, Y, weight), squared, 1.0, penalty=P)
-        return by_leaving_out(problem, alphas, np.ones(len(Z)), Judge(squared, spans), halved)
+        return judge_left_out(problem, alphas, np.ones(len(Z)), judge, halved, LOCAL)
     cut = 2 * len(Z) // 3
     problem = Problem(ArrayRows(Z[:cut], Y[:cut]), squared, 1.0, penalty=P)
-    return by_factors(problem, alphas, ArrayRows(Z[cut:], Y[cut:]), Judge(squared, spans), halved)
+    judging = ArrayRows(Z[cut:], Y[cut:])
+    return judge_held_out(problem, alphas, judging, judge, halved, LOCAL)
 
 
 def leveraged(n=60):

@@ -1,91 +1,86 @@
 """Fits that may take so much time and memory, and no more."""
 
 import re
-from time import monotonic
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp.choice._limits import Limits
-from skimp.data import ArrayRows
+from skimp.choice import Plan
 from skimp.features import Nystroem, RandomBinning, RandomFourier
 from skimp.kernels import Gaussian, Laplacian
 from skimp.losses import log, squared
-from skimp.solvers import Auto
+from tests.choice.tasks import limits_on
 from tests.models import every_estimator
 from tests.problems import labelled, regression
 
 MAPS = [Nystroem(Gaussian(1.0), budget=200), RandomFourier(Gaussian(1.0), n_components=200)]
 
 
-def limits(n=5000, loss=squared, n_jobs=2, **allowed):
-    rows = ArrayRows(regression(n)[0], None, None).copy_with(n_jobs=n_jobs)
-    return Limits(rows, 1, loss, Auto(), labelled=False, **allowed)
+def seconds_of(feature_map):
+    return Plan(limits_on().phases(feature_map, 0.3)).seconds
 
 
 @pytest.mark.parametrize("approximation", MAPS, ids=repr)
 def test_nothing_is_exceeded_if_there_is_room(approximation):
-    roomy = limits(memory_limit="1GB", deadline=monotonic() + 1000)
+    roomy = limits_on(memory_limit="1GB", seconds=1000)
     assert roomy.exceeded_by(approximation) == ""
-    assert roomy.trial_exceeded_by(approximation, 400, left_out=True) == ""
-    assert roomy.shrunk(approximation) == (approximation, 5000, "")
+    assert roomy.trial_bytes(approximation, 400, left_out=True) <= roomy.size.memory
+    assert roomy.shrink(approximation) == (approximation, 5000, "")
 
 
 @pytest.mark.parametrize("approximation", MAPS, ids=repr)
 def test_limits_are_named(approximation):
-    tight, late = limits(memory_limit=1000), limits(deadline=monotonic() - 1)
+    tight, late = limits_on(memory_limit=1000), limits_on(seconds=-1)
     assert tight.exceeded_by(approximation) == "memory_limit"
-    assert tight.trial_exceeded_by(approximation, 400, left_out=False) == "memory_limit"
+    assert tight.trial_bytes(approximation, 400, left_out=False) > tight.size.memory
     assert late.exceeded_by(approximation) == "time_limit"
 
 
 def test_trials_count_against_the_time():
-    seconds = limits().nominal_seconds(MAPS[1], 0.3)
-    enough = limits(deadline=monotonic() + 100 + 2 * seconds)
+    seconds = seconds_of(MAPS[1])
+    enough = limits_on(seconds=100 + 2 * seconds)
     assert enough.exceeded_by(MAPS[1], trials=50.0) == ""
     assert enough.exceeded_by(MAPS[1], trials=100.0 + 2 * seconds) == "time_limit"
 
 
 def test_slow_trials_make_a_fit_slower():
-    seconds = limits().nominal_seconds(MAPS[1], 0.3)
-    timed = limits(deadline=monotonic() + 5 + 4 * seconds)
+    seconds = seconds_of(MAPS[1])
+    timed = limits_on(seconds=5 * seconds)
     assert timed.exceeded_by(MAPS[1]) == ""
     # a trial that should take milliseconds took an hour
     timed.observe(MAPS[1], 400, 3600.0)
-    assert timed.slowness > 10
-    timed.deadline = monotonic() + 4 * seconds
     assert timed.exceeded_by(MAPS[1]) == "time_limit"
 
 
 def test_speed_does_not_matter_without_a_time_limit():
-    untimed = limits()
+    untimed = limits_on()
     untimed.observe(MAPS[1], 400, 3600.0)
     assert untimed.slowness == 1
 
 
 def test_rows_of_a_trial_count_against_the_memory():
-    held = limits().trial_bytes(MAPS[1], 1000, left_out=True)
-    tight = limits(memory_limit=held)
-    assert tight.trial_exceeded_by(MAPS[1], 1000, left_out=True) == ""
-    assert tight.trial_exceeded_by(MAPS[1], 1001, left_out=True) == "memory_limit"
+    few, more = (limits_on().trial_bytes(MAPS[1], n, left_out=True) for n in (1000, 1001))
+    assert few < more
 
 
 @pytest.mark.parametrize("left_out", [True, False])
 @pytest.mark.parametrize("memory", ["200KB", "1MB", "10MB"])
 def test_first_trials_fit_into_the_memory(memory, left_out):
-    tight = limits(memory_limit=memory)
+    tight = limits_on(memory_limit=memory)
     size, n_rows = tight.first_trial(256, 4000, left_out=left_out)
     landmarks = Nystroem(Gaussian(1.0), budget=size)
-    assert tight.trial_exceeded_by(landmarks, n_rows, left_out=left_out) == ""
+    assert tight.trial_bytes(landmarks, n_rows, left_out=left_out) <= tight.size.memory
     assert size >= 8
     assert n_rows >= 64
-    assert limits(memory_limit="1GB").first_trial(256, 4000, left_out=left_out) == (256, 4000)
+    roomy = limits_on(memory_limit="1GB")
+    assert roomy.first_trial(256, 4000, left_out=left_out) == (256, 4000)
 
 
 def test_first_trials_are_small_if_there_is_little_time():
-    sizes = [limits(time_limit=t).first_trial(256, 4000, left_out=True) for t in (1e-3, 0.5, 1e3)]
+    some = [limits_on(time_limit=seconds) for seconds in (1e-3, 0.5, 1e3)]
+    sizes = [limits.first_trial(256, 4000, left_out=True) for limits in some]
     assert sizes == sorted(sizes)
     assert sizes[0] == (8, 64)
     assert sizes[-1] == (256, 4000)
@@ -98,8 +93,8 @@ def test_first_trials_are_small_if_there_is_little_time():
     ids=["landmarks", "features", "centres"],
 )
 def test_models_are_shrunk_until_they_fit(approximation, memory):
-    tight = limits(memory_limit=memory)
-    found, n_rows, why = tight.shrunk(approximation)
+    tight = limits_on(memory_limit=memory)
+    found, n_rows, why = tight.shrink(approximation)
     assert tight.exceeded_by(found, n_rows=n_rows) == ""
     if tight.exceeded_by(approximation):
         assert "a larger model" in why
@@ -110,18 +105,18 @@ def test_models_are_shrunk_until_they_fit(approximation, memory):
 
 
 def test_nominal_seconds_grow_with_the_size_and_do_not_wait_for_a_clock():
-    few, many = (limits().nominal_seconds(RandomFourier(n_components=m), 0.3) for m in (100, 1000))
+    few, many, again = (seconds_of(RandomFourier(n_components=m)) for m in (100, 1000, 100))
     assert 0 < few < many
-    assert few == limits().nominal_seconds(RandomFourier(n_components=100), 0.3)
+    assert few == again
 
 
 @pytest.mark.parametrize("loss", [squared, log])
 @pytest.mark.parametrize("approximation", MAPS, ids=repr)
 def test_refusal_holds_the_plan(approximation, loss):
-    tight = limits(loss=loss, memory_limit="1KB")
+    tight = limits_on(loss=loss, memory_limit="1KB")
     with (
         pytest.raises(MemoryError, match="a model of 200 landmarks or features") as caught,
-        tight.explained(approximation),
+        tight.explain(approximation),
     ):
         raise AssertionError("nothing is begun that does not fit")
     lines = str(caught.value).splitlines()
@@ -134,19 +129,19 @@ def test_refusal_holds_the_plan(approximation, loss):
 def test_refusal_by_a_part_of_the_fit_is_explained(approximation):
     with (
         pytest.raises(MemoryError, match=r"no room\. The plan of the fit:\nphase"),
-        limits(memory_limit="1GB").explained(approximation),
+        limits_on(memory_limit="1GB").explain(approximation),
     ):
         raise MemoryError("no room.")
 
 
 @pytest.mark.parametrize("approximation", MAPS, ids=repr)
 def test_room_for_the_map_is_enough_to_begin(approximation):
-    needed = approximation.planned_bytes(limits().rows)
+    needed = approximation.planned_bytes(limits_on().task.rows)
     begun = []
-    with limits(memory_limit=needed).explained(approximation):
+    with limits_on(memory_limit=needed).explain(approximation):
         begun.append(True)
     assert begun
-    with pytest.raises(MemoryError), limits(memory_limit=needed - 1).explained(approximation):
+    with pytest.raises(MemoryError), limits_on(memory_limit=needed - 1).explain(approximation):
         begun.append(True)
     assert len(begun) == 1
 
@@ -230,6 +225,8 @@ def test_a_given_size_that_takes_too_long_warns_with_its_plan(estimator):
     model = estimator(Gaussian(1.0), approximation=100, loss="squared", time_limit=1e-4)
     with pytest.warns(ConvergenceWarning, match="time_limit=0.0001 will probably be") as caught:
         model.fit(X, y)
+    # the user's line, and not one of the library
+    assert caught[0].filename == __file__
     lines = str(caught[0].message).splitlines()
     assert lines[1].split() == ["phase", "seconds", "memory"]
     assert lines[-1].startswith("fit")
@@ -242,6 +239,7 @@ def test_solvers_stop_where_time_is_over(loss):
     model.set_params(time_limit=1e-9, random_state=0)
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X, y)
+    assert {warning.filename for warning in caught} == {__file__}
     predicted, stopped = (str(warning.message) for warning in caught)
     assert "will probably be exceeded" in predicted
     assert "Raise max_iter or time_limit" in stopped

@@ -1,4 +1,4 @@
-"""Trials, and what is chosen by them."""
+"""What is chosen, and by which trials."""
 
 from functools import cache
 
@@ -8,30 +8,22 @@ from sklearn.base import clone
 from sklearn.kernel_approximation import RBFSampler
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp.choice._candidates import Candidate, Columns, candidates
-from skimp.choice._judging import ALPHAS
-from skimp.choice._limits import Limits
-from skimp.choice._search import Search
+from skimp.choice._candidates import Candidate, list_candidates
+from skimp.choice._columns import measure_columns
+from skimp.choice._search import search
+from skimp.choice._trials import ALPHAS
 from skimp.data import ArrayRows
-from skimp.features import Nystroem, RandomBinning
-from skimp.features._transformer import Transformer
+from skimp.features import Nystroem, RandomBinning, Transformer
 from skimp.kernels import Gaussian, Laplacian
-from skimp.losses import squared
-from skimp.solvers import Auto
+from tests.choice.tasks import problem_rows, trials_on
 from tests.problems import labelled, regression
 from tests.reference import naive
 
 
-def search(rows, *, small, alpha=None, fit_intercept=True, seed=3, **allowed):
-    limits = Limits(rows, rows.collect().y.shape[1], squared, Auto(), labelled=False, **allowed)
-    return Search(
-        rows, alpha=alpha, fit_intercept=fit_intercept, limits=limits, seed=seed, small=small
-    )
-
-
-def problem(n=200, weight=None):
-    X, y, _ = regression(n)
-    return ArrayRows(X, (y - y.mean())[:, None], weight)
+def choose_among(candidates, rows, *, grow=False, **options):
+    """Return what is chosen among candidates, of which a single one is a map that was given."""
+    given = {} if grow else {"approximation": candidates[0].approximation}
+    return search(trials_on(rows, **given, **options), candidates)
 
 
 def trials_of(X, y, **params):
@@ -41,10 +33,10 @@ def trials_of(X, y, **params):
 @cache
 def of_many_rows():
     """Return the trials of families that are offered to more rows, on few."""
-    rows = problem(1500)
-    columns = Columns.of(rows.collect().X, np.ones(1500))
-    found = candidates("auto", None, rows, columns, 0, small=False, owner="Model")
-    choice = search(rows, small=False).choose(found, grow=True)
+    rows = problem_rows(1500)
+    trials = trials_on(rows, small=False)
+    columns = measure_columns(rows.collect().X, np.ones(1500))
+    choice = search(trials, list_candidates(trials.limits.task, columns, 0, small=False))
     return [trial.to_dict() for trial in choice.trials]
 
 
@@ -55,10 +47,9 @@ def of_many_rows():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_error_of_a_trial_is_that_of_refits_without_each_row(fit_intercept, weighted):
     weight = regression(60)[2] + 1 if weighted else None
-    rows = problem(60, weight)
+    rows = problem_rows(60, weight)
     candidate = Candidate(Nystroem(budget=30), Laplacian(0.5))
-    found = search(rows, small=True, fit_intercept=fit_intercept)
-    (trial,) = found.choose([candidate], grow=False).trials
+    (trial,) = choose_among([candidate], rows, fit_intercept=fit_intercept).trials
     drawn = rows.sample(60, 3)
     points = clone(candidate.sized(30)).set_params(selector="uniform")
     points.fit_rows(ArrayRows(drawn.X, None, drawn.weight), np.random.default_rng(3))
@@ -79,10 +70,10 @@ def test_error_of_a_trial_is_that_of_refits_without_each_row(fit_intercept, weig
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_error_of_a_trial_is_that_of_a_refit_on_rows_that_were_held_out(fit_intercept):
-    rows = problem(250)
+    rows = problem_rows(250)
     candidate = Candidate(Nystroem(budget=30), Laplacian(0.5))
-    found = search(rows, small=False, fit_intercept=fit_intercept)
-    (trial,) = found.choose([candidate], grow=False).trials
+    options = {"small": False, "fit_intercept": fit_intercept}
+    (trial,) = choose_among([candidate], rows, **options).trials
     # a fifth of the rows judges
     drawn, judging, training = rows.sample(250, 3), slice(0, 50), slice(50, None)
     points = clone(candidate.sized(30)).set_params(selector="uniform")
@@ -105,7 +96,7 @@ def test_error_of_a_trial_is_that_of_a_refit_on_rows_that_were_held_out(fit_inte
 @pytest.mark.parametrize("small", [True, False])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_more_features_than_rows_are_judged_as_they_are(small, fit_intercept):
-    rows = problem(60)
+    rows = problem_rows(60)
     # the same features, and the same with as many that are always zero
     few, wide = (
         Transformer(Padded(RBFSampler(gamma=0.1, n_components=30, random_state=0), width))
@@ -113,8 +104,8 @@ def test_more_features_than_rows_are_judged_as_they_are(small, fit_intercept):
     )
     trials = []
     for approximation in (few, wide):
-        found = search(rows, small=small, fit_intercept=fit_intercept)
-        trials += found.choose([Candidate(approximation)], grow=False).trials
+        options = {"small": small, "fit_intercept": fit_intercept}
+        trials += choose_among([Candidate(approximation)], rows, **options).trials
     assert trials[0].alpha == trials[1].alpha
     assert trials[0].error == pytest.approx(trials[1].error, rel=1e-8)
 
@@ -141,7 +132,7 @@ class Padded(RBFSampler):
 @pytest.mark.parametrize("factor", [4.0**3, 4.0**-6])
 def test_bandwidth_climbs_away_from_a_wrong_start(factor):
     start = Candidate(Nystroem(budget=64), Gaussian(0.3), {"gamma": 0.3}, factor)
-    choice = search(problem(), small=True).choose([start], grow=False)
+    choice = choose_among([start], problem_rows())
     first, best = choice.trials[0], min(choice.trials, key=lambda trial: trial.error)
     assert best.error < 0.5 * first.error
     assert (best.candidate.factor < factor) is (factor > 1)
@@ -281,10 +272,9 @@ def test_given_penalty_is_that_of_every_trial():
 
 def test_penalty_shrinks_as_rows_become_more():
     # what stays about the same is n alpha
-    rows = problem(1000)
-    choice = search(rows, small=False).choose(
-        [Candidate(Nystroem(budget=20), Gaussian(0.3))], grow=False
-    )
+    rows = problem_rows(1000)
+    candidate = Candidate(Nystroem(budget=20), Gaussian(0.3))
+    choice = choose_among([candidate], rows, small=False)
     (trial,) = choice.trials
     assert choice.alpha == pytest.approx(trial.alpha * 800 / 1000)
 
@@ -296,12 +286,12 @@ def test_penalty_shrinks_as_rows_become_more():
 def test_the_seed_decides_and_threads_do_not(estimator):
     X, y, _ = labelled(600)
 
-    def told(seed, n_jobs):
+    def trials(seed, n_jobs):
         model = estimator(random_state=seed, n_jobs=n_jobs).fit(X, y)
-        trials = model.certificate_.trials
-        return [[t["kernel"], t["size"], t["rows"], t["alpha"]] for t in trials], trials[0]["error"]
+        done = model.certificate_.trials
+        return [[t["kernel"], t["size"], t["rows"], t["alpha"]] for t in done], done[0]["error"]
 
-    one, same, other = told(0, 1), told(0, 2), told(1, 1)
+    one, same, other = trials(0, 1), trials(0, 2), trials(1, 1)
     assert one[0] == same[0]
     assert one[1] == pytest.approx(same[1], rel=1e-6)
     assert one[1] != other[1]
@@ -309,9 +299,9 @@ def test_the_seed_decides_and_threads_do_not(estimator):
 
 @pytest.mark.parametrize("share", [2, 10])
 def test_absent_rows_do_not_keep_grids_from_an_end(share):
-    rows = problem(1500, (np.arange(1500) % share > 0).astype(float))
+    rows = problem_rows(1500, (np.arange(1500) % share > 0).astype(float))
     grids = [Candidate(RandomBinning(), Laplacian(0.3), {"gamma": 0.3}, 4.0)]
-    choice = search(rows, small=False).choose(grids, grow=True)
+    choice = choose_among(grids, rows, grow=True, small=False)
     assert isinstance(choice.approximation, RandomBinning)
     present = 1500 - 1500 // share
     assert max(trial.n_rows for trial in choice.trials) < present
@@ -324,7 +314,7 @@ def test_absent_rows_are_not_tried(small):
     strange = np.where(absent, 1e6, y)
     candidate = Candidate(Nystroem(budget=20), Gaussian(0.3))
     choices = [
-        search(rows, small=small).choose([candidate], grow=False)
+        choose_among([candidate], rows, small=small)
         for rows in (
             ArrayRows(X, strange[:, None], (~absent).astype(float)),
             ArrayRows(X[~absent], y[~absent, None]),
@@ -338,7 +328,7 @@ def test_absent_rows_are_not_tried(small):
     assert weighted.error < 2 * shorter.error
 
 
-def test_trials_are_told_in_names_and_numbers():
+def test_trials_are_described_by_names_and_numbers():
     X, y, _ = regression(100)
     trial = trials_of(X, y, kernel=Gaussian(0.6))[0]
     numbers = {name: trial.pop(name) for name in ("alpha", "error", "seconds")}

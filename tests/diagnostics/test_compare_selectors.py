@@ -22,8 +22,8 @@ class Recording(Selector):
     def __init__(self):
         self.chosen = []
 
-    def select(self, X, size, kernel, rng, y=None, context=None):
-        self.chosen.append(Uniform().select(X, size, kernel, rng))
+    def select_from(self, rows, size, kernel, rng, context):
+        self.chosen.append(Uniform().select(rows, size, kernel, rng))
         return self.chosen[-1]
 
 
@@ -67,7 +67,7 @@ def test_all_budgets_are_judged_on_the_same_sample():
     points = X[:5]
 
     class Same(Selector):
-        def select(self, X, size, kernel, rng, y=None, context=None):
+        def select_from(self, rows, size, kernel, rng, context):
             return Uniform().select(points, size, kernel, rng)
 
     qualities = [record["quality"] for record in compare([Same()], X, sizes=[5], repeats=3).records]

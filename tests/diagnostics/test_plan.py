@@ -5,7 +5,7 @@ from scipy import sparse
 from sklearn.kernel_approximation import RBFSampler
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp.choice._cost import Phase
+from skimp.choice import Phase
 from skimp.choice._rates import NOMINAL
 from skimp.data import open_rows
 from skimp.diagnostics import Plan, plan
@@ -116,7 +116,7 @@ def test_kernel_of_the_estimator_is_that_of_the_map():
 def test_sample_tells_whether_a_budget_is_well_conditioned(gamma, conditioned):
     selector = Nystroem(budget=200, selector="uniform")
     model = KernelRegressor(Gaussian(gamma), approximation=selector, alpha=1e-3, random_state=0)
-    assert (model.fit(X, X[:, 0])._basis.penalty is not None) is conditioned
+    assert (model.fit(X, X[:, 0]).fitted_.basis.penalty is not None) is conditioned
     assert (planned(model, X) == planned(model, X.shape)) is conditioned
 
 

@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 from skimp import KRLS
-from skimp.diagnostics import EffectsSummary
+from skimp.effects import EffectsSummary
+from skimp.effects._effects import average
 from skimp.kernels import Chi2, Gaussian, Laplacian, Linear, Matern, Polynomial
 from tests.problems import regression
 from tests.reference import krls, naive
@@ -172,19 +173,17 @@ def test_level_widens_intervals():
 def test_groups_of_single_rows_are_robust_errors_without_leverage(approximation):
     X, y, _ = regression(120)
     model = KRLS(alpha=1e-2, approximation=approximation, random_state=0).fit(X, y)
-    fit, n = model._fit, model._fit.n_rows
-    q = fit.corrected(
-        fit.coordinates(
-            model._gathered(model._averages(model._rows, model._functionals(model._design.terms)))
-        )
-    )
+    fitted, fit = model.fitted_, model.fitted_.fit
+    n = fit.n_rows
+    L = average(fitted, fitted.data.rows, fitted.functionals(fitted.design.terms))
+    q = fit.corrected(fit.coordinates(L))
     scores = fit.influence(q) * fit.residuals[0]
     factor = n / (n - 1) * (n - 1) / (n - fit.dimension)
     clustered = model.summary(errors="clustered", groups=np.arange(120))
     assert np.allclose(clustered.std_error**2, factor * np.square(scores).sum(axis=0))
     names = np.array(["a", "b", "c", "d"], dtype=object)[np.arange(120) % 4]
     four = model.summary(errors="clustered", groups=names)
-    rows = np.arange(120) if model._fitted_rows is None else model._fitted_rows
+    rows = np.arange(120) if fitted.models.sampled is None else fitted.models.sampled
     sums = np.array([scores[rows % 4 == g].sum(axis=0) for g in range(4)])
     factor = 4 / 3 * (n - 1) / (n - fit.dimension)
     assert np.allclose(four.std_error**2, factor * np.square(sums).sum(axis=0))
@@ -393,8 +392,8 @@ def test_covariance_of_coefficients():
             V = model.vcov(errors=kind)
             assert V.shape == (len(model.coef_),) * 2
             assert np.allclose(V, V.T)
-        L = model._averages(model._rows, model._functionals(model._design.terms))
-        L = model._gathered(L)
+        fitted = model.fitted_
+        L = average(fitted, fitted.data.rows, fitted.functionals(fitted.design.terms))
         for kind in ("classical", "robust"):
             expected = model.summary(errors=kind, corrected=False).covariance[0]
             assert np.allclose(L.T @ model.vcov(errors=kind) @ L, expected, rtol=1e-5)

@@ -148,7 +148,7 @@ def test_sketches_are_equation_3_9(name):
     model = KRLS(alpha=1e-2, approximation=Sketch(name, 15), fit_intercept=False, random_state=0)
     model.fit(X, y)
     K = naive.gaussian(scaled(X), scaled(X), gamma=1 / 6)
-    S = model._basis.mixing.T
+    S = model.fitted_.models.basis.mixing.T
     S = S.toarray() if sparse.issparse(S) else S
     w = np.linalg.solve(S @ K @ K @ S.T + 60 * 1e-2 * S @ K @ S.T, S @ K @ y)
     assert np.abs(K @ S.T @ (model.coef_ - w)).max() < 1e-7
@@ -159,7 +159,7 @@ def test_sketches_are_equation_3_9(name):
 def test_subsampling_is_a_sketch_and_a_budget():
     X, y, _ = regression(60)
     model = KRLS(alpha=1e-2, approximation=Sketch("subsampling", 15), random_state=0).fit(X, y)
-    chosen = np.flatnonzero(model._basis.mixing.toarray().any(axis=1))
+    chosen = np.flatnonzero(model.fitted_.models.basis.mixing.toarray().any(axis=1))
     from skimp.budgets import Fixed
 
     same = KRLS(alpha=1e-2, approximation=Points(Fixed(scaled(X)[chosen]), 15)).fit(X, y)
@@ -171,7 +171,7 @@ def test_sample_alone_is_the_exact_model_of_these_rows():
     X, y, weight = regression(100)
     model = KRLS(alpha=1e-2, approximation=RowSample(0.3), random_state=0).fit(X, y)
     assert len(model.coef_) == 30
-    rows = model._fitted_rows
+    rows = model.fitted_.models.sampled
     K = naive.gaussian(scaled(X)[rows], scaled(X)[rows], gamma=1 / 6)
     c, _ = krls.fit(K, y[rows], 30 * 1e-2)
     assert np.abs(model.coef_ - c).max() < 1e-8

@@ -1,7 +1,7 @@
 import numpy as np
 from scipy import stats
 
-from skimp.diagnostics import Expectation
+from skimp.effects import Expectation
 from skimp.effects._summary import _weighted_quartiles, summarize
 
 POINTWISE = np.random.default_rng(0).normal(2, 1, size=(50, 3, 2))

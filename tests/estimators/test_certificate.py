@@ -10,7 +10,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.kernel_approximation import RBFSampler
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp.estimators._certificate import Certificate, sampled_quality
+from skimp.estimators import Certificate
+from skimp.estimators._quality import measure_quality
 from skimp.features import Nystroem, RandomBinning, RandomFourier, RandomLayer
 from skimp.kernels import Gaussian, Laplacian
 from tests.models import every_estimator
@@ -70,7 +71,7 @@ def test_choices_are_told(approximation):
     model = fitted(approximation)
     found = model.certificate_
     exact = approximation is None
-    assert found.approximation == ("exact" if exact else repr(model._choice.approximation))
+    assert found.approximation == ("exact" if exact else repr(model.fitted_.choice.approximation))
     assert found.kernel == (repr(model.kernel_) if hasattr(model, "kernel_") else None)
     # a penalty alone needs no trials
     assert bool(found.trials) is bool(found.reason) is hasattr(model, "kernel_")
@@ -94,7 +95,7 @@ def test_best_trial_is_what_was_fitted():
 def test_numbers_are_those_of_the_rows(approximation):
     model = fitted(approximation, Laplacian(0.5), alpha=1e-3)
     found = model.certificate_
-    expected = sampled_quality(model.approximation_, X, np.ones(60), 1e-3, centred=True)
+    expected = measure_quality(model.approximation_, X, np.ones(60), 1e-3, centred=True)
     for name in ("residual_trace", "kernel_error", "condition_number"):
         mine, theirs = getattr(found, name), getattr(expected, name)
         assert (mine is None) is (theirs is None)

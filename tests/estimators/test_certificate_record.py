@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skimp.choice._cost import Phase
-from skimp.estimators._certificate import Certificate, sampled_quality
+from skimp.choice import Phase
+from skimp.estimators import Certificate
+from skimp.estimators._quality import measure_quality
 from skimp.features import Landmarks, Nystroem, RandomBinning, RandomFourier, RandomLayer
 from skimp.kernels import Gaussian, Laplacian, Linear
 from tests.problems import regression
@@ -113,7 +114,7 @@ def dimension(K, weight):
 def test_landmarks_equal_their_naive_twins(weight, gamma, rank):
     fitted = Nystroem(Gaussian(gamma), budget=12, selector="uniform", rank=rank, random_state=0)
     fitted.fit(X)
-    found = sampled_quality(fitted, X, weight, ALPHA)
+    found = measure_quality(fitted, X, weight, ALPHA)
     B = fitted.landmarks_.points
     K, P = naive.gaussian(X, X, gamma), naive.gaussian(B, B, gamma)
     A = naive.nystroem(naive.gaussian(X, B, gamma), P, naive.gaussian(B, X, gamma), rank=rank)
@@ -126,7 +127,7 @@ def test_landmarks_equal_their_naive_twins(weight, gamma, rank):
 @pytest.mark.parametrize("size", [5, 20])
 def test_condition_number_is_that_of_the_landmarks(size):
     basis = Landmarks(Laplacian(0.5), X[:size])
-    found = sampled_quality(basis, X, np.ones(60), ALPHA)
+    found = measure_quality(basis, X, np.ones(60), ALPHA)
     exact = np.linalg.cond(naive.laplacian(X[:size], X[:size], 0.5), 1)
     # the estimate is a lower bound, within a factor of three in practice
     assert exact / 3 <= found.condition_number <= 1.0001 * exact
@@ -134,7 +135,7 @@ def test_condition_number_is_that_of_the_landmarks(size):
 
 def test_condition_of_equal_points_is_infinite():
     basis = Landmarks(Laplacian(0.5), X[[0, 0]])
-    assert sampled_quality(basis, X, WEIGHT, ALPHA).condition_number == np.inf
+    assert measure_quality(basis, X, WEIGHT, ALPHA).condition_number == np.inf
 
 
 @pytest.mark.parametrize(
@@ -150,7 +151,7 @@ def test_random_features_have_an_error_and_no_residual(fitted):
     Z = Z.toarray() if sparse.issparse(Z) else np.asarray(Z)
     kernel = naive.gaussian if isinstance(fitted, RandomFourier) else naive.laplacian
     K, A = kernel(X, X, 0.5), Z @ Z.T
-    found = sampled_quality(fitted, X, WEIGHT, ALPHA)
+    found = measure_quality(fitted, X, WEIGHT, ALPHA)
     assert found.residual_trace is None
     assert found.condition_number is None
     assert found.kernel_error == pytest.approx(np.linalg.norm(K - A) / np.linalg.norm(K))
@@ -160,25 +161,25 @@ def test_random_features_have_an_error_and_no_residual(fitted):
 def test_maps_without_a_kernel_have_a_dimension_alone():
     layer = RandomLayer(20, random_state=0).fit(X)
     Z = layer.transform(X)
-    found = sampled_quality(layer, X, WEIGHT, ALPHA)
+    found = measure_quality(layer, X, WEIGHT, ALPHA)
     assert (found.residual_trace, found.kernel_error, found.condition_number) == (None, None, None)
     assert found.dimension == pytest.approx(dimension(Z @ Z.T, WEIGHT))
 
 
 def test_every_row_a_landmark_misses_nothing():
-    found = sampled_quality(Landmarks(Laplacian(0.5), X), X, np.ones(60), ALPHA)
+    found = measure_quality(Landmarks(Laplacian(0.5), X), X, np.ones(60), ALPHA)
     assert found.residual_trace <= 1e-12
     assert found.kernel_error <= 1e-12
 
 
 def test_sparse_rows_are_those_rows():
     fitted = Nystroem(Laplacian(0.5), budget=12, selector="uniform", random_state=0).fit(X)
-    dense, thin = (sampled_quality(fitted, A, WEIGHT, ALPHA) for A in (X, sparse.csr_matrix(X)))
+    dense, thin = (measure_quality(fitted, A, WEIGHT, ALPHA) for A in (X, sparse.csr_matrix(X)))
     assert vars(thin) == pytest.approx(vars(dense), rel=1e-6)
 
 
 def test_kernel_of_nothing_has_no_residual():
     zeros = np.zeros((9, 2))
     fitted = Nystroem(Linear(), budget=3, random_state=0).fit(zeros)
-    found = sampled_quality(fitted, zeros, np.ones(9), ALPHA)
+    found = measure_quality(fitted, zeros, np.ones(9), ALPHA)
     assert (found.residual_trace, found.kernel_error, found.dimension) == (None, 0.0, 0.0)

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 from skimp.data import ArrayRows, open_rows
-from skimp.features._bins import Bins, _fullest
-from skimp.features._grids import Grids
+from skimp.features._grids import Bins, Grids, _fullest
 from tests.sources import ChunkedRows
 
 
 def grids(d=2, P=5, *, fineness=2.0, seed=0):
     rng = np.random.default_rng(seed)
-    return Grids.drawn(rng.gamma(2.0, size=(d, P)) / fineness, np.zeros((1, d)), rng)
+    return Grids.draw(rng.gamma(2.0, size=(d, P)) / fineness, np.zeros((1, d)), rng)
 
 
 def rows(n=80, d=2, seed=0):
@@ -28,7 +27,7 @@ def numbers_by_hand(prints, most):
 
 
 def codes_of(bins, prints):
-    codes = np.full(prints.shape, 99, bins.codes(np.float64(1)).codes.dtype)
+    codes = np.full(prints.shape, 99, bins.layout(np.float64(1)).codes.dtype)
     bins.look_up(prints, codes)
     return codes
 
@@ -38,7 +37,7 @@ def codes_of(bins, prints):
 @pytest.mark.parametrize("n", [1, 2, 80])
 def test_codes_are_their_naive_twin(most, fineness, n):
     given, X = grids(fineness=fineness), rows(n)
-    bins = Bins.found(given, open_rows(X), most)
+    bins = Bins.find(given, open_rows(X), most)
     prints = given.prints(np.vstack([X, rows(50, seed=1)]))
     numbers = numbers_by_hand(prints[:n], most)
     expected = [[d.get(x, 0) for d, x in zip(numbers, row, strict=True)] for row in prints.tolist()]
@@ -47,7 +46,7 @@ def test_codes_are_their_naive_twin(most, fineness, n):
 
 
 def test_prints_that_are_nowhere_near_the_known_ones():
-    bins = Bins.found(grids(), open_rows(rows(300)), 1000)
+    bins = Bins.find(grids(), open_rows(rows(300)), 1000)
     found = np.empty((2, 5), np.uint32)
     found[0], found[1] = 1, 2**32 - 1
     assert not np.isin(found, bins.known).any()
@@ -58,28 +57,28 @@ def test_prints_that_are_nowhere_near_the_known_ones():
 @pytest.mark.parametrize("wrap", [open_rows, ChunkedRows])
 def test_any_source_and_any_threads(wrap, n_jobs):
     X = rows()
-    expected = Bins.found(grids(), open_rows(X), 9)
-    found = Bins.found(grids(), wrap(X).copy_with(n_jobs=n_jobs), 9)
+    expected = Bins.find(grids(), open_rows(X), 9)
+    found = Bins.find(grids(), wrap(X).copy_with(n_jobs=n_jobs), 9)
     for name in ("known", "counts", "starts", "firsts", "shifts"):
         assert np.array_equal(getattr(found, name), getattr(expected, name))
 
 
 def test_rows_of_weight_zero_count_as_absent():
     X, weight = rows(), np.arange(80.0) % 2
-    found = Bins.found(grids(), ArrayRows(X, weight=weight), 9)
-    expected = Bins.found(grids(), ArrayRows(X[weight > 0]), 9)
-    everything = Bins.found(grids(), ArrayRows(X), 9)
+    found = Bins.find(grids(), ArrayRows(X, weight=weight), 9)
+    expected = Bins.find(grids(), ArrayRows(X[weight > 0]), 9)
+    everything = Bins.find(grids(), ArrayRows(X), 9)
     assert np.array_equal(found.known, expected.known)
     assert not np.array_equal(found.known, everything.known)
 
 
 def test_a_weight_is_as_many_rows():
     X, weight = rows(), np.arange(80) % 4
-    found = Bins.found(grids(), ArrayRows(X, weight=weight.astype(float)), 9)
+    found = Bins.find(grids(), ArrayRows(X, weight=weight.astype(float)), 9)
     assert np.array_equal(
-        found.known, Bins.found(grids(), ArrayRows(X.repeat(weight, axis=0)), 9).known
+        found.known, Bins.find(grids(), ArrayRows(X.repeat(weight, axis=0)), 9).known
     )
-    assert not np.array_equal(found.known, Bins.found(grids(), ArrayRows(X[weight > 0]), 9).known)
+    assert not np.array_equal(found.known, Bins.find(grids(), ArrayRows(X[weight > 0]), 9).known)
 
 
 @pytest.mark.parametrize(
@@ -96,9 +95,9 @@ def test_a_weight_is_as_many_rows():
 )
 def test_codes_are_of_the_smallest_dtype(n, most, dtype):
     given = Grids(np.full((1, 1), 1.0), np.full((1, 1), 0.5), np.zeros(1), np.array([1]))
-    bins = Bins.found(given, ArrayRows(np.arange(float(n))[:, None]), most)
+    bins = Bins.find(given, ArrayRows(np.arange(float(n))[:, None]), most)
     assert bins.counts.tolist() == [min(n, most)]
-    coded = bins.codes(np.float32(0.5))
+    coded = bins.layout(np.float32(0.5))
     assert coded.codes.dtype == dtype
     codes = codes_of(bins, given.prints(np.arange(float(n))[:, None]))
     assert sorted(codes[codes > 0].tolist()) == list(range(1, min(n, most) + 1))
@@ -106,8 +105,8 @@ def test_codes_are_of_the_smallest_dtype(n, most, dtype):
 
 
 def test_columns_are_those_of_the_bins_and_one_for_none():
-    bins = Bins.found(grids(), open_rows(rows()), 9)
-    coded = bins.codes(np.float32(0.5))
+    bins = Bins.find(grids(), open_rows(rows()), 9)
+    coded = bins.layout(np.float32(0.5))
     sizes = [count + 1 for count in bins.counts.tolist()]
     assert coded.shape == (0, sum(sizes))
     assert coded.offsets.tolist() == [sum(sizes[:p]) for p in range(5)]

@@ -12,7 +12,7 @@ def rows(n=40, d=3, seed=0):
 
 def drawn(X, P=6, *, seed=0):
     rng = np.random.default_rng(seed)
-    return Grids.drawn(rng.gamma(2.0, size=(X.shape[1], P)), X, rng)
+    return Grids.draw(rng.gamma(2.0, size=(X.shape[1], P)), X, rng)
 
 
 def tuples(grids, X):
@@ -112,7 +112,7 @@ def test_columns_that_a_grid_does_not_look_at():
     X, rng = rows(), np.random.default_rng(0)
     pitches = rng.gamma(2.0, size=(3, 6))
     pitches[1] = np.inf
-    grids = Grids.drawn(pitches, X, rng)
+    grids = Grids.draw(pitches, X, rng)
     expected = grids.prints(X)
     X[:, 1] = rng.normal(size=40)
     assert np.array_equal(grids.prints(X), expected)

@@ -7,7 +7,6 @@ from scipy import sparse
 from sklearn.kernel_approximation import Nystroem as SklearnNystroem
 
 from skimp.budgets import Budget, Fixed, Selector, Uniform
-from skimp.data import open_rows
 from skimp.features import Nystroem
 from skimp.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial
 from tests.problems import regression
@@ -20,8 +19,8 @@ KERNEL = Gaussian(0.5)
 class Weighted(Selector):
     """The first rows, with rising weights."""
 
-    def select(self, X, size, kernel, rng, y=None, context=None):
-        points = open_rows(X).collect().X[:size]
+    def select_from(self, rows, size, kernel, rng, context):
+        points = rows.collect().X[:size]
         return Budget(points, np.arange(size), np.linspace(0.5, 2, size))
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from skimp import KRLS, recipes
 from skimp.effects import Points
+from skimp.effects._effects import r_squared
 from skimp.kernels import Gaussian
 from tests.problems import regression
 from tests.reference import krls
@@ -26,7 +27,7 @@ def test_gives_what_the_vignette_of_r_prints():
     summary = model.summary()
     for name in ("effect", "std_error", "t", "p", "ci_low", "ci_high", "q25", "q50", "q75"):
         assert np.allclose(getattr(summary, name), printed[name], rtol=2e-6, atol=0), name
-    assert np.isclose(model._r_squared()[0], printed["R2"], atol=5e-8)
+    assert np.isclose(r_squared(model.fitted_)[0], printed["R2"], atol=5e-8)
     assert "R2: 0.8756" in str(summary)
     assert "R's package KRLS" in str(summary)
 
@@ -37,7 +38,7 @@ def test_gives_what_the_formulas_of_r_give():
     expected = krls.as_in_r(X, y)
     assert np.isclose(model.kernel_.gamma, 1 / 4)
     assert np.isclose(model.alpha_ * len(X), expected["lambda"], rtol=1e-8)
-    assert np.isclose(model._r_squared()[0], expected["R2"], rtol=1e-8)
+    assert np.isclose(r_squared(model.fitted_)[0], expected["R2"], rtol=1e-8)
     summary = model.summary()
     for name in ("effect", "std_error", "t", "p"):
         assert np.allclose(getattr(summary, name), expected[name], rtol=1e-6), name

@@ -76,7 +76,7 @@ class Balanced(RowSelector):
         for group in np.flatnonzero(given):
             mask = codes == group
             part = masked_rows(rows, mask)
-            budget = selector.select(part, int(given[group]), kernel, rng, context=context)
+            budget = selector.select_from(part, int(given[group]), kernel, rng, context)
             parts.append((budget, np.flatnonzero(mask)))
         points = concatenate_rows([budget.points for budget, _ in parts])
         indices = weights = None

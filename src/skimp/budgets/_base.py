@@ -68,7 +68,6 @@ class Selector(Parametrized, ABC):
         """True for a rule that may choose a row twice, and more points than there are rows."""
         return False
 
-    @abstractmethod
     def select(
         self,
         X: Any,
@@ -99,6 +98,21 @@ class Selector(Parametrized, ABC):
         -------
         Budget
         """
+        owner = type(self).__name__
+        check_params(self)
+        if not _SIZE.test(size):
+            raise broken(owner, "size", _SIZE.wording, size)
+        rows = open_rows(X, target=y)
+        if rows.n_rows == 0:
+            raise no_rows()
+        kernel = as_kernel(kernel, owner=owner).resolve(context.bind(rows), 0)
+        return self.select_from(rows, size, kernel, as_generator(rng), context)
+
+    @abstractmethod
+    def select_from(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
+    ) -> Budget:
+        """Choose points among rows that are open, with a kernel whose parameters are numbers."""
 
     def cost(self, m: int, kernel: Kernel, size: Size) -> Stage:
         """Return the work and the memory of choosing m points.
@@ -123,19 +137,6 @@ class Selector(Parametrized, ABC):
         By default those of a uniform draw.
         """
         return Work(), 16 * size.n_rows + m * size.n_features * size.dtype.itemsize
-
-    def _open(
-        self, X: Any, size: int, kernel: Any, y: Any, context: Context
-    ) -> tuple[Rows, Kernel]:
-        """Check what was passed, and return the rows and the kernel with numbers in it."""
-        owner = type(self).__name__
-        check_params(self)
-        if not _SIZE.test(size):
-            raise broken(owner, "size", _SIZE.wording, size)
-        rows = open_rows(X, target=y)
-        if rows.n_rows == 0:
-            raise no_rows()
-        return rows, as_kernel(kernel, owner=owner).resolve(context.bind(rows), 0)
 
 
 class RowSelector(Selector, ABC):
@@ -181,18 +182,10 @@ class RowSelector(Selector, ABC):
         context)`` or ``context.map_reduce(rows, ...)``.
         """
 
-    def select(
-        self,
-        X: Any,
-        size: int,
-        kernel: Kernel,
-        rng: np.random.Generator,
-        y: Array | None = None,
-        context: Context = LOCAL,
+    def select_from(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
-        """Choose points; see `Selector.select`."""
-        rows, kernel = self._open(X, size, kernel, y, context)
-        rng = as_generator(rng)
+        """Choose points; see `Selector.select_from`."""
         present = None
         weight = rows.weights(context)
         if weight is not None and not weight.all():

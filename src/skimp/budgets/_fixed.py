@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from skimp._core._objects import check_any_rows
-from skimp._core._types import Array, Matrix
+from skimp._core._types import Matrix
 from skimp.budgets._base import Budget, Selector
-from skimp.data import LOCAL, Context
+from skimp.data import Context, Rows
 from skimp.kernels import Kernel
 
 
@@ -35,17 +35,10 @@ class Fixed(Selector):
     def __init__(self, points: Any):
         self.points = points
 
-    def select(
-        self,
-        X: Any,
-        size: int,
-        kernel: Kernel,
-        rng: np.random.Generator,
-        y: Array | None = None,
-        context: Context = LOCAL,
+    def select_from(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
-        """Return the points; see `Selector.select`."""
-        rows, kernel = self._open(X, size, kernel, y, context)
+        """Return the points; see `Selector.select_from`."""
         points = check_points(
             self.points, kernel, rows.n_features, owner=type(self).__name__, name="points"
         )

@@ -5,7 +5,6 @@ from typing import ClassVar, final
 import numpy as np
 
 from skimp._core._random import draw_seed
-from skimp._core._types import Array
 from skimp._params._rules import BOOLEAN, NONE, Rule, one_of
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._groups import class_codes, cluster_codes, share_points
@@ -69,7 +68,13 @@ class Uniform(RowSelector):
         if self.stratify is None and not self.replacement:
             sample = rows.sample(size, draw_seed(rng), context)
             return Budget(sample.X, sample.indices)
-        codes = self._groups(rows, size, kernel, rng, context)
+        owner = type(self).__name__
+        if self.stratify == "class":
+            codes = class_codes(rows, context, owner=owner)
+        elif self.stratify == "cluster":
+            codes = cluster_codes(rows, round(np.sqrt(size)), kernel, rng, context, owner=owner)
+        else:
+            codes = np.zeros(rows.n_rows, np.int64)
         counts = np.bincount(codes)
         given = share_points(size * counts if self.replacement else counts, size, counts)
         chosen = [
@@ -84,13 +89,3 @@ class Uniform(RowSelector):
         """Raise unless y are classes, if groups are."""
         if self.stratify == "class":
             class_codes(rows, context, owner=type(self).__name__)
-
-    def _groups(
-        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
-    ) -> Array:
-        owner = type(self).__name__
-        if self.stratify == "class":
-            return class_codes(rows, context, owner=owner)
-        if self.stratify == "cluster":
-            return cluster_codes(rows, round(np.sqrt(size)), kernel, rng, context, owner=owner)
-        return np.zeros(rows.n_rows, np.int64)

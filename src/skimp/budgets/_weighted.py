@@ -5,11 +5,10 @@ from typing import Any, final
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from skimp._core._random import as_generator
 from skimp._core._types import Array
 from skimp._params._rules import broken
 from skimp.budgets._base import Budget, Selector
-from skimp.data import LOCAL, Context
+from skimp.data import Context, Rows
 from skimp.kernels import Kernel
 
 
@@ -55,18 +54,10 @@ class Weighted(Selector):
         """True: rows are drawn with replacement."""
         return True
 
-    def select(
-        self,
-        X: Any,
-        size: int,
-        kernel: Kernel,
-        rng: np.random.Generator,
-        y: Array | None = None,
-        context: Context = LOCAL,
+    def select_from(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
-        """Draw rows; see `Selector.select`."""
-        rows, _ = self._open(X, size, kernel, y, context)
-        rng = as_generator(rng)
+        """Draw rows; see `Selector.select_from`."""
         weight = rows.weights(context)
         p = self._normalize(np.ones(rows.n_rows) if weight is None else weight)
         indices = rng.choice(len(p), size, p=p)

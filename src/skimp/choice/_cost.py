@@ -4,7 +4,6 @@ Letters: n rows of d columns, D features (m points), k outputs.
 """
 
 from skimp._core._threads import thread_count
-from skimp._core._work import Size
 from skimp._params._rules import broken
 from skimp.choice._counts import Cost, Phase, Shape, Traits
 from skimp.choice._map_cost import made_map
@@ -14,7 +13,7 @@ from skimp.features import FeatureMap
 from skimp.losses import Loss, Squared
 from skimp.solvers import Auto, Solver
 
-__all__ = ["Phase", "Shape", "Traits", "predict_phases", "predicted_phases"]
+__all__ = ["Phase", "Shape", "Traits", "predicted_phases"]
 
 
 def predicted_phases(
@@ -77,47 +76,3 @@ def predicted_phases(
         return read, *exact_phases(cost)
     made = made_map(feature_map, cost)
     return read, *made.phases, solved(made, cost, loss, solver, alpha)
-
-
-def predict_phases(
-    feature_map: FeatureMap | None,
-    size: Size,
-    *,
-    loss: Loss,
-    solver: Solver,
-    rates: Rates,
-    alpha: float = 1e-6,
-) -> tuple[Phase, ...]:
-    """Predict what the phases of a fit cost, from sizes alone.
-
-    Parameters
-    ----------
-    feature_map : FeatureMap or None
-        The map, not fitted; None for the exact model of the squared loss.
-    size : Size
-        The size of the data, and what a fit may use.
-    loss : Loss
-        The loss.
-    solver : Solver
-        The solver.
-    rates : Rates
-        Speeds of the machine.
-    alpha : float, default=1e-6
-        The penalty.
-
-    Returns
-    -------
-    tuple of Phase
-    """
-    return predicted_phases(
-        feature_map,
-        Shape(size.n_rows, size.n_features, size.dtype, size.n_outputs, size.density),
-        loss=loss,
-        solver=solver,
-        labelled=size.classes,
-        rates=rates,
-        memory_limit=size.memory,
-        n_jobs=size.threads,
-        alpha=alpha,
-        traits=Traits(size.conditioned, size.n_bins),
-    )

@@ -9,6 +9,7 @@ import numpy as np
 from skimp._core._blocks import block_rows_for
 from skimp._core._pairs import _LoopPairs
 from skimp._core._types import DType
+from skimp.choice._plan import Phase as Phase
 from skimp.choice._rates import Rates
 from skimp.data import Block, Codes, Rows
 from skimp.kernels._columns import STRIP
@@ -21,25 +22,6 @@ _SPARSE = 0.03
 _CALLS_A_PASS, _CALLS_A_STRIP = 500, 15
 _LOOPED = 2.0
 """Terms of distances without a matrix product for each function value."""
-
-
-@dataclass(frozen=True)
-class Phase:
-    """A part of a fit.
-
-    Attributes
-    ----------
-    name : str
-        What is done: "read", "select" or "draw", "factor", "solve".
-    seconds : float
-        How long it takes.
-    bytes : int
-        The most that is held at the same time besides the data, with what earlier phases left.
-    """
-
-    name: str
-    seconds: float
-    bytes: int
 
 
 @dataclass(frozen=True)

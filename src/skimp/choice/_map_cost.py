@@ -25,8 +25,8 @@ from skimp.choice._counts import DOUBLE, Cost, Made, Phase, planned_rows
 from skimp.choice._projection_cost import drawn_numbers, projected, transformed
 from skimp.features import FeatureMap, KernelProjection, Nystroem, RandomBinning, RandomFourier
 from skimp.features._binning import _LARGEST_SAMPLE
-from skimp.features._bins import PRINTS
 from skimp.features._frequencies import FAST, transform_blocks
+from skimp.features._grids import PRINTS
 
 _CLUSTERING = 0.25
 """Share of it that k-means reaches (seen: 0.2 to 0.3)."""

@@ -4,8 +4,31 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from skimp._core._html import table
+from skimp._core._work import Size
 from skimp._params._memory import readable
-from skimp.choice._counts import Phase
+from skimp.choice._rates import Rates
+from skimp.features import FeatureMap
+from skimp.losses import Loss
+from skimp.solvers import Solver
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of a fit.
+
+    Attributes
+    ----------
+    name : str
+        What is done: "read", "select" or "draw", "factor", "solve".
+    seconds : float
+        How long it takes.
+    bytes : int
+        The most that is held at the same time besides the data, with what earlier phases left.
+    """
+
+    name: str
+    seconds: float
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -60,3 +83,49 @@ class Plan:
             (phase.name, f"{phase.seconds:.2f}", readable(phase.bytes))
             for phase in (*self.phases, total)
         ]
+
+
+def predict_phases(
+    feature_map: FeatureMap | None,
+    size: Size,
+    *,
+    loss: Loss,
+    solver: Solver,
+    rates: Rates,
+    alpha: float = 1e-6,
+) -> tuple[Phase, ...]:
+    """Predict what the phases of a fit cost, from sizes alone.
+
+    Parameters
+    ----------
+    feature_map : FeatureMap or None
+        The map, not fitted; None for the exact model of the squared loss.
+    size : Size
+        The size of the data, and what a fit may use.
+    loss : Loss
+        The loss.
+    solver : Solver
+        The solver.
+    rates : Rates
+        Speeds of the machine.
+    alpha : float, default=1e-6
+        The penalty.
+
+    Returns
+    -------
+    tuple of Phase
+    """
+    from skimp.choice._cost import Shape, Traits, predicted_phases
+
+    return predicted_phases(
+        feature_map,
+        Shape(size.n_rows, size.n_features, size.dtype, size.n_outputs, size.density),
+        loss=loss,
+        solver=solver,
+        labelled=size.classes,
+        rates=rates,
+        memory_limit=size.memory,
+        n_jobs=size.threads,
+        alpha=alpha,
+        traits=Traits(size.conditioned, size.n_bins),
+    )

@@ -6,9 +6,10 @@ from functools import cached_property
 from typing import TypeAlias
 
 from skimp._core._types import Array, RandomState
+from skimp._params._rules import is_auto
 from skimp.data import Context, Rows
 from skimp.features import FeatureMap, Nystroem
-from skimp.kernels import Kernel
+from skimp.kernels import Kernel, as_kernel
 from skimp.losses import Loss, Squared
 from skimp.solvers import Auto, Solver
 
@@ -40,6 +41,8 @@ class Spec:
         Whether y are classes.
     fit_intercept : bool
         Whether there is an intercept.
+    warm_start : bool
+        Whether to start from an earlier fit that was asked for the same features.
     held_out : float or None
         Share of the rows that early stopping holds out; None if it is off.
     memory_limit, time_limit, random_state
@@ -55,6 +58,7 @@ class Spec:
     solver: Solver
     classes: bool
     fit_intercept: bool = True
+    warm_start: bool = False
     held_out: float | None = None
     memory_limit: int | str | None = None
     time_limit: float | None = None
@@ -62,12 +66,12 @@ class Spec:
 
     @property
     def solves_exactly(self) -> bool:
-        """Whether the kernel matrix of all rows is factorized, which no map then stands for."""
-        chooses = isinstance(self.loss, Squared) and isinstance(self.solver, Auto)
-        return self.exact and chooses and self.held_out is None
+        """Whether the kernel matrix of all rows is factorized, without a map."""
+        squared = isinstance(self.loss, Squared) and isinstance(self.solver, Auto)
+        return self.exact and squared and self.held_out is None
 
     def map_of(self, n_rows: int) -> FeatureMap | None:
-        """Return the map that was asked for, one landmark a row for the exact model."""
+        """Return the map that was asked for, with a landmark for each row if that is exact."""
         return Nystroem(budget=n_rows) if self.exact else self.approximation
 
 
@@ -105,9 +109,33 @@ class Task:
 
     @cached_property
     def given(self) -> FeatureMap | None:
-        """The map that was asked for."""
+        """The map that was asked for, None if it is to be chosen."""
         return self.spec.map_of(self.rows.n_rows)
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """The kernel of that map, or the one that was asked for beside it."""
+        own = None if self.given is None else self.given.kernel
+        return self.spec.kernel if own is None else as_kernel(own, owner=self.spec.owner)
+
+    @property
+    def has_free_kernel(self) -> bool:
+        """Whether the kernel, or a bandwidth of it, is to be chosen."""
+        if self.given is not None and not self.given.kernelled:
+            return False
+        return self.kernel is None or bool(free_bandwidths(self.kernel))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing but the penalty may be left to be chosen."""
+        return self.given is not None and not self.has_free_kernel
 
     def on(self, rows: Rows) -> "Task":
         """Return the same task on other rows."""
         return replace(self, rows=rows)
+
+
+def free_bandwidths(kernel: Kernel) -> list[str]:
+    """Return the names of the parameters that are ``gamma="auto"``, inner kernels included."""
+    params = kernel.get_params(deep=True).items()
+    return [n for n, v in params if n.rpartition("__")[2] == "gamma" and is_auto(v)]

@@ -1,16 +1,67 @@
-"""What trials found, and what was chosen by them."""
+"""Trials of models by the squared loss, all on the same rows."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from time import monotonic
 from typing import Any
 
+import numpy as np
+
+from skimp._core._types import Array
 from skimp.choice._candidates import Candidate
-from skimp.choice._cost import Traits
-from skimp.features import FeatureMap
+from skimp.choice._fit_fixed import fit_map, pose_problem
+from skimp.choice._judging import (
+    Judge,
+    Judgement,
+    judge_codes,
+    judge_held_out,
+    judge_left_out,
+)
+from skimp.choice._limits import Limits
+from skimp.choice._merge_equal import merge_equal
+from skimp.data import ArrayRows, Block, Context, Rows
+from skimp.features import FeatureMap, mean_diagonal
+from skimp.losses import squared
+
+SMALL = 8192
+"""Rows up to which every row is left out once, and landmarks of two kernels are tried."""
+ALPHAS = np.logspace(-10, 2, 25)
+"""Penalties, over the mean of k(x, x), that are compared; on held-out rows each second one."""
+SMALL_SIZE = 256
+"""Landmarks of the first trials on small data."""
+_RIDGES = np.array([0.03, 0.3, 3.0])
+"""Penalties n alpha for codes."""
+_HARDEST = 1e-4
+"""The least penalty n alpha of classes, over the mean of k(x, x), a C of 5,000: classes that least
+squares separates would have the least of all, and nearly no solution."""
+_JUDGING_ROWS = 4096
+"""Rows that all trials are judged by, a fifth at most."""
+_LEAST_BLOCK = 256
+_EXACT, _CONSTANT = 1e-7, 0.99
+"""Errors, over the variance of y: rounding up to the first, no better than the mean above the
+second."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A model that was tried: what it was, and how well it did; see `Judgement`."""
+    """A model that was tried, and how well it did.
+
+    Attributes
+    ----------
+    candidate : Candidate
+        What kind of model it is.
+    approximation : FeatureMap
+        Its map, not fitted.
+    n_rows : int
+        Rows that it was fitted to.
+    alpha, error, ranking, rate, half_error
+        As in `Judgement`.
+    seconds : float
+        How long the trial took.
+    conditioned : bool
+        Whether its features are kernel columns; dependent ones are whitened, which takes longer.
+    variance : float
+        That of the targets.
+    """
 
     candidate: Candidate
     approximation: FeatureMap
@@ -21,13 +72,24 @@ class Trial:
     rate: float
     half_error: float | None
     seconds: float
-    traits: Traits
+    conditioned: bool
+    variance: float
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether its error is rounding, so that no other need improve on it."""
+        return self.error <= _EXACT * self.variance
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it does no better than the mean of the targets."""
+        return self.error > _CONSTANT * self.variance
 
     def to_dict(self) -> dict[str, Any]:
         """Return names and numbers, for a certificate."""
         return {
             "map": type(self.approximation).__name__,
-            "kernel": repr(getattr(self.approximation, "kernel", None)),
+            "kernel": repr(self.approximation.kernel),
             "columns": self.candidate.scaling or "as given",
             "size": self.approximation.size,
             "rows": self.n_rows,
@@ -38,31 +100,153 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The map and the penalty that trials chose, and why they stopped there.
+class _Drawn:
+    """Rows to fit to, rows to judge by, and what is known of their targets.
+
+    Without rows to judge by, each row is left out once; ``counts`` says of how many equal rows
+    each is made, and ``n_rows`` how many there were before equal ones were merged.
+    """
+
+    n_rows: int
+    training: Rows
+    judging: Rows | None
+    counts: Array
+    judge: Judge
+    variance: float
+
+
+class Trials:
+    """Trials of a task on some of its rows.
 
     Attributes
     ----------
-    approximation : FeatureMap
-        The map, not fitted.
-    alpha : float or None
-        The penalty, None if it is left to the equations of all rows.
-    trials : tuple of Trial
-        The trials.
-    reason : str
-        Why there were no more.
-    bytes : int
-        The most that a trial was predicted to hold.
-    n_rows : int or None
-        Rows to fit to if a limit leaves no time or room for all of them.
-    scaling : str
-        How columns are scaled.
+    limits : Limits
+        The task, and what its fit may take.
+    seed : int
+        Seed of the samples and of the maps that are tried.
+    small : bool
+        Whether every row is left out once, instead of holding some out.
+    available : int
+        Most rows that a trial can be fitted to.
+    judging : int
+        Rows that are held out.
+    done : list of Trial
+        The trials so far.
+    context : Context
+        How trials run; they do not report their progress.
     """
 
-    approximation: FeatureMap
-    alpha: float | None
-    trials: tuple[Trial, ...]
-    reason: str
-    bytes: int = 0
-    n_rows: int | None = None
-    scaling: str = ""
+    def __init__(self, limits: Limits, seed: int):
+        task = limits.task
+        n, given = task.rows.n_rows, task.given
+        self.limits = limits
+        self.seed = seed
+        self.small = n <= SMALL and not (given is not None and given.codes)
+        self.judging = 0 if self.small else min(_JUDGING_ROWS, max(1, n // 5))
+        self.available = max(1, n - self.judging)
+        self.done: list[Trial] = []
+        self.context = Context(task.context.n_jobs)
+        self._present = n
+        self._drawn: tuple[int, _Drawn] | None = None
+
+    def run(
+        self, candidate: Candidate, size: int | None, n: int, alphas: Array | None = None
+    ) -> Trial:
+        """Fit a candidate of a size to n rows, for some penalties, and judge it by others."""
+        began = monotonic()
+        drawn, spec = self.draw(n), self.limits.task.spec
+        sized = candidate.sized(size)
+        rng = np.random.default_rng(self.seed)
+        fitted = fit_map(sized.quick(), drawn.training, rng, self.context)
+        if spec.alpha is not None:
+            alphas = np.array([spec.alpha])
+        # the first trials on small data are many: of the best one alone, half is tried later
+        halved = sized.nested and not (self.small and (size or 0) <= SMALL_SIZE)
+        found = self._judge(fitted, drawn, alphas, halved=halved)
+        trial = Trial(
+            candidate,
+            sized,
+            drawn.n_rows,
+            **asdict(found),
+            seconds=monotonic() - began,
+            conditioned=not sized.nested or fitted.basis().penalty is not None,
+            variance=drawn.variance,
+        )
+        self.limits.observe(sized, drawn.n_rows, trial.seconds)
+        self.done.append(trial)
+        return trial
+
+    def find_penalty(self, fitted: FeatureMap, n_rows: int) -> float:
+        """Return the best penalty of a map that is fitted already, for a fit to n_rows rows."""
+        drawn = self.draw(self.limits.most_left_out(fitted.basis().width, self.available))
+        found = self._judge(fitted, drawn, None, halved=False)
+        return self.penalty_for(found, drawn.n_rows, n_rows)
+
+    def penalty_for(self, found: Trial | Judgement, tried: int, n_rows: int) -> float:
+        """Return the penalty for more rows than were tried: n alpha stays about the same."""
+        present = self._present * n_rows / self.limits.size.n_rows
+        return found.rate * found.alpha * tried / present
+
+    def release(self) -> None:
+        """Let go of the rows of the last trial."""
+        self._drawn = None
+
+    def draw(self, n: int) -> _Drawn:
+        """Return n rows to fit to, and rows to judge by."""
+        if self._drawn is not None and self._drawn[0] == n:
+            return self._drawn[1]
+        self._drawn = None
+        task, wanted = self.limits.task, n + self.judging
+        sample = task.numbers.sample(wanted, self.seed, task.context)
+        everything = Block(sample.X, sample.y, sample.weight, 0)
+        judge, Y = Judge(task.spec.loss), np.asarray(sample.y)
+        if not task.spec.classes:
+            judge = Judge.of_targets(task.spec.loss, Y, task.spec.fit_intercept)
+        share = sample.weight / sample.weight.sum()
+        variance = float(share @ np.square(Y - share @ Y).sum(axis=1))
+        # rows of weight zero are not drawn
+        if everything.size < min(wanted, task.rows.n_rows):
+            self._present = everything.size
+        if self.small:
+            distinct, counts = merge_equal(everything)
+            training, judging, n_rows = self._rows(distinct), None, everything.size
+        else:
+            cut = min(self.judging, everything.size - 1)
+            if everything.size < wanted:
+                self.available = max(1, everything.size - cut)
+            # a single row is judged by itself
+            judging = self._rows(everything[: max(1, cut)])
+            training = self._rows(everything[cut:])
+            n_rows, counts = training.n_rows, np.empty(0)
+        drawn = _Drawn(n_rows, training, judging, counts, judge, variance)
+        self._drawn = n, drawn
+        return drawn
+
+    def _rows(self, block: Block) -> Rows:
+        """Return a part of the sample, in several blocks for several threads."""
+        rows = self.limits.task.rows
+        size = min(rows.block_rows, max(_LEAST_BLOCK, block.size // 4))
+        part = ArrayRows(block.X, block.y, block.weight, block_rows=size)
+        part.feature_names = rows.feature_names
+        return part
+
+    def _judge(
+        self, fitted: FeatureMap, drawn: _Drawn, alphas: Array | None, *, halved: bool
+    ) -> Judgement:
+        context, judge = self.context, drawn.judge
+        spec = self.limits.task.spec
+        problem = pose_problem(
+            fitted, drawn.training, squared, 1.0, fit_intercept=spec.fit_intercept
+        )
+        if alphas is None:
+            grid = ALPHAS[:: 1 if drawn.judging is None and not spec.classes else 2]
+            if spec.classes:
+                grid = grid[grid >= min(_HARDEST / drawn.n_rows, grid[-1])]
+            grid = _RIDGES / drawn.n_rows if fitted.codes else grid
+            alphas = np.asarray(grid * mean_diagonal(fitted, drawn.training, context))
+        if drawn.judging is None:
+            return judge_left_out(problem, alphas, drawn.counts, judge, halved, context)
+        judging = drawn.judging.mapped(fitted.basis())
+        if fitted.codes:
+            return judge_codes(problem, alphas, judging, judge, context)
+        return judge_held_out(problem, alphas, judging, judge, halved, context)

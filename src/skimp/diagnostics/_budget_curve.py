@@ -13,10 +13,17 @@ from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import Array
 from skimp._params._rules import Rule, broken, integer, is_auto, number
 from skimp.budgets import Fixed
+from skimp.choice import Task
 from skimp.data import ArrayRows, Rows, split_rows
 from skimp.diagnostics._coded_curve import coded_predictions
 from skimp.diagnostics._inputs import SIZES
 from skimp.diagnostics._nested import Nested, nested
+<<<<<<< HEAD
+from skimp.effects import KRLS
+from skimp.estimators import KernelMachine
+=======
+from skimp.effects import KRLS, as_regressor
+>>>>>>> main
 from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier, mean_diagonal
 from skimp.kernels import as_kernel
 from skimp.losses import Squared, as_loss
@@ -181,12 +188,13 @@ def budget_curve(
     """
     _check(estimator, sizes, alphas, sample)
     model = clone(estimator)
-    if hasattr(model, "_as_machine"):
-        model, X = model._as_machine(X, y, sample_weight)
+    if isinstance(model, KRLS):
+        model, X = as_regressor(model, X, y, sample_weight)
         y = sample_weight = None
-    rows, targets = model._opened(X, y, sample_weight)
+    task = model.open_task(X, y, sample_weight)
+    rows, targets = task.rows, task.encode
     rng = as_generator(model.random_state)
-    fitted = _fitted_map(model, rows, sizes, rng)
+    fitted = _fitted_map(model, task, sizes, rng)
     size = fitted.size
     assert size is not None, "maps without a size were refused"
     largest = fitted.budget_.points.shape[0] if isinstance(fitted, Nystroem) else size
@@ -196,7 +204,7 @@ def budget_curve(
     if isinstance(fitted, RandomBinning):
         penalties = _RIDGES / rows.n_rows if alphas is None else np.asarray(alphas, float)
         outputs, Y = coded_predictions(
-            model, fitted, rows.with_targets(targets), steps, penalties, draw_seed(rng)
+            task.spec, fitted, rows.with_targets(targets), steps, penalties, draw_seed(rng)
         )
         errors = _errors(outputs, Y, labelled)
         chosen = errors.argmin(axis=1), _knee(steps, errors.min(axis=1))
@@ -237,7 +245,13 @@ _MEASURE = {True: "share of wrong labels", False: "mean squared error"}
 
 
 def _check(estimator: Any, sizes: Any, alphas: Any, sample: int) -> None:
-    if isinstance(estimator, type) or not hasattr(estimator, "_opened"):
+<<<<<<< HEAD
+    if isinstance(estimator, type) or not isinstance(estimator, KernelMachine | KRLS):
+=======
+    if isinstance(estimator, type) or not (
+        isinstance(estimator, KRLS) or hasattr(estimator, "_opened")
+    ):
+>>>>>>> main
         wording = "a KernelClassifier, a KernelRegressor or a KRLS"
         raise broken(_OWNER, "estimator", wording, estimator)
     for name, value, rule in (("sizes", sizes, SIZES), ("alphas", alphas, _PENALTIES)):
@@ -247,9 +261,9 @@ def _check(estimator: Any, sizes: Any, alphas: Any, sample: int) -> None:
         raise broken(_OWNER, "sample", _AT_LEAST_TWO.wording, sample)
 
 
-def _fitted_map(model: Any, rows: Rows, sizes: Any, rng: np.random.Generator) -> FeatureMap:
+def _fitted_map(model: Any, task: Task, sizes: Any, rng: np.random.Generator) -> FeatureMap:
     """Return the map of the largest size that is asked for, fitted."""
-    given: FeatureMap | None = model._given_map(rows)
+    given, rows = task.given, task.rows
     feature_map = Nystroem(budget=_LARGEST) if given is None else given
     if feature_map.size is None:
         raise broken(_OWNER, "approximation", "a map that has a size", model.approximation)

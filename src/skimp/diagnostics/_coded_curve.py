@@ -1,20 +1,18 @@
 """Errors of models of several numbers of grids, on rows that are coded once."""
 
-from typing import Any
-
 import numpy as np
 
 from skimp._core._types import Array
+from skimp.choice import Spec
 from skimp.data import ArrayRows, Codes, Rows, split_rows
 from skimp.features import RandomBinning
-from skimp.losses import as_loss
 from skimp.solvers import Problem
 
 _HELD_OUT = 0.2
 
 
 def coded_predictions(
-    model: Any,
+    spec: Spec,
     fitted: RandomBinning,
     rows: Rows,
     sizes: Array,
@@ -30,7 +28,6 @@ def coded_predictions(
     )
     assert training.y is not None, "there are targets"
     assert judging.y is not None, "there are targets"
-    loss, solver = as_loss(model.loss, owner="budget_curve"), model._configured_solver()
     outputs = np.empty((len(sizes), len(alphas), *judging.y.shape))
     for i, size in enumerate(sizes):
         Z = _first_grids(training.X, size)
@@ -38,12 +35,12 @@ def coded_predictions(
         for j, alpha in enumerate(alphas):
             problem = Problem(
                 part,
-                loss,
+                spec.loss,
                 float(alpha),
-                fit_intercept=model.fit_intercept,
-                memory_limit=model.memory_limit,
+                fit_intercept=spec.fit_intercept,
+                memory_limit=spec.memory_limit,
             )
-            solution = solver.solve(problem, rows.context)
+            solution = spec.solver.solve(problem, rows.context)
             outputs[i, j] = _first_grids(judging.X, size) @ solution.coef + solution.intercept
     return outputs, judging.y
 

@@ -1,7 +1,16 @@
 """Kernel regularized least squares: effects of columns, with standard errors."""
 
 from skimp.effects._approximation import Points, RowSample, Sketch
+from skimp.effects._fit import as_regressor
 from skimp.effects._krls import KRLS
 from skimp.effects._summary import EffectsSummary, Expectation
 
-__all__ = ["KRLS", "EffectsSummary", "Expectation", "Points", "RowSample", "Sketch"]
+__all__ = [
+    "KRLS",
+    "EffectsSummary",
+    "Expectation",
+    "Points",
+    "RowSample",
+    "Sketch",
+    "as_regressor",
+]

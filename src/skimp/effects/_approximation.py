@@ -178,10 +178,7 @@ class RowSample(Approximation):
         """Return the sampled rows, and their numbers."""
         sample = rows.sample(self.count(rows.n_rows), seed, context)
         weight = None if rows.weights(context) is None else sample.weight
-        part = ArrayRows(sample.X, sample.y, weight).copy_with(
-            n_jobs=context.n_jobs, feature_names=rows.feature_names, report=context.report
-        )
-        return part, sample.indices
+        return ArrayRows(sample.X, sample.y, weight), sample.indices
 
 
 def as_approximation(given: Any, *, owner: str) -> Approximation | None:

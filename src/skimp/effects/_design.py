@@ -8,7 +8,7 @@ import numpy as np
 from skimp._core._blocks import Scratch
 from skimp._core._linalg import dense
 from skimp._core._types import Array, DType, Matrix
-from skimp.data import Block, Rows
+from skimp.data import LOCAL, Block, Context, Rows
 
 _DOUBLE = np.dtype(np.float64)
 
@@ -71,10 +71,11 @@ class Design:
         *,
         standardize: bool,
         ddof: int = 0,
+        context: Context = LOCAL,
     ):
         self.names = names
         self.levels = levels
-        found = _Statistics.of(rows, levels)
+        found = _Statistics.of(rows, levels, context)
         self.typical = np.where(found.binary, found.common, found.mean)
         self.limits = np.stack([found.low, found.high])
         for j, counts in found.counts.items():
@@ -192,10 +193,10 @@ class _Statistics:
         return np.where(2 * self.at_high > self.weight, self.high, self.low)
 
     @classmethod
-    def of(cls, rows: Rows, levels: dict[int, list[Any]]) -> "_Statistics":
+    def of(cls, rows: Rows, levels: dict[int, list[Any]], context: Context) -> "_Statistics":
         def of_block(block: Block, _: Scratch) -> "_Statistics":
             X = dense(block.X, _DOUBLE)
-            w = np.ones(len(X)) if block.weight is None else block.weight
+            w = block.weights()
             low, high, mean = X.min(axis=0), X.max(axis=0), w @ X / w.sum()
             return cls(
                 weight=float(w.sum()),
@@ -209,7 +210,7 @@ class _Statistics:
             )
 
         initial: _Statistics | None = None
-        found = rows.map_reduce(of_block, _merge, initial)
+        found = context.map_reduce(rows, of_block, _merge, initial)
         assert found is not None, "rows that were checked are not empty"
         return found
 

@@ -1,430 +1,321 @@
-"""What KRLS tells about its columns: effects, tables of them, and expectations."""
+"""Effects of a fitted model: at single rows, on average, and what is expected along a column."""
 
-from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import stats
-from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._blocks import Scratch
 from skimp._core._linalg import dense
 from skimp._core._types import Array
+from skimp._core._work import DOUBLE
 from skimp._params._memory import require_memory
-from skimp._params._rules import BOOLEAN, FRACTION, NONE, Rule, broken, check_values, integer
+from skimp._params._rules import (
+    BOOLEAN,
+    FRACTION,
+    NONE,
+    Rule,
+    broken,
+    check_values,
+    integer,
+    one_of,
+)
 from skimp.data import ArrayRows, Block, Rows
-from skimp.effects._approximation import Approximation
 from skimp.effects._design import Design, Term
-from skimp.effects._error_groups import known_errors
+from skimp.effects._fit import Fitted
 from skimp.effects._functionals import Functionals
-from skimp.effects._random_sums import RandomSums
 from skimp.effects._summary import EffectsSummary, Expectation, summarize
-from skimp.features import Landmarks
-from skimp.kernels import Kernel
-from skimp.solvers.ridge import Errors, LinearFit
+from skimp.solvers.ridge import Errors
 
-_DOUBLE = np.dtype(np.float64)
 _CLOSE = 0.9
-"""Share of the rows whose number of effective parameters leaves little to tell errors from."""
+"""Effective parameters of a row above which little is known of the errors."""
 _BLOCK_ENTRIES = 2**22
 """Entries of a block of kernel values."""
-
+_TWICE = np.sqrt(2.0)
+"""R's factor for the standard errors of first differences."""
+_MISSING = {"None", "nan", "NaT", "<NA>"}
 _RULES: dict[str, Rule] = {
     "corrected": NONE | BOOLEAN,
+    "errors": one_of("classical", "robust", "clustered"),
     "level": FRACTION,
     "n_points": integer(at_least=2),
 }
 
 
-class Effects(ABC):
-    """Effects of a fitted model that is linear in its targets."""
+def predict_at(fitted: Fitted, rows: Rows, return_std: bool) -> Any:
+    """Return predictions, and with ``return_std`` their standard errors."""
+    scaled, shape = rows.mapped(fitted.design), (fitted.dual.shape[1],)
 
-    alpha_: float
-    kernel_: Kernel
-    memory_limit: int | str | None
-    convention: str
-    terms_: list[str]
-    _rows: Rows
-    _present: Array | None
-    _fitted_rows: Array | None
-    _design: Design
-    _approximation: Approximation | None
-    _basis: Landmarks | RandomSums
-    _points: Landmarks
-    _dual: Array
-    _constant: Array
-    _fit: LinearFit
-    _single_output: bool
+    def values(block: Block, _: Scratch) -> Array:
+        return np.asarray(block.X @ fitted.dual + fitted.constant)
 
-    def effects(self, X: Any = None, return_std: bool = False) -> Any:
-        """Return the effect of each term at each row.
+    def errors(block: Block, _: Scratch) -> Array:
+        q = fitted.fit.coordinates(block.X.T, constant=1.0)
+        return np.sqrt(fitted.fit.variances(q))
 
-        The derivative of the fitted function in a column of numbers, per unit of the column; the
-        difference between its two values for a column of two; the difference from the first level
-        for each other level of a column of categories.
+    compute, dtype = fitted.context.compute, rows.dtype
+    F = fitted.outputs(compute(scaled.mapped(fitted.points), values, shape, dtype))
+    if not return_std:
+        return F
+    mapped = scaled.mapped(fitted.models.basis)
+    return F, fitted.outputs(compute(mapped, errors, shape, dtype))
 
-        Parameters
-        ----------
-        X : array, CSR matrix, frame or Rows of shape (n, d), optional
-            Where to take them; the rows of ``fit``, those of weight zero left out, by default.
-        return_std : bool, default=False
-            Whether to return their classical standard errors as well, which take a solution for
-            each of them.
 
-        Returns
-        -------
-        array of shape (n, n_terms) or (n, n_terms, k), or a tuple of two
-            A column for each of ``terms_``.
-        """
-        rows = self._where(X)
-        functionals = self._functionals(self._design.terms)
-        effects = self._outputs(self._pointwise(rows, functionals))
-        if not return_std:
-            return effects
-        shape = len(self._design.terms), self._dual.shape[1]
+def effects_at(fitted: Fitted, rows: Rows, functionals: Functionals) -> Array:
+    """Return effects at each row, of shape (n, n_terms, k)."""
+    shape = functionals.n_terms, fitted.dual.shape[1]
 
-        def errors(block: Block, _: Scratch) -> Array:
-            L = np.hstack([functionals.sums(block.X[i : i + 1], _ONE) for i in range(block.size)])
-            variances = self._fit.variances(self._fit.coordinates(self._gathered(L)))
-            return np.sqrt(variances).reshape(block.size, *shape)
+    def of_block(block: Block, _: Scratch) -> Array:
+        return functionals.pointwise(block.X, fitted.dual)
 
-        few = self._blocked(rows, shape[0])
-        return effects, self._outputs(few.computed(errors, shape, np.float64))
+    return fitted.context.compute(_scale(fitted, rows), of_block, shape, np.float64)
 
-    def summary(
-        self,
-        X: Any = None,
-        *,
-        errors: str = "classical",
-        groups: Any = None,
-        level: float = 0.95,
-        corrected: bool | None = None,
-    ) -> EffectsSummary:
-        """Return average effects with standard errors, and how effects vary.
 
-        Parameters
-        ----------
-        X : array, CSR matrix, frame or Rows of shape (n, d), optional
-            Rows to average over; those of ``fit``, with their weights, by default.
-        errors : str, default="classical"
-            What is taken for granted of the errors of y: "classical", that they have equal
-            variances and are independent; "robust", that they are independent; "clustered", that
-            those of different groups are.
-        groups : array of shape (n,), optional
-            The group of each row of ``fit``, for "clustered".
-        level : float, default=0.95
-            Nominal coverage of the intervals.
-        corrected : bool or None, default=None
-            Whether effects, and with them standard errors, t, p and intervals, are corrected for
-            the shrinkage of the penalty, which moves averages by up to a standard error. False
-            takes means of the pointwise effects. None is True, but False for ``convention="R"``.
+def errors_at(fitted: Fitted, rows: Rows, functionals: Functionals) -> Array:
+    """Return classical standard errors of effects at each row, of shape (n, n_terms, k)."""
+    shape = functionals.n_terms, fitted.dual.shape[1]
+    one = np.ones(1)
 
-        Returns
-        -------
-        EffectsSummary
-        """
-        check_is_fitted(self)
-        terms = self._design.terms
-        names, kinds = [term.name for term in terms], [term.kind for term in terms]
-        parts = [self._functionals(terms)]
-        return self._summarized("summary", X, parts, names, kinds, errors, groups, level, corrected)
+    def of_block(block: Block, _: Scratch) -> Array:
+        L = np.hstack([functionals.sums(block.X[i : i + 1], one) for i in range(block.size)])
+        variances = fitted.fit.variances(fitted.fit.coordinates(fitted.gather(L)))
+        return np.sqrt(variances).reshape(block.size, *shape)
 
-    def interaction(
-        self,
-        first: str | int,
-        second: str | int,
-        X: Any = None,
-        *,
-        errors: str = "classical",
-        groups: Any = None,
-        level: float = 0.95,
-        corrected: bool | None = None,
-    ) -> EffectsSummary:
-        """Return how much the effect of one term changes with another one.
+    few = _scale(fitted, rows, shape[0])
+    return fitted.context.compute(few, of_block, shape, np.float64)
 
-        The second derivative for two columns of numbers, or the curvature if they are the same;
-        differences of derivatives or of differences for others.
 
-        Parameters
-        ----------
-        first, second : str or int
-            Terms, by their names or numbers in ``terms_``; or names of columns of categories, for
-            all of their levels.
-        X, errors, groups, level, corrected
-            As in `summary`.
+def average(fitted: Fitted, rows: Rows, functionals: Functionals) -> Array:
+    """Return averages of functionals over rows, as functionals of the basis."""
 
-        Returns
-        -------
-        EffectsSummary
-            With an effect for each pair of terms, and ``pointwise`` the interactions at each row.
-        """
-        check_is_fitted(self)
-        ones, others = self._terms(first, "first"), self._terms(second, "second")
-        differ = any(term.high is not None for term in (*ones, *others))
-        if ones[0].column == others[0].column and differ:
-            raise broken("interaction", "second", "a term of another column", second)
-        kind = "change of the effect"
-        if ones[0].high is None and others[0].high is None:
-            kind = "second derivative"
-            if self._functionals(ones).kinked(ones[0].column):
-                raise broken("interaction", "kernel", "twice differentiable", self.kernel_)
-        names = [f"{one.name} x {other.name}" for other in others for one in ones]
-        kinds = [kind] * len(names)
-        parts = [self._functionals(ones, other) for other in others]
-        return self._summarized(
-            "interaction", X, parts, names, kinds, errors, groups, level, corrected
-        )
+    def of_block(block: Block, _: Scratch) -> tuple[Array, float]:
+        weight = block.weights()
+        return functionals.sums(block.X, weight), float(weight.sum())
 
-    def expectation(
-        self, column: str | int, *, n_points: int = 50, level: float = 0.95
-    ) -> Expectation:
-        """Return what is expected of y along one column, with the others at typical values.
+    def add(total: tuple[Array, float], part: tuple[Array, float]) -> tuple[Array, float]:
+        return total[0] + part[0], total[1] + part[1]
 
-        Numbers are at their mean, columns of two values and of categories at the most frequent one.
+    initial = np.zeros((fitted.points.width, functionals.n_terms)), 0.0
+    sums, weight = fitted.context.map_reduce(_scale(fitted, rows), of_block, add, initial)
+    return fitted.gather(sums / weight)
 
-        Parameters
-        ----------
-        column : str or int
-            The column, by name or number.
-        n_points : int, default=50
-            Points between the least and the largest value of a column of numbers.
-        level : float, default=0.95
-            Nominal coverage of the bands at each point.
 
-        Returns
-        -------
-        Expectation
-        """
-        check_is_fitted(self)
-        check_values("expectation", _RULES, n_points=n_points, level=level)
-        design = self._design
-        j = _number(column, design.names, "expectation", "column")
-        values = design.values_along(j, n_points)
-        rows = np.tile(design.typical, (len(values), 1))
-        rows[:, j] = values
-        scaled = ArrayRows(rows).mapped(design)
-        k = self._dual.shape[1]
+def _scale(fitted: Fitted, rows: Rows, n_values: int = 1) -> Rows:
+    """Return scaled rows in blocks whose kernel values, some for each pair, stay small."""
+    size = max(1, _BLOCK_ENTRIES // (n_values * fitted.points.width))
+    return rows.reblocked(min(rows.block_rows, size)).mapped(fitted.design)
 
-        def found(block: Block, _: Scratch) -> Array:
-            L = self._gathered(self._points.block(block.X).T)
-            q = self._fit.coordinates(L, constant=1.0)
-            mean = L.T @ self._fit.coef + self._constant
-            return np.stack([mean, np.sqrt(self._fit.variances(q))], axis=1)
 
-        mean, error = np.moveaxis(scaled.computed(found, (2, k), np.float64), 1, 0)
-        reach = stats.t.ppf((1 + level) / 2, self._freedom) * error
-        return Expectation(
-            column=design.names[j],
-            values=design.decoded(j, values),
-            mean=self._outputs(mean),
-            std_error=self._outputs(error),
-            ci_low=self._outputs(mean - reach),
-            ci_high=self._outputs(mean + reach),
-            level=level,
-        )
+@dataclass(frozen=True)
+class Inference:
+    """What is asked of a table: the parameters of `skimp.KRLS.summary`."""
 
-    def column_values(self, column: str | int, X: Any = None) -> tuple[str, Array]:
-        """Return the name of a column and its values: what effects can be drawn against.
+    owner: str
+    errors: str
+    groups: Any
+    level: float
+    corrected: bool | None
 
-        Parameters
-        ----------
-        column : str or int
-            The column, by name or number.
-        X : array, CSR matrix, frame or Rows of shape (n, d), optional
-            The rows; those of ``fit`` by default.
-        """
-        rows = self._where(X)
-        design = self._design
-        j = _number(column, design.names, "column_values", "column")
-        values = rows.computed(lambda block, _: dense(block.X, _DOUBLE)[:, j], (), np.float64)
-        return design.names[j], design.decoded(j, values)
 
-    def vcov(self, *, errors: str = "classical", groups: Any = None) -> Array:
-        """Return the covariance of the coefficients ``coef_``.
+def summarize_terms(fitted: Fitted, rows: Rows, asked: Inference) -> EffectsSummary:
+    """Return the table of all terms; see `skimp.KRLS.summary`."""
+    terms = fitted.design.terms
+    names, kinds = [term.name for term in terms], [term.kind for term in terms]
+    return _summarize(fitted, rows, [fitted.functionals(terms)], names, kinds, asked)
 
-        Parameters
-        ----------
-        errors, groups
-            As in `summary`.
 
-        Returns
-        -------
-        array of shape (m, m) or (k, m, m)
-        """
-        check_is_fitted(self)
-        size = len(self._fit.coef)
-        rows = size if errors == "classical" else self._fit.n_rows
-        require_memory(
-            32 * size * max(rows, size),
-            self.memory_limit,
-            f"the covariance of {size} coefficients",
-            "take an approximation",
-        )
-        q = self._fit.coordinates(np.eye(size))
-        found = self._fit.covariances(q, self._errors("vcov", errors, groups))
-        return found[0] if self._single_output else found
+def summarize_interaction(
+    fitted: Fitted, rows: Rows, first: str | int, second: str | int, asked: Inference
+) -> EffectsSummary:
+    """Return the table of pairs of terms; see `skimp.KRLS.interaction`."""
+    ones = _find_terms(fitted.design, first, "first")
+    others = _find_terms(fitted.design, second, "second")
+    differ = any(term.high is not None for term in (*ones, *others))
+    if ones[0].column == others[0].column and differ:
+        raise broken("interaction", "second", "a term of another column", second)
+    kind = "change of the effect"
+    if ones[0].high is None and others[0].high is None:
+        kind = "second derivative"
+        if fitted.functionals(ones).kinked(ones[0].column):
+            raise broken("interaction", "kernel", "twice differentiable", fitted.models.kernel)
+    names = [f"{one.name} x {other.name}" for other in others for one in ones]
+    parts = [fitted.functionals(ones, other) for other in others]
+    return _summarize(fitted, rows, parts, names, [kind] * len(names), asked)
 
-    def _summarized(
-        self,
-        owner: str,
-        X: Any,
-        parts: list[Functionals],
-        names: list[str],
-        kinds: list[str],
-        errors: str,
-        groups: Any,
-        level: float,
-        corrected: bool | None,
-    ) -> EffectsSummary:
-        rows = self._where(X)
-        check_values(owner, _RULES, level=level, corrected=corrected)
-        known = self._errors(owner, errors, groups)
-        corrected = self.convention != "R" if corrected is None else corrected
-        pointwise = np.concatenate([self._pointwise(rows, part) for part in parts], axis=1)
-        weight = rows.weights()
-        weight = np.ones(len(pointwise)) if weight is None else weight
-        L = np.hstack([self._averages(rows, part) for part in parts])
-        q = self._fit.coordinates(self._gathered(L))
-        q = self._fit.corrected(q) if corrected else q
-        return summarize(
-            pointwise,
-            weight,
-            self._covariances(q, known, parts),
-            self._fit.estimates(q) if corrected else None,
-            names=names,
-            kinds=kinds,
-            # groups are numbered from zero on: one less than there are
-            freedom=self._freedom if known.groups is None else float(known.groups.max()),
-            level=level,
-            facts=self._facts(len(pointwise), errors),
-            notes=self._notes(level, corrected),
-        )
 
-    def _covariances(self, q: Array, errors: Errors, parts: list[Functionals]) -> Array:
-        """Return covariances of functionals, with R's factor for differences."""
-        found = self._fit.covariances(q, errors)
-        if self.convention != "R":
-            return found
-        factors = np.concatenate([np.where(part.are_differences, _TWICE, 1.0) for part in parts])
-        return np.asarray(found * np.outer(factors, factors))
-
-    def _where(self, X: Any) -> Rows:
-        check_is_fitted(self)
-        return self._rows if X is None else self._opened(X)
-
-    @abstractmethod
-    def _opened(self, X: Any) -> Rows:
-        """Return rows of the user's, with the columns of ``fit``."""
-
-    def _functionals(self, terms: list[Term], by: Term | None = None) -> Functionals:
-        return Functionals(self._points, self._design, terms, by)
-
-    def _blocked(self, rows: Rows, n_values: int = 1) -> Rows:
-        """Return scaled rows in blocks whose kernel values, some for each pair, stay small."""
-        size = max(1, _BLOCK_ENTRIES // (n_values * self._points.width))
-        return rows.copy_with(block_rows=min(rows.block_rows, size)).mapped(self._design)
-
-    def _pointwise(self, rows: Rows, functionals: Functionals) -> Array:
-        """Return effects of shape (n, n_terms, k)."""
-        shape = functionals.n_terms, self._dual.shape[1]
-        return self._blocked(rows).computed(
-            lambda block, _: functionals.pointwise(block.X, self._dual), shape, np.float64
-        )
-
-    def _averages(self, rows: Rows, functionals: Functionals) -> Array:
-        """Return averages of functionals over rows, as functionals of kernel columns."""
-
-        def of_block(block: Block, _: Scratch) -> tuple[Array, float]:
-            weight = np.ones(block.size) if block.weight is None else block.weight
-            return functionals.sums(block.X, weight), float(weight.sum())
-
-        def add(total: tuple[Array, float], part: tuple[Array, float]) -> tuple[Array, float]:
-            return total[0] + part[0], total[1] + part[1]
-
-        initial = np.zeros((self._points.width, functionals.n_terms)), 0.0
-        sums, weight = self._blocked(rows).map_reduce(of_block, add, initial)
-        return np.asarray(sums / weight)
-
-    def _gathered(self, L: Array) -> Array:
-        """Return functionals of kernel columns as functionals of the model's functions."""
-        return np.asarray(self._basis.mixing.T @ L) if isinstance(self._basis, RandomSums) else L
-
-    def _outputs(self, values: Array) -> Array:
-        return values[..., 0] if self._single_output else values
-
-    @property
-    def _freedom(self) -> float:
-        return max(self._fit.freedom, 1.0)
-
-    def _terms(self, given: str | int, role: str) -> list[Term]:
-        """Return a term by name or number, or all terms of a column of categories."""
-        design = self._design
-        names = {design.names[j]: j for j in design.levels}
-        if isinstance(given, str) and given in names and given not in self.terms_:
-            found = [term for term in design.terms if term.column == names[given]]
-            if not found:
-                raise broken("interaction", role, "a column of two levels or more", given)
-            return found
-        known = [*self.terms_, *names]
-        number = _number(given, self.terms_, "interaction", role, known)
-        return [design.terms[number]]
-
-    def _errors(self, owner: str, kind: str, groups: Any) -> Errors:
-        n = self._rows.n_rows
-        return known_errors(kind, groups, n, self._present, self._fitted_rows, owner=owner)
-
-    def _facts(self, n_rows: int, errors: str) -> dict[str, str]:
-        fit = self._fit
-        return {
-            "rows": f"{n_rows:,}",
+def _summarize(
+    fitted: Fitted,
+    rows: Rows,
+    parts: list[Functionals],
+    names: list[str],
+    kinds: list[str],
+    asked: Inference,
+) -> EffectsSummary:
+    level, corrected = asked.level, asked.corrected
+    check_values(asked.owner, _RULES, level=level, corrected=corrected)
+    known = _find_errors(fitted, asked.errors, asked.groups, owner=asked.owner)
+    fit, like_r = fitted.fit, fitted.spec.like_r
+    corrected = not like_r if corrected is None else corrected
+    pointwise = np.concatenate([effects_at(fitted, rows, part) for part in parts], axis=1)
+    weight = rows.weights(fitted.context)
+    q = fit.coordinates(np.hstack([average(fitted, rows, part) for part in parts]))
+    q = fit.corrected(q) if corrected else q
+    covariance = fit.covariances(q, known)
+    if like_r:
+        differ = np.concatenate([part.are_differences for part in parts])
+        factors = np.where(differ, _TWICE, 1.0)
+        covariance = covariance * np.outer(factors, factors)
+    return summarize(
+        pointwise,
+        np.ones(len(pointwise)) if weight is None else weight,
+        covariance,
+        fit.estimates(q) if corrected else None,
+        names=names,
+        kinds=kinds,
+        # groups are numbered from zero on: one less than there are
+        freedom=fitted.freedom if known.groups is None else float(known.groups.max()),
+        level=level,
+        facts={
+            "rows": f"{len(pointwise):,}",
             "fitted": f"{fit.n_rows:,}",
-            "alpha": f"{self.alpha_:.3g}",
+            "alpha": f"{fit.alpha:.3g}",
             "effective parameters": f"{fit.dimension:.1f}",
-            "R2": ", ".join(f"{value:.4f}" for value in self._r_squared()),
+            "R2": ", ".join(f"{value:.4f}" for value in r_squared(fitted)),
             "error s.d.": ", ".join(f"{value:.4g}" for value in np.sqrt(fit.noise)),
-            "errors": errors,
-        }
-
-    def _r_squared(self) -> Array:
-        """Return the share of the variance of y that is explained, of the rows that were fitted."""
-        fit = self._fit
-        squares = fit.squares
-        if self.convention == "R":
-            # R takes the variance of the residuals, whose mean is not zero without an intercept
-            squares = squares - np.square((fit.root * fit.residuals[0]).sum(axis=0)) / fit.n_rows
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(1 - squares / fit.total)
-
-    def _notes(self, level: float, corrected: bool) -> list[str]:
-        notes = [f"ci_low and ci_high are a nominal {100 * level:g} % confidence interval."]
-        if corrected:
-            notes += [
-                "effect, std_error, t, p and the interval refer to shrinkage-corrected averages.",
-                "mean, q25, q50 and q75 summarize the pointwise effects.",
-            ]
-        else:
-            notes.append(
-                "effect is the mean of the pointwise effects, not corrected for shrinkage."
-            )
-        if self.convention == "R":
-            notes.append("Formulas are those of R's package KRLS.")
-        if self._fit.dimension > _CLOSE * self._fit.n_rows:
-            notes.append("The fit nearly interpolates: estimates are unreliable.")
-        if self._approximation is not None:
-            given = self._approximation.conditional.format(len(self._fit.coef))
-            notes.append(f"Standard errors are conditional on {given}.")
-        return notes
+            "errors": asked.errors,
+        },
+        notes=_note(fitted, level, corrected),
+    )
 
 
-_ONE = np.ones(1)
-_TWICE = np.sqrt(2.0)
-"""R's factor for the standard errors of first differences."""
+def r_squared(fitted: Fitted) -> Array:
+    """Return the share of the variance of y that is explained, of the rows that were fitted."""
+    fit, squares = fitted.fit, fitted.fit.squares
+    if fitted.spec.like_r:
+        # R takes the variance of the residuals, whose mean is not zero without an intercept
+        squares = squares - np.square((fit.root * fit.residuals[0]).sum(axis=0)) / fit.n_rows
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(1 - squares / fit.total)
 
 
-def _number(
+def _note(fitted: Fitted, level: float, corrected: bool) -> list[str]:
+    notes = [f"ci_low and ci_high are a nominal {100 * level:g} % confidence interval."]
+    if corrected:
+        notes += [
+            "effect, std_error, t, p and the interval refer to shrinkage-corrected averages.",
+            "mean, q25, q50 and q75 summarize the pointwise effects.",
+        ]
+    else:
+        notes.append("effect is the mean of the pointwise effects, not corrected for shrinkage.")
+    if fitted.spec.like_r:
+        notes.append("Formulas are those of R's package KRLS.")
+    if fitted.fit.dimension > _CLOSE * fitted.fit.n_rows:
+        notes.append("The fit nearly interpolates: estimates are unreliable.")
+    if fitted.spec.approximation is not None:
+        given = fitted.spec.approximation.conditional.format(len(fitted.fit.coef))
+        notes.append(f"Standard errors are conditional on {given}.")
+    return notes
+
+
+def _find_errors(fitted: Fitted, kind: str, groups: Any, *, owner: str) -> Errors:
+    """Return what the user says of the errors of the rows that were fitted, checked.
+
+    Groups may be given for all rows of ``fit``, or for those of positive weight.
+    """
+    check_values(owner, _RULES, errors=kind)
+    if (kind == "clustered") != (groups is not None):
+        wording = "given for errors='clustered', and for these alone"
+        raise broken(owner, "groups", wording, groups)
+    if groups is None:
+        return Errors(kind)
+    groups = np.asarray(groups)
+    n, present = fitted.data.rows.n_rows, fitted.data.present
+    given = n if present is None else len(present)
+    if groups.ndim != 1 or len(groups) not in (n, given):
+        raise broken(owner, "groups", f"one for each of the {n} rows of fit", groups.shape)
+    if any(str(group) in _MISSING for group in groups.tolist()):
+        raise broken(owner, "groups", "known for every row", "a missing one")
+    if present is not None and len(groups) == given:
+        groups = groups[present]
+    groups = groups if fitted.models.sampled is None else groups[fitted.models.sampled]
+    # objects of several kinds have no order
+    groups = groups.astype(str) if groups.dtype == object else groups
+    found, codes = np.unique(groups, return_inverse=True)
+    if len(found) < 2:
+        raise broken(owner, "groups", "two or more different ones", found.tolist())
+    return Errors(kind, codes)
+
+
+def covariance_of(fitted: Fitted, errors: str, groups: Any) -> Array:
+    """Return the covariance of the coefficients; see `skimp.KRLS.vcov`."""
+    fit, size = fitted.fit, len(fitted.fit.coef)
+    needed = 32 * size * max(size, 0 if errors == "classical" else fit.n_rows)
+    what = f"the covariance of {size} coefficients"
+    require_memory(needed, fitted.spec.memory_limit, what, "take an approximation")
+    known = _find_errors(fitted, errors, groups, owner="vcov")
+    found = fit.covariances(fit.coordinates(np.eye(size)), known)
+    return found[0] if fitted.data.single_output else found
+
+
+def values_of(fitted: Fitted, rows: Rows, column: str | int) -> tuple[str, Array]:
+    """Return a column's name and values; see `skimp.KRLS.column_values`."""
+    design = fitted.design
+    j = _find_number(column, design.names, "column_values", "column")
+
+    def of_block(block: Block, _: Scratch) -> Array:
+        return dense(block.X, DOUBLE)[:, j]
+
+    values = fitted.context.compute(rows, of_block, (), DOUBLE)
+    return design.names[j], design.decoded(j, values)
+
+
+def expect_along(fitted: Fitted, column: str | int, n_points: int, level: float) -> Expectation:
+    """Return the expectation along a column; see `skimp.KRLS.expectation`."""
+    check_values("expectation", _RULES, n_points=n_points, level=level)
+    design, fit = fitted.design, fitted.fit
+    j = _find_number(column, design.names, "expectation", "column")
+    values = design.values_along(j, n_points)
+    rows = np.tile(design.typical, (len(values), 1))
+    rows[:, j] = values
+
+    def of_block(block: Block, _: Scratch) -> Array:
+        L = fitted.gather(fitted.points.block(block.X).T)
+        mean = L.T @ fit.coef + fitted.constant
+        variances = fit.variances(fit.coordinates(L, constant=1.0))
+        return np.stack([mean, np.sqrt(variances)], axis=1)
+
+    shape = 2, fitted.dual.shape[1]
+    found = fitted.context.compute(ArrayRows(rows).mapped(design), of_block, shape, np.float64)
+    mean, error = found[:, 0], found[:, 1]
+    reach = stats.t.ppf((1 + level) / 2, fitted.freedom) * error
+    return Expectation(
+        column=design.names[j],
+        values=design.decoded(j, values),
+        mean=fitted.outputs(mean),
+        std_error=fitted.outputs(error),
+        ci_low=fitted.outputs(mean - reach),
+        ci_high=fitted.outputs(mean + reach),
+        level=level,
+    )
+
+
+def _find_terms(design: Design, given: str | int, role: str) -> list[Term]:
+    """Return a term by name or number, or all terms of a column of categories."""
+    terms = [term.name for term in design.terms]
+    names = {design.names[j]: j for j in design.levels}
+    if isinstance(given, str) and given in names and given not in terms:
+        found = [term for term in design.terms if term.column == names[given]]
+        if not found:
+            raise broken("interaction", role, "a column of two levels or more", given)
+        return found
+    return [design.terms[_find_number(given, terms, "interaction", role, [*terms, *names])]]
+
+
+def _find_number(
     given: str | int, names: list[str], owner: str, role: str, known: list[str] | None = None
 ) -> int:
-    """Return the number of a name, or a number that there is; ``known`` names are in the error."""
+    """Return the number of a name, or a number if it is one; errors list the ``known`` names."""
     if isinstance(given, str) and given in names:
         return names.index(given)
     if integer(at_least=0, at_most=len(names) - 1).test(given):

@@ -4,26 +4,27 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skimp._core._blocks import Scratch
-from skimp._core._random import as_generator, draw_seed
+from skimp._core._random import as_generator
 from skimp._core._types import Array, RandomState
 from skimp._params._memory import MEMORY_LIMIT
 from skimp._params._parametrized import Parametrized, whole_or_nothing
-from skimp._params._rules import (
-    BOOLEAN,
-    N_JOBS,
-    NONE,
-    RANDOM_STATE,
-    Rule,
-    broken,
-    check_params,
-    integer,
-    number,
-    one_of,
+from skimp._params._rules import BOOLEAN, N_JOBS, NONE, RANDOM_STATE, Rule, integer, number, one_of
+from skimp.data import Context, LineReport, Rows, as_rows
+from skimp.effects._effects import (
+    Inference,
+    covariance_of,
+    effects_at,
+    errors_at,
+    expect_along,
+    predict_at,
+    summarize_interaction,
+    summarize_terms,
+    values_of,
 )
+<<<<<<< HEAD
 from skimp.data import Block, LineReport, Rows, as_rows, is_frame, masked_rows
 from skimp.effects._approximation import Points, RowSample, as_approximation
 from skimp.effects._choice import Choices, Models
@@ -31,17 +32,23 @@ from skimp.effects._design import Design
 from skimp.effects._effects import Effects
 from skimp.effects._levels import encode_levels, find_levels
 from skimp.effects._random_sums import RandomSums
-from skimp.estimators._kernel_regressor import KernelRegressor, target_mean
+from skimp.estimators import KernelRegressor, mean_target
 from skimp.features import Landmarks, Nystroem
 from skimp.kernels import Gaussian, Kernel, as_kernel
 from skimp.kernels._checks import require
 from skimp.solvers.ridge import CRITERIA, FOLDS, LinearFit, ReducedSmoother, golden_section
 
 _DOUBLE = np.dtype(np.float64)
+=======
+from skimp.effects._fit import Fitted, fit_krls
+from skimp.effects._levels import encode_levels
+from skimp.effects._summary import EffectsSummary, Expectation
+from skimp.kernels import Kernel
+from skimp.solvers.ridge import CRITERIA
+>>>>>>> main
 
 
 def _are_positive(value: Any) -> bool:
-    """Tell whether these are one or more numbers above zero, whose squares are such, too."""
     sequence = isinstance(value, list | tuple) or (
         isinstance(value, np.ndarray) and value.ndim == 1
     )
@@ -52,18 +59,8 @@ _SQUARABLE = number(above=1e-100, at_most=1e100)
 _POSITIVE = Rule(f"a sequence, each {_SQUARABLE.wording}", _are_positive)
 
 
-def _present(X: Any, sample_weight: Any) -> Array | None:
-    """Return which rows count, None where all do or the weights are none, which is told later."""
-    if sample_weight is None or not is_frame(X):
-        return None
-    weight = np.asarray(sample_weight)
-    if weight.shape != (len(X),) or weight.dtype.kind not in "biuf" or weight.all():
-        return None
-    return np.asarray(weight != 0)
-
-
 @final
-class KRLS(RegressorMixin, Effects, Parametrized):
+class KRLS(RegressorMixin, Parametrized):
     r"""Kernel regularized least squares, with the effects of columns and their standard errors.
 
     Minimises over functions f of the kernel's space, and a constant b,
@@ -183,6 +180,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         "verbose": integer(at_least=0) | BOOLEAN,
         "random_state": RANDOM_STATE,
     }
+    fitted_: Fitted
 
     def __init__(
         self,
@@ -232,19 +230,21 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         self
         """
         with whole_or_nothing(self):
+            context = Context(self.n_jobs, LineReport("KRLS") if self.verbose else None)
             rng = as_generator(self.random_state)
-            rows = self._prepared(X, y, sample_weight)
-            alone = isinstance(self._approximation, RowSample)
-            n = self._approximation.count(rows.n_rows) if alone else rows.n_rows
-            needed, n = (FOLDS, rows.n_rows) if self.alpha == "kfold" else (2, n)
-            if isinstance(self.alpha, str) and n < needed:
-                raise ValueError(
-                    f"alpha={self.alpha!r} needs {needed} rows of positive weight, found "
-                    f"n_samples = {n}: give alpha a number."
-                )
-            self._choose(rows, draw_seed(rng))
+            self.fitted_ = fitted = fit_krls(self, X, y, sample_weight, rng, context)
+            models, fit, outputs = fitted.models, fitted.fit, fitted.outputs
+            self.kernel_, self.alpha_ = models.kernel, models.alpha
+            self.alphas_, self.scores_ = models.alphas, models.scores
+            self.points_ = models.basis.points
+            self.terms_ = [term.name for term in fitted.design.terms]
+            self.coef_, self.dual_coef_ = outputs(fit.coef), outputs(fitted.dual)
+            self.intercept_ = outputs(fitted.constant[None])[0]
+            self.dimension_, self.freedom_ = fit.dimension, fit.freedom
+            self.sigma_ = outputs(np.sqrt(fit.noise)[None])[0]
         return self
 
+<<<<<<< HEAD
     def _check(self) -> None:
         owner = type(self).__name__
         check_params(self)
@@ -284,7 +284,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
             self._present = weight > 0
             rows = masked_rows(rows, self._present)
         names = rows.feature_names or [f"x{j}" for j in range(rows.n_features)]
-        self._single_output, middle = target_mean(rows, type(self).__name__)
+        self._single_output, middle = mean_target(rows, type(self).__name__)
         self._middle = middle if self.fit_intercept else np.zeros_like(middle)
         self._rows = rows
         self._design = Design(
@@ -377,6 +377,15 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         self.coef_, self.dual_coef_ = self._outputs(coef), self._outputs(self._dual)
         self.intercept_ = self._outputs(self._constant[None])[0]
         self.sigma_ = self._outputs(np.sqrt(fit.noise)[None])[0]
+=======
+    def _open(self, X: Any) -> Rows:
+        """Return rows with the columns of ``fit``, those of ``fit`` for None."""
+        check_is_fitted(self)
+        if X is None:
+            return self.fitted_.data.rows
+        design = self.fitted_.design
+        return as_rows(self, encode_levels(X, design.levels, design.names), reset=False)
+>>>>>>> main
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the fitted function at each row, and how sure it is.
@@ -395,27 +404,151 @@ class KRLS(RegressorMixin, Effects, Parametrized):
             Values, and their standard errors.
         """
         check_is_fitted(self)
-        rows = self._opened(X)
-        scaled = self._scaled(rows)
-        k = self._dual.shape[1]
-        dtype = rows.dtype
+        return predict_at(self.fitted_, self._open(X), return_std)
 
-        def values(block: Block, _: Scratch) -> Array:
-            return np.asarray(block.X @ self._dual + self._constant)
+    def effects(self, X: Any = None, return_std: bool = False) -> Any:
+        """Return the effect of each term at each row.
 
-        F = self._outputs(scaled.mapped(self._points).computed(values, (k,), dtype))
+        The derivative of the fitted function in a column of numbers, per unit of the column; the
+        difference between its two values for a column of two; the difference from the first level
+        for each other level of a column of categories.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d), optional
+            Where to take them; the rows of ``fit``, those of weight zero left out, by default.
+        return_std : bool, default=False
+            Whether to return their classical standard errors as well, which take a solution for
+            each of them.
+
+        Returns
+        -------
+        array of shape (n, n_terms) or (n, n_terms, k), or a tuple of two
+            A column for each of ``terms_``.
+        """
+        rows, fitted = self._open(X), self.fitted_
+        functionals = fitted.functionals(fitted.design.terms)
+        effects = fitted.outputs(effects_at(fitted, rows, functionals))
         if not return_std:
-            return F
+            return effects
+        return effects, fitted.outputs(errors_at(fitted, rows, functionals))
 
-        def errors(block: Block, _: Scratch) -> Array:
-            q = self._fit.coordinates(block.X.T, constant=1.0)
-            return np.sqrt(self._fit.variances(q))
+    def summary(
+        self,
+        X: Any = None,
+        *,
+        errors: str = "classical",
+        groups: Any = None,
+        level: float = 0.95,
+        corrected: bool | None = None,
+    ) -> EffectsSummary:
+        """Return average effects with standard errors, and how effects vary.
 
-        return F, self._outputs(scaled.mapped(self._basis).computed(errors, (k,), dtype))
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d), optional
+            Rows to average over; those of ``fit``, with their weights, by default.
+        errors : str, default="classical"
+            What is taken for granted of the errors of y: "classical", that they have equal
+            variances and are independent; "robust", that they are independent; "clustered", that
+            those of different groups are.
+        groups : array of shape (n,), optional
+            The group of each row of ``fit``, for "clustered".
+        level : float, default=0.95
+            Nominal coverage of the intervals.
+        corrected : bool or None, default=None
+            Whether effects, and with them standard errors, t, p and intervals, are corrected for
+            the shrinkage of the penalty, which moves averages by up to a standard error. False
+            takes means of the pointwise effects. None is True, but False for ``convention="R"``.
 
-    def _opened(self, X: Any) -> Rows:
-        """Return rows of the user's, with the columns of ``fit``."""
-        return as_rows(self, encode_levels(X, self._levels, self._design.names), reset=False)
+        Returns
+        -------
+        EffectsSummary
+        """
+        rows, asked = self._open(X), Inference("summary", errors, groups, level, corrected)
+        return summarize_terms(self.fitted_, rows, asked)
+
+    def interaction(
+        self,
+        first: str | int,
+        second: str | int,
+        X: Any = None,
+        *,
+        errors: str = "classical",
+        groups: Any = None,
+        level: float = 0.95,
+        corrected: bool | None = None,
+    ) -> EffectsSummary:
+        """Return how much the effect of one term changes with another one.
+
+        The second derivative for two columns of numbers, or the curvature if they are the same;
+        differences of derivatives or of differences for others.
+
+        Parameters
+        ----------
+        first, second : str or int
+            Terms, by their names or numbers in ``terms_``; or names of columns of categories, for
+            all of their levels.
+        X, errors, groups, level, corrected
+            As in `summary`.
+
+        Returns
+        -------
+        EffectsSummary
+            With an effect for each pair of terms, and ``pointwise`` the interactions at each row.
+        """
+        rows, asked = self._open(X), Inference("interaction", errors, groups, level, corrected)
+        return summarize_interaction(self.fitted_, rows, first, second, asked)
+
+    def expectation(
+        self, column: str | int, *, n_points: int = 50, level: float = 0.95
+    ) -> Expectation:
+        """Return what is expected of y along one column, with the others at typical values.
+
+        Numbers are at their mean, columns of two values and of categories at the most frequent one.
+
+        Parameters
+        ----------
+        column : str or int
+            The column, by name or number.
+        n_points : int, default=50
+            Points between the least and the largest value of a column of numbers.
+        level : float, default=0.95
+            Nominal coverage of the bands at each point.
+
+        Returns
+        -------
+        Expectation
+        """
+        check_is_fitted(self)
+        return expect_along(self.fitted_, column, n_points, level)
+
+    def column_values(self, column: str | int, X: Any = None) -> tuple[str, Array]:
+        """Return the name of a column and its values: what effects can be drawn against.
+
+        Parameters
+        ----------
+        column : str or int
+            The column, by name or number.
+        X : array, CSR matrix, frame or Rows of shape (n, d), optional
+            The rows; those of ``fit`` by default.
+        """
+        return values_of(self.fitted_, self._open(X), column)
+
+    def vcov(self, *, errors: str = "classical", groups: Any = None) -> Array:
+        """Return the covariance of the coefficients ``coef_``.
+
+        Parameters
+        ----------
+        errors, groups
+            As in `summary`.
+
+        Returns
+        -------
+        array of shape (m, m) or (k, m, m)
+        """
+        check_is_fitted(self)
+        return covariance_of(self.fitted_, errors, groups)
 
     @property
     def loo_residuals_(self) -> Array:
@@ -424,7 +557,7 @@ class KRLS(RegressorMixin, Effects, Parametrized):
         Rows of weight zero have none, and neither have those that were not sampled.
         """
         check_is_fitted(self)
-        return self._outputs(self._fit.left_out)
+        return self.fitted_.outputs(self.fitted_.fit.left_out)
 
     def __sklearn_tags__(self) -> Any:
         """Say what scikit-learn may pass in."""

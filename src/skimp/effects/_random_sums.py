@@ -9,7 +9,7 @@ from scipy import sparse
 from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_representable, check_shape
 from skimp._core._types import Array, DType, Matrix
-from skimp.data import ArrayRows, Block
+from skimp.data import ArrayRows, Block, Context
 from skimp.features import draw_signs
 from skimp.kernels import Kernel
 from skimp.kernels._columns import Columns
@@ -78,14 +78,14 @@ class RandomSums:
     @cached_property
     def penalty(self) -> Array:
         """The matrix :math:`S K S^T`, in one pass over the points."""
-        rows = ArrayRows(self.points).copy_with(n_jobs=self.n_jobs)
+        rows = ArrayRows(self.points).mapped(self)
 
         def of_block(block: Block, _: Scratch) -> Array:
             part = self.mixing[block.start : block.start + block.size]
             return np.asarray(part.T @ block.X)
 
         initial = np.zeros((self.width, self.width))
-        P = rows.mapped(self).map_reduce(of_block, lambda a, b: a + b, initial)
+        P = Context(self.n_jobs).map_reduce(rows, of_block, lambda a, b: a + b, initial)
         check_representable(P)
         return np.asarray((P + P.T) / 2)
 

@@ -3,21 +3,11 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-from scipy import linalg
-
 from skimp._core._html import table
-from skimp._core._linalg import cholesky, condition_number
-from skimp._core._threads import single_threaded_blas
-from skimp._core._types import Array, Matrix
 from skimp._params._memory import readable
-from skimp.choice._cost import Phase
-from skimp.data import ArrayRows
-from skimp.features import FeatureMap, Landmarks, Nystroem
-from skimp.kernels import Precomputed
-
-_PAIRS = 500
-_EPS = float(np.finfo(np.float64).eps)
+from skimp.choice import Phase
+from skimp.estimators._fitted import Fitted
+from skimp.estimators._quality import measure_quality
 
 
 @dataclass(frozen=True)
@@ -129,97 +119,29 @@ def _cells(trial: dict[str, Any]) -> list[str]:
     return [f"{v:.3g}" if isinstance(v, float) else f"{v}" for v in trial.values()]
 
 
-@dataclass(frozen=True)
-class Quality:
-    """What a sample of rows tells about a basis."""
-
-    residual_trace: float | None
-    kernel_error: float | None
-    dimension: float
-    condition_number: float | None
-
-
-def sampled_quality(
-    approximation: FeatureMap | Landmarks,
-    X: Matrix,
-    weight: Array,
-    alpha: float,
-    *,
-    centred: bool = False,
-) -> Quality:
-    """Return the quality of a fitted map on some rows.
-
-    Parameters
-    ----------
-    approximation : FeatureMap or Landmarks
-        The map.
-    X : array or CSR matrix of shape (s, d)
-        The rows, checked.
-    weight : array of shape (s,)
-        Their weights.
-    alpha : float
-        The penalty.
-    centred : bool, default=False
-        Whether the model has an intercept, which takes the mean of the features.
-    """
-    with single_threaded_blas():
-        return _sampled_quality(approximation, X, weight, alpha, centred)
-
-
-def _sampled_quality(
-    approximation: FeatureMap | Landmarks, X: Matrix, weight: Array, alpha: float, centred: bool
-) -> Quality:
-    basis = approximation.basis()
-    kernel = basis.kernel if isinstance(basis, Landmarks) else getattr(basis, "kernel_", None)
-    if isinstance(kernel, Precomputed):
-        kernel = None  # its matrix need not have columns for all rows
-    Z = _coordinates(basis, X)
-    share = weight / weight.sum()
-    residual = error = None
-    if kernel is not None:
-        own = kernel.diag(X)
-        if isinstance(approximation, Landmarks | Nystroem) and share @ own > 0:
-            missed = np.clip(own - _squares(Z), 0, None)
-            residual = float(share @ missed / (share @ own))
-        K, A = kernel(X[:_PAIRS]), Z[:_PAIRS] @ Z[:_PAIRS].T
-        norm = float(np.linalg.norm(K))
-        error = float(np.linalg.norm(K - A)) / norm if norm else 0.0
-    values = _spectrum(Z, share, centred)
-    landmarks: Any = getattr(approximation, "landmarks_", approximation)
-    condition = condition_number(landmarks.penalty) if isinstance(landmarks, Landmarks) else None
-    return Quality(residual, error, float((values / (values + alpha)).sum()), condition)
-
-
-def _spectrum(Z: Any, share: Array, centred: bool) -> Array:
-    """Return the eigenvalues of the weighted covariance, or second moments, of features."""
-    roots = np.sqrt(share)[:, None]
-    if Z.shape[1] <= Z.shape[0] and not hasattr(Z, "multiply"):
-        Z = roots * (Z - share @ Z if centred else Z)
-        G = Z.T @ Z
-    else:
-        G = Z @ Z.T
-        G = np.asarray(G.todense() if hasattr(G, "todense") else G)
-        if centred:
-            G = G - share @ G
-            G = G - (G @ share)[:, None]
-        G = roots * G * roots.T
-    values: Array = np.linalg.eigvalsh(G).clip(0)
-    return values
-
-
-def _coordinates(basis: Any, X: Matrix) -> Any:
-    """Return features in which the norm of a model is that of its coefficients."""
-    block = ArrayRows(X).mapped(basis).collect().X
-    if hasattr(block, "tocsr"):
-        return block.tocsr().astype(np.float64)
-    Z = np.asarray(block, np.float64)
-    if basis.penalty is None:
-        return Z
-    R = basis.factor
-    R = cholesky(basis.penalty, jitter=8 * _EPS * len(basis.penalty)) if R is None else R
-    return linalg.solve_triangular(R, Z.T, trans="T").T
-
-
-def _squares(Z: Any) -> Array:
-    squares = Z.multiply(Z) if hasattr(Z, "multiply") else Z**2
-    return np.asarray(squares.sum(axis=1)).ravel()
+def certify(fitted: Fitted) -> Certificate:
+    """Put together what a fit kept, and what a sample of its rows says about the basis."""
+    spec, choice, solution = fitted.spec, fitted.choice, fitted.solution
+    quality = measure_quality(
+        fitted.feature_map,
+        fitted.sample.X,
+        fitted.sample.weights(),
+        fitted.alpha,
+        centred=spec.fit_intercept,
+    )
+    return Certificate(
+        approximation="exact" if spec.solves_exactly else repr(choice.approximation),
+        kernel=None if fitted.kernel is None else repr(fitted.kernel),
+        columns=choice.columns,
+        size=fitted.basis.width,
+        alpha=fitted.alpha,
+        residual_trace=quality.residual_trace,
+        kernel_error=quality.kernel_error,
+        effective_dimension=quality.dimension if solution.dimension is None else solution.dimension,
+        condition_number=quality.condition_number,
+        kernel_evaluations=fitted.trace.kernel_evaluations,
+        phases=fitted.trace.phases,
+        trials=tuple(trial.to_dict() for trial in choice.trials),
+        reason=choice.reason,
+        solver=solution.message,
+    )

@@ -11,7 +11,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from skimp._core._types import Array, RandomState
 from skimp._params._parametrized import whole_or_nothing
 from skimp._params._rules import NONE, Rule, broken, instance, number, one_of
-from skimp.data import Rows, no_rows
+from skimp.choice import Task
+from skimp.data import Context, Rows, no_rows
+from skimp.estimators._fit_machine import fit_machine
 from skimp.estimators._kernel_machine import KernelMachine
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel
@@ -34,8 +36,8 @@ class _Probabilities:
     def __get__(self, model: Any, owner: type | None = None) -> Any:
         if model is None:
             return self._method
-        # a fitted model goes on with its own loss, whatever has been set since
-        loss = getattr(model, "_loss", None) or model.loss
+        # a fitted model goes on with its own loss, whatever has been set since then
+        loss = model.fitted_.spec.loss if "fitted_" in vars(model) else model.loss
         try:
             probabilistic = as_loss(loss, owner=type(model).__name__).probabilistic
         except ValueError as error:
@@ -142,8 +144,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         "class_weight": NONE | one_of("balanced") | instance(dict, "a dict of class weights"),
     }
 
-    _labelled: ClassVar[bool] = True
-    _target_checks: ClassVar[dict[str, bool]] = {"multi_output": False}
+    classes: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -202,24 +203,35 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self
         """
         with whole_or_nothing(self):
-            rows = self._open(X, y, sample_weight)
-            self._fit_rows(rows, self._prepare(rows))
-        return self
+            task = self.open_task(X, y, sample_weight)
+            return self._hold(fit_machine(task, vars(self).get("fitted_")))
 
-    def _prepare(self, rows: Rows) -> Any:
-        """Look at the labels, and return the function that makes numbers of them."""
-        totals = _class_totals(rows)
+    def open_task(self, X: Any, y: Any = None, sample_weight: Any = None) -> Task:
+        """Check parameters and data, and return what is to be fitted, without fitting it.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+
+        Returns
+        -------
+        Task
+            The rows, how their labels become numbers, and what was asked for.
+        """
+        spec = self.make_spec()
+        rows, context = self._open_rows(X, y, sample_weight, multi_output=False)
+        totals = _class_totals(rows, context)
         classes = np.array(sorted(totals))
         if len(classes) < 2:
             raise ValueError(
                 "y must hold at least two classes with positive weight, found one class: "
                 f"{classes.tolist()[0]!r}."
             )
-        # each label thrice: scikit-learn's check warns where labels hardly repeat
+        # each label thrice: scikit-learn's check warns if labels hardly repeat
         check_classification_targets(np.repeat(classes, 3))
         factors = self._class_factors(totals)
-        joint = as_loss(self.loss, owner=type(self).__name__).joint
-        n_outputs = self._n_outputs = 1 if len(classes) == 2 and not joint else len(classes)
+        n_outputs = 1 if len(classes) == 2 and not spec.loss.joint else len(classes)
 
         def one_against_rest(y: Any, weight: Array | None) -> tuple[Array, Array | None]:
             # a row of weight zero may hold a label that no other row has
@@ -234,7 +246,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             return Y, weight
 
         self.classes_ = classes
-        return one_against_rest
+        return Task(spec, rows, one_against_rest, n_outputs, context)
 
     def _class_factors(self, totals: dict[Any, float]) -> Array | None:
         """Return the factor of each class's weights, in the order of the labels."""
@@ -310,7 +322,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         F = self._outputs(X)
         if F.shape[1] == 1:
             P = expit(np.hstack([-F, F]))
-        elif self._loss.joint:
+        elif self.fitted_.spec.loss.joint:
             P = softmax(F, axis=1)
         else:
             P = expit(F)
@@ -338,7 +350,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         return log_probabilities
 
 
-def _class_totals(rows: Rows) -> dict[Any, float]:
+def _class_totals(rows: Rows, context: Context) -> dict[Any, float]:
     """Return the total weight of each label that occurs with a positive weight."""
 
     def count(block: Any, _: object) -> tuple[Array, Array]:
@@ -346,7 +358,7 @@ def _class_totals(rows: Rows) -> dict[Any, float]:
             raise ValueError("KernelClassifier requires y to be passed, but the rows have none.")
         if block.y.ndim != 1:
             raise ValueError(f"y must have one dimension, found {block.y.ndim}.")
-        weight = np.ones(block.size) if block.weight is None else block.weight
+        weight = block.weights()
         try:
             labels, codes = np.unique(block.y[weight > 0], return_inverse=True)
         except TypeError as error:
@@ -359,7 +371,7 @@ def _class_totals(rows: Rows) -> dict[Any, float]:
         return totals
 
     initial: dict[Any, float] = {}
-    totals = rows.map_reduce(count, add, initial)
+    totals = context.map_reduce(rows, count, add, initial)
     if not totals:
         raise no_rows()
     return totals

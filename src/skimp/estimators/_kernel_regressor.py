@@ -1,6 +1,5 @@
 """Kernel regression on a budget."""
 
-from dataclasses import replace
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -9,11 +8,13 @@ from sklearn.base import RegressorMixin
 from skimp._core._types import Array, RandomState
 from skimp._params._parametrized import whole_or_nothing
 from skimp._params._rules import broken
-from skimp.data import Rows, no_rows, refuse_target
+from skimp.choice import Task
+from skimp.estimators._fit_machine import fit_machine
 from skimp.estimators._kernel_machine import KernelMachine
+from skimp.estimators._targets import mean_target, median_target
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel
-from skimp.losses import Loss, Squared, as_loss
+from skimp.losses import Loss, Squared
 from skimp.solvers import Solver
 
 
@@ -113,8 +114,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
     True
     """
 
-    _labelled: ClassVar[bool] = False
-    _target_checks: ClassVar[dict[str, bool]] = {"multi_output": True, "y_numeric": True}
+    classes: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -171,22 +171,29 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         self
         """
         with whole_or_nothing(self):
-            rows = self._open(X, y, sample_weight)
-            centred = self._prepare(rows)
-            self._fit_rows(rows, centred, self._middle)
-            shifted = self.solution_.intercept + self._middle
-            self.solution_ = replace(self.solution_, intercept=shifted)
-            self.intercept_ = self.solution_.intercept.astype(self.coef_.dtype)
-        return self
+            task = self.open_task(X, y, sample_weight)
+            return self._hold(fit_machine(task, vars(self).get("fitted_")))
 
-    def _prepare(self, rows: Rows) -> Any:
-        """Look at the targets, and return the function that centres them."""
-        loss = as_loss(self.loss, owner=type(self).__name__)
-        if loss.labels:
-            raise broken(type(self).__name__, "loss", "one for regression", self.loss)
-        centre = target_mean if isinstance(loss, Squared) else _target_median
-        self._single_output, middle = centre(rows, type(self).__name__)
-        self._n_outputs = len(middle)
+    def open_task(self, X: Any, y: Any = None, sample_weight: Any = None) -> Task:
+        """Check parameters and data, and return what is to be fitted, without fitting it.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+
+        Returns
+        -------
+        Task
+            The rows, how their targets are centred, and what was asked for.
+        """
+        spec = self.make_spec()
+        if spec.loss.labels:
+            raise broken(spec.owner, "loss", "one for regression", self.loss)
+        checks = {"multi_output": True, "y_numeric": True}
+        rows, context = self._open_rows(X, y, sample_weight, **checks)
+        centre = mean_target if isinstance(spec.loss, Squared) else median_target
+        self._single_output, middle = centre(rows, spec.owner, context)
         if not self.fit_intercept:
             middle = np.zeros_like(middle)
 
@@ -194,8 +201,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
             assert y is not None
             return y.reshape(len(y), -1) - middle, weight
 
-        self._middle = middle
-        return centred
+        return Task(spec, rows, centred, len(middle), context, middle)
 
     def predict(self, X: Any) -> Array:
         """Return the fitted function at each row.
@@ -218,54 +224,3 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def _targets(block: Any, owner: str) -> tuple[Array, Array]:
-    """Return targets in float64, of any dimension, and weights of a block."""
-    if block.y is None:
-        raise ValueError(f"{owner} requires y to be passed, but the rows have none.")
-    refuse_target(block.y, numeric=True, owner=owner)
-    weight = np.ones(block.size) if block.weight is None else block.weight
-    return np.asarray(block.y, np.float64), weight
-
-
-def target_mean(rows: Rows, owner: str) -> tuple[bool, Array]:
-    """Return whether y is one-dimensional, and its weighted mean: float32 then keeps its digits."""
-
-    def sums(block: Any, _: object) -> tuple[bool, float, Array]:
-        Y, weight = _targets(block, owner)
-        return Y.ndim == 1, float(weight.sum()), weight @ Y.reshape(len(Y), -1)
-
-    def add(a: tuple[bool, float, Array] | None, b: tuple[bool, float, Array]) -> Any:
-        return b if a is None else (a[0], a[1] + b[1], a[2] + b[2])
-
-    initial: Any = None
-    summed = rows.map_reduce(sums, add, initial)
-    if summed is None or summed[1] == 0:
-        raise no_rows()
-    single, weight, total = summed
-    return single, total / weight
-
-
-def _target_median(rows: Rows, owner: str) -> tuple[bool, Array]:
-    """Return whether y is one-dimensional, and its weighted median, which outliers do not move."""
-
-    def append(parts: list[Any], part: Any) -> list[Any]:
-        parts.append(part)
-        return parts
-
-    initial: list[Any] = []
-    parts = rows.map_reduce(lambda block, _: _targets(block, owner), append, initial)
-    if not any(weight.any() for _, weight in parts):
-        raise no_rows()
-    Y = np.concatenate([part for part, _ in parts])
-    weight = np.concatenate([part for _, part in parts])
-    columns = Y.reshape(len(Y), -1).T
-    medians = []
-    for column in columns:
-        order = np.argsort(column, kind="stable")
-        share = np.cumsum(weight[order])
-        # the two in the middle, of which there is one unless a half ends with a row
-        ends = [np.searchsorted(share, share[-1] / 2, side) for side in ("left", "right")]
-        medians.append(column[order[ends]].mean())
-    return Y.ndim == 1, np.array(medians)

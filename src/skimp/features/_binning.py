@@ -6,16 +6,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_shape
 from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, gathers, values
 from skimp._params._rules import RANDOM_STATE, Rule, integer
-from skimp.data import LOCAL, Block, Codes, Context, Rows, as_rows, split_rows
+from skimp.data import LOCAL, Codes, Context, Rows, as_rows, split_rows
 from skimp.features._base import FeatureMap
-from skimp.features._bins import PRINTS, Bins
-from skimp.features._grids import Grids
+from skimp.features._grids import PRINTS, Bins, Grids
 from skimp.kernels import Kernel
 
 _LARGEST_SAMPLE = 2**19
@@ -109,13 +107,14 @@ class RandomBinning(FeatureMap):
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         size = int(self.n_grids)
         pitches = self.kernel_.sample_pitches(rows.n_features, size, rng)
-        self._grids = Grids.drawn(pitches, rows.sample(_FEW, draw_seed(rng), context).X, rng)
-        self._bins = Bins.found(
-            self._grids, _sampled(rows, draw_seed(rng)), int(self.max_bins), context
-        )
+        self._grids = Grids.draw(pitches, rows.sample(_FEW, draw_seed(rng), context).X, rng)
+        seed = draw_seed(rng)
+        if rows.n_rows > _LARGEST_SAMPLE:
+            rows = split_rows(rows, _LARGEST_SAMPLE / rows.n_rows, seed)[1]
+        self._bins = Bins.find(self._grids, rows, int(self.max_bins), context)
         self.n_bins_ = self._bins.counts
         squared_norm = self.kernel_.diag(np.zeros((1, rows.n_features))).item()
-        self._coded = self._bins.codes(rows.dtype.type(np.sqrt(squared_norm / size)))
+        self._coded = self._bins.layout(rows.dtype.type(np.sqrt(squared_norm / size)))
 
     def transform(self, X: Any) -> sparse.csr_matrix:
         """Return the features of each row.
@@ -133,19 +132,18 @@ class RandomBinning(FeatureMap):
         """
         check_is_fitted(self)
         rows = as_rows(self, X, reset=False)
-        groups = self.coded.codes.shape[1]
-
-        def codes(block: Block, scratch: Scratch) -> Array:
-            out = scratch.array("codes", (block.size, groups), self.coded.codes.dtype)
-            self.map_codes(block.X, out)
-            return out
-
-        found = LOCAL.compute(rows, codes, (groups,), self.coded.codes.dtype)
-        return self.coded.trusted(found).tocsr()
+        codes = np.empty((rows.n_rows, len(self.n_bins_)), self.coded.codes.dtype)
+        LOCAL.map_reduce(
+            rows,
+            lambda block, _: self.map_codes(block.X, codes[block.start : block.start + block.size]),
+            lambda total, _: total,
+            None,
+        )
+        return self.coded.trusted(codes).tocsr()
 
     @property
     def coded(self) -> Codes:
-        """None of the rows, with the columns of the features."""
+        """Empty `Codes` that describe the columns of the features."""
         return self._coded
 
     @property
@@ -189,14 +187,9 @@ class RandomBinning(FeatureMap):
     def map_codes(self, X: Matrix, out: Array) -> None:
         """Write the number of each row's bin in each grid into ``out``, 0 for no feature.
 
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n, d)
-            Checked rows.
-        out : array of shape (n, n_grids)
-            Of the dtype of ``coded.codes``.
+        ``out`` has a column for each grid, in the dtype of ``coded.codes``.
         """
-        check_shape(out, (X.shape[0], self.coded.codes.shape[1]))
+        check_shape(out, (X.shape[0], len(self.n_bins_)))
         if out.dtype != self.coded.codes.dtype:
             raise ValueError(f"out must be of {self.coded.codes.dtype}, found {out.dtype}.")
         self._bins.look_up(self._grids.prints(X), out)
@@ -204,16 +197,9 @@ class RandomBinning(FeatureMap):
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of the rows X into ``out``, zeros included."""
         check_shape(out, (X.shape[0], self.width))
-        codes = np.empty((X.shape[0], self.coded.codes.shape[1]), self.coded.codes.dtype)
+        codes = np.empty((X.shape[0], len(self.n_bins_)), self.coded.codes.dtype)
         self.map_codes(X, codes)
         out[...] = 0
         present = codes >= self.coded.first
         columns = (codes + self.coded.offsets)[present]
         out[np.nonzero(present)[0], columns] = self.coded.value
-
-
-def _sampled(rows: Rows, seed: int) -> Rows:
-    """Return the rows, or a sample of them if they are many."""
-    if rows.n_rows <= _LARGEST_SAMPLE:
-        return rows
-    return split_rows(rows, _LARGEST_SAMPLE / rows.n_rows, seed)[1]

@@ -1,4 +1,4 @@
-"""Randomly pitched and shifted grids, and hashes of the bins that rows fall into."""
+"""Randomly pitched and shifted grids, hashes of the bins of rows, and the bins with a number."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -6,11 +6,16 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
+from skimp._core._blocks import fold
 from skimp._core._linalg import canonical, check_columns, dense
 from skimp._core._objects import as_numbers
 from skimp._core._types import Array, Matrix
+from skimp._core._work import DOUBLE
+from skimp.data import LOCAL, Codes, Context, Rows
 
 _STRIP = 512
+PRINTS = 2**24
+"""Hashes that are looked at in one pass over the rows."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,7 @@ class Grids:
     shifts : array of shape (d, P)
         Where zero is in its bin, between 0 and 1.
     origin : array of shape (d,)
-        What most rows have in a column, where most agree: they are cheap to bin.
+        What most rows have in a column, if most agree: they are cheap to bin.
     factors : array of shape (d,)
         Odd numbers that bins are multiplied by in their hash.
     """
@@ -35,7 +40,7 @@ class Grids:
     factors: Array
 
     @classmethod
-    def drawn(cls, pitches: Array, X: Matrix, rng: np.random.Generator) -> Self:
+    def draw(cls, pitches: Array, X: Matrix, rng: np.random.Generator) -> Self:
         """Draw shifts and factors; the origin is that of some rows."""
         shifts = rng.random(pitches.shape)
         factors = 2 * rng.integers(2**62, size=len(pitches)) + 1
@@ -58,25 +63,110 @@ class Grids:
         found = np.empty((n, P), np.uint32)
         keys = np.empty((min(n, _STRIP), P), np.int64)
         for start in range(0, n, _STRIP):
-            strip = as_numbers(canonical(X[start : start + _STRIP]), np.dtype(np.float64))
+            strip = as_numbers(canonical(X[start : start + _STRIP]), DOUBLE)
             part = keys[: strip.shape[0]]
             if sparse.issparse(strip):
                 sparse_keys(strip.data, strip.indices, strip.indptr, *grids, part)
             else:
-                dense_keys(dense(strip, np.dtype(np.float64)), *grids, part)
+                dense_keys(dense(strip, DOUBLE), *grids, part)
             prints(part, found[start : start + _STRIP])
         return found
 
 
 def _majorities(X: Matrix) -> Array:
-    """Return what more than half of the rows have in each column, zero where there is no such."""
+    """Return what more than half of the rows have in each column, zero if there is no such."""
     majorities = np.zeros(X.shape[1])
     counts = np.asarray((X != 0).sum(axis=0)).ravel()
     columns = np.flatnonzero(2 * counts > X.shape[0])
     for start in range(0, len(columns), 64):
         some = columns[start : start + 64]
-        values = dense(X[:, some], np.dtype(np.float64))
+        values = dense(X[:, some], DOUBLE)
         middle = np.sort(values, axis=0)[len(values) // 2]
         most = 2 * np.count_nonzero(values == middle, axis=0) > X.shape[0]
         majorities[some[most]] = middle[most]
     return majorities
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Sorted hashes of the known bins of each grid, with an index of their leading bits.
+
+    Attributes
+    ----------
+    known : array of uint32
+        The hashes, grid after grid.
+    counts : array of shape (P,)
+        How many there are of each grid.
+    starts : array
+        For each grid, where the hashes with the leading bits 0, 1, 2, ... begin in ``known``.
+    firsts, shifts : arrays of shape (P,)
+        Where the grid begins in ``starts``, and how many bits are not leading ones.
+    """
+
+    known: Array
+    counts: Array
+    starts: Array
+    firsts: Array
+    shifts: Array
+
+    @classmethod
+    def find(cls, grids: Grids, rows: Rows, max_bins: int, context: Context = LOCAL) -> Self:
+        """Find the bins of some rows, the fullest ones of each grid."""
+        # passes are cheaper than memory for the hashes of all grids at once
+        step = max(1, PRINTS // max(1, rows.n_rows))
+        lists: list[Array] = []
+        for start in range(0, grids.shifts.shape[1], step):
+            lists += _fill_bins(grids.some(slice(start, start + step)), rows, max_bins, context)
+        counts = np.array([len(bins) for bins in lists])
+        begins = np.cumsum(counts) - counts
+        # about one hash to each number of leading bits
+        shifts = np.array([32 - max(1, (len(bins) - 1).bit_length()) for bins in lists], np.uint32)
+        starts = []
+        for begin, bins, shift in zip(begins, lists, shifts.tolist(), strict=True):
+            places = np.searchsorted(bins, np.arange(0, 2**32, 2**shift))
+            starts.append((begin + np.append(places, len(bins))).astype(np.uint32))
+        lengths = np.array([len(part) for part in starts])
+        firsts = np.cumsum(lengths) - lengths
+        return cls(np.concatenate(lists), counts, np.concatenate(starts), firsts, shifts)
+
+    def look_up(self, prints: Array, codes: Array) -> None:
+        """Write the number of each hash among those of its grid, from 1 on, and 0 if unknown."""
+        from skimp._core.loops._binning import look_up
+
+        look_up(prints, self.known, self.starts, self.firsts, self.shifts, codes)
+
+    def layout(self, value: np.floating) -> Codes:
+        """Return no rows, with a column for each bin and one for none of them in each grid."""
+        sizes = self.counts + 1
+        dtype = np.min_scalar_type(int(self.counts.max()))
+        none = np.empty((0, len(sizes)), dtype)
+        return Codes(none, np.cumsum(sizes) - sizes, value, int(sizes.sum()), first=1)
+
+
+def _fill_bins(grids: Grids, rows: Rows, max_bins: int, context: Context) -> list[Array]:
+    """Return the hashes of the fullest bins of each grid, in one pass."""
+    P = grids.shifts.shape[1]
+    prints = context.compute(rows, lambda block, _: grids.prints(block.X), (P,), np.uint32)
+    weight = rows.weights(context)
+    if weight is not None and not weight.all():
+        prints, weight = prints[weight > 0], weight[weight > 0]
+    initial: list[Array] = []
+    return fold(
+        range(P),
+        lambda p, _: _fullest(prints[:, p], weight, max_bins),
+        lambda lists, bins: [*lists, bins],
+        initial,
+        context.threads,
+    )
+
+
+def _fullest(prints: Array, weight: Array | None, most: int) -> Array:
+    """Return the hashes that occur, those with the most weight if there are too many, sorted."""
+    bins, counts = np.unique(prints, return_counts=True)
+    if len(bins) <= most:
+        return bins
+    if weight is not None:
+        counts = np.bincount(np.searchsorted(bins, prints), weight)
+    # stable: of bins with equal counts, those with the smaller hash
+    chosen = np.argsort(-counts, kind="stable")[:most]
+    return np.sort(bins[chosen])

@@ -134,7 +134,7 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
             own = projection.random_state
             rng = as_generator(self.random_state if own is None else own)
             self.projection_ = projection.fit_rows(rows, rng, kernel)
-            self._words = self._coded(rows)
+            self._words = self._encode(rows)
             return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -153,7 +153,7 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         """
         if not hasattr(self, "_words"):
             return self.fit(X)
-        words = self._coded(as_rows(self, X, reset=False))
+        words = self._encode(as_rows(self, X, reset=False))
         self._words = np.concatenate([self._words, words])
         return self
 
@@ -171,7 +171,7 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
             Eight bits a byte, the first one highest; bits beyond n_bits are zero.
         """
         check_is_fitted(self)
-        return self._bytes(self._coded(as_rows(self, X, reset=False)))
+        return self._bytes(self._encode(as_rows(self, X, reset=False)))
 
     def kneighbors(
         self, X: Any = None, n_neighbors: int = 5, return_distance: bool = True
@@ -206,7 +206,7 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         if X is None:
             found = self.neighbors_of(np.arange(len(self._words)), int(n_neighbors))
         else:
-            words = self._coded(as_rows(self, X, reset=False))
+            words = self._encode(as_rows(self, X, reset=False))
             found = self._nearest(words, np.full(len(words), -1), int(n_neighbors))
         return found if return_distance else found[1]
 
@@ -226,48 +226,48 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         return -(-self.projection_.width // 8)
 
     def _projection(self) -> tuple[FeatureMap, Kernel | None]:
-        name = type(self).__name__
-        bits = int(self.n_bits)
+        """Return the projection, not fitted, and its kernel if that is not its own."""
+        name, bits, kernel = type(self).__name__, int(self.n_bits), None
+        polynomial = self.projection == "polynomial"
+        given = self.kernel
+        if given is None and not isinstance(self.projection, FeatureMap):
+            given = Polynomial(2, 1.0, 0.0) if polynomial else "rbf"
+        if given is not None:
+            kernel = as_kernel(given, owner=name, other="None", size="n_bits")
         if isinstance(self.projection, FeatureMap):
             if self.projection.size_name != "n_components":
                 wording = "a feature map with n_components"
                 raise broken(name, "projection", wording, self.projection)
-            kernel = None if self.kernel is None else self._named_kernel(self.kernel)
             return self.projection.resized(bits), kernel
-        if self.projection == "polynomial":
-            given = Polynomial(2, 1.0, 0.0) if self.kernel is None else self.kernel
-            kernel = self._named_kernel(given)
-            if not isinstance(kernel, Polynomial):
-                raise broken(name, "kernel", "Polynomial for projection='polynomial'", self.kernel)
-            check_params(kernel)
-            projection = PolynomialProjection(
-                kernel.degree,
-                n_components=bits,
-                n_vectors=max(_CODE_POOL, kernel.degree * _CODE_TERMS),
-                n_terms=_CODE_TERMS,
-                gamma=kernel.gamma,
-                coef0=kernel.coef0,
-            )
-            return projection, None
-        kernel = self._named_kernel("rbf" if self.kernel is None else self.kernel)
-        kind = KernelProjection if self.projection == "kernel" else PairProjection
-        return kind(n_components=bits), kernel
+        if not polynomial:
+            kind = KernelProjection if self.projection == "kernel" else PairProjection
+            return kind(n_components=bits), kernel
+        if not isinstance(kernel, Polynomial):
+            raise broken(name, "kernel", "Polynomial for projection='polynomial'", self.kernel)
+        check_params(kernel)
+        projection = PolynomialProjection(
+            kernel.degree,
+            n_components=bits,
+            n_vectors=max(_CODE_POOL, kernel.degree * _CODE_TERMS),
+            n_terms=_CODE_TERMS,
+            gamma=kernel.gamma,
+            coef0=kernel.coef0,
+        )
+        return projection, None
 
-    def _named_kernel(self, given: Any) -> Kernel:
-        return as_kernel(given, owner=type(self).__name__, other="None", size="n_bits")
-
-    def _coded(self, rows: Rows) -> Array:
+    def _encode(self, rows: Rows) -> Array:
         """Return the codes of rows in words of 64 bits."""
-        width = -(-self.projection_.width // _WORD)
-        return LOCAL.compute(rows, self._words_of, (width,), np.dtype(np.uint64))
+        projection, bits = self.projection_, self.projection_.width
+        n_words = -(-bits // _WORD)
 
-    def _words_of(self, block: Block, scratch: Scratch) -> Array:
-        bits = self.projection_.width
-        Z = scratch.array("Z", (block.size, bits), self.projection_.dtype)
-        self.projection_.map_block(block.X, Z)
-        padded = np.zeros((block.size, -(-bits // _WORD) * _WORD), bool)
-        np.greater(Z, 0, out=padded[:, :bits])
-        return np.packbits(padded, axis=1).view(np.uint64)
+        def encode(block: Block, scratch: Scratch) -> Array:
+            Z = scratch.array("Z", (block.size, bits), projection.dtype)
+            projection.map_block(block.X, Z)
+            padded = np.zeros((block.size, n_words * _WORD), bool)
+            np.greater(Z, 0, out=padded[:, :bits])
+            return np.packbits(padded, axis=1).view(np.uint64)
+
+        return LOCAL.compute(rows, encode, (n_words,), np.uint64)
 
     def _bytes(self, words: Array) -> Array:
         return words.view(np.uint8)[:, : self._n_features_out]

@@ -1,5 +1,6 @@
 """How large features are."""
 
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,12 @@ def mean_diagonal(fitted: Any, rows: Rows, context: Context = LOCAL) -> float:
     kernel = fitted.kernel_
     if isinstance(kernel, Precomputed):
         return 1.0  # the matrix need not have rows for all
-    if kernel is None:
-        rows = rows.mapped(fitted)
 
-    def of_block(block: Block, _: Scratch) -> Array:
+    def sum_block(block: Block, _: Scratch) -> Array:
         norms = squared_norms(block.X) if kernel is None else kernel.diag(block.X, n_jobs=1)
         weight = block.weights()
         return np.array([weight @ norms, weight.sum()])
 
-    def add(total: Array, part: Array) -> Array:
-        summed: Array = total + part
-        return summed
-
-    total, weight = context.map_reduce(rows, of_block, add, np.zeros(2))
+    measured = rows.mapped(fitted) if kernel is None else rows
+    total, weight = context.map_reduce(measured, sum_block, add, np.zeros(2))
     return float(total / weight) or 1.0

@@ -79,23 +79,19 @@ class Transformer(FeatureMap):
         self.random_state = random_state
 
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
-        self.transformer_ = self._fitted(rows, draw_seed(rng), context)
-        self._width = self._transformed(rows.sample(1, 0, context).X).shape[1]
-
-    def _fitted(self, rows: Rows, seed: int, context: Context) -> Any:
-        transformer = clone(self.transformer)
-        seeds = [name for name in transformer.get_params() if name.endswith("random_state")]
-        unset = [name for name in seeds if transformer.get_params()[name] is None]
+        """Fit the transformer to a sample of the rows."""
+        seed, transformer = draw_seed(rng), clone(self.transformer)
+        params = transformer.get_params()
+        unset = [n for n in params if n.endswith("random_state") and params[n] is None]
         transformer.set_params(**dict.fromkeys(unset, seed % 2**32))
         sample = rows.sample(_SAMPLE, seed, context)
-        X, weights = as_numbers(sample.X, rows.dtype), {}
-        if has_fit_parameter(transformer, "sample_weight"):
-            weights = {"sample_weight": sample.weight}
-        return transformer.fit(X, **weights)
+        weighted = has_fit_parameter(transformer, "sample_weight")
+        weights = {"sample_weight": sample.weight} if weighted else {}
+        self.transformer_ = transformer.fit(as_numbers(sample.X, rows.dtype), **weights)
+        self._width = self._transform(rows.sample(1, 0, context).X).shape[1]
 
-    def _transformed(self, X: Matrix) -> Array:
-        Z = self.transformer_.transform(as_numbers(X, self.dtype_))
-        return dense(Z, self.dtype_)
+    def _transform(self, X: Matrix) -> Array:
+        return dense(self.transformer_.transform(as_numbers(X, self.dtype_)), self.dtype_)
 
     def planned_width(self, size: Size | Rows) -> int:
         """Return ``n_components`` of the transformer, or the number of columns: a guess."""
@@ -110,7 +106,7 @@ class Transformer(FeatureMap):
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the features of the rows X into ``out``."""
         check_shape(out, (X.shape[0], self.width))
-        out[...] = self._transformed(X)
+        out[...] = self._transform(X)
 
     def __sklearn_tags__(self) -> Any:
         """Say what scikit-learn may pass in: what the transformer takes."""

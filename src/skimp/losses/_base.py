@@ -13,8 +13,22 @@ class Loss(Parametrized, ABC):
     """A convex function of a prediction f, for each target y: value, derivatives, conjugate.
 
     Arrays in, arrays out, one row for each sample. A separable loss treats every output on its
-    own: all arrays have the shape of f. A joint loss couples the outputs of a row, which are
-    classes there: its values and conjugates have shape (n, 1).
+    own: all arrays have the shape of f. A joint loss couples the outputs of a row, one for each
+    class: its values and conjugates have shape (n, 1).
+
+    Derive your own loss from this class and write `value`, `gradient`, `curvature` and `conjugate`,
+    or from `PiecewiseLoss` and write its slopes. `skimp.testing.check_loss` checks it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.losses import PiecewiseLoss
+    >>> class TooLarge(PiecewiseLoss):
+    ...     curve = True
+    ...     def limits(self, y):
+    ...         return -np.inf, 0.0
+    >>> TooLarge().value(np.zeros(3), np.array([-2.0, 0.5, 2.0])).tolist()
+    [0.0, 0.25, 4.0]
     """
 
     _rules: ClassVar[dict[str, Rule]] = {}
@@ -39,7 +53,7 @@ class Loss(Parametrized, ABC):
 
     @abstractmethod
     def curvature(self, y: Array, f: Array) -> Array:
-        """Return its second derivative in f: the diagonal of it where the outputs are coupled."""
+        """Return its second derivative in f, or the diagonal of it if outputs are coupled."""
 
     def curved(self, y: Array, f: Array, v: Array) -> Array:
         """Return the product of the second derivative in f and v."""
@@ -49,8 +63,7 @@ class Loss(Parametrized, ABC):
     def majorant(self, y: Array, f: Array) -> Array:
         """Return the curvature of a parabola that touches the loss at f and lies above it.
 
-        Solvers fall back on it where the loss is hardly curved. A loss that does not know one
-        returns its own curvature.
+        Solvers fall back on it if the loss is hardly curved. By default the curvature itself.
         """
         return self.curvature(y, f)
 
@@ -67,23 +80,20 @@ class Loss(Parametrized, ABC):
         return hash((type(self), *sorted(vars(self).items())))
 
 
-_NAMES = {
-    name: name
-    for name in (
-        "squared",
-        "hinge",
-        "squared_hinge",
-        "log",
-        "epsilon_insensitive",
-        "squared_epsilon_insensitive",
-        "huber",
-        "quantile",
-        "multiclass_hinge",
-        "softmax",
-    )
-}
+_NAMES = [
+    "squared",
+    "hinge",
+    "squared_hinge",
+    "log",
+    "epsilon_insensitive",
+    "squared_epsilon_insensitive",
+    "huber",
+    "quantile",
+    "multiclass_hinge",
+    "softmax",
+]
 
 
 def as_loss(loss: Any, *, owner: str) -> Loss:
     """Return a loss for a name or an object; ``owner`` is named in the error."""
-    return as_object(loss, Loss, _NAMES, "skimp.losses", owner=owner, role="loss")  # type: ignore[type-abstract]
+    return as_object(loss, Loss, {n: n for n in _NAMES}, "skimp.losses", owner=owner, role="loss")  # type: ignore[type-abstract]

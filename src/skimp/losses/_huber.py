@@ -9,7 +9,7 @@ from skimp.losses._piecewise import PiecewiseLoss
 
 @final
 class Huber(PiecewiseLoss):
-    r"""Huber loss: the squared loss near the target, and lines further out, where outliers are.
+    r"""Huber loss: the squared loss near the target, and lines further out, for outliers.
 
     .. math::
         \ell(y, f) = r^2 \;\text{ for } |r| \le \delta, \qquad 2 \delta |r| - \delta^2

@@ -51,7 +51,7 @@ class Log(Loss):
         return above
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return the negative entropy of -u y, infinite where that is no probability."""
+        """Return the negative entropy of -u y, infinite if that is not a probability."""
         p = -u * y
         inside = (p >= 0) & (p <= 1)
         p = np.where(inside, p, 0)

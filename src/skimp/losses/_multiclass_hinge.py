@@ -13,8 +13,8 @@ from skimp.losses._simplex import conjugate_on_simplex, own_class
 class MulticlassHinge(Loss):
     r"""Multi-class hinge loss, :math:`\max_j (f_j + [j \neq y]) - f_y`, for one of k classes.
 
-    Nothing is lost where the row's class is ahead of every other one by 1. Targets have shape
-    (n, k), positive for the class of the row and not so for the others.
+    It is zero if the row's class is ahead of every other one by 1. Targets have shape (n, k),
+    positive for the class of the row alone.
 
     References
     ----------
@@ -39,7 +39,7 @@ class MulticlassHinge(Loss):
         return np.where(y > 0, f, f + 1)
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return by how much the row's class is less than 1 ahead, of shape (n, 1)."""
+        """Return what the row's class lacks to be ahead by 1, of shape (n, 1)."""
         own = np.sum(np.where(y > 0, f, 0), axis=1, keepdims=True)
         cost: Array = self._ahead(y, f).max(axis=1, keepdims=True) - own
         return cost
@@ -55,5 +55,5 @@ class MulticlassHinge(Loss):
         return np.zeros_like(f)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return minus the mass off the row's class, infinite where u is no subgradient."""
+        """Return minus the mass off the row's class, infinite if u is not a subgradient."""
         return conjugate_on_simplex(y, u, lambda p: np.where(y > 0, 0, -p))

@@ -32,7 +32,7 @@ class PiecewiseLoss(Loss):
         """Return l and h."""
 
     def _excess(self, y: Array, f: Array) -> Array:
-        """Return what y - f is beyond the part that costs nothing."""
+        """Return y - f, shrunk by epsilon towards zero."""
         r: Array = y - f
         if not self.epsilon:
             return r
@@ -78,7 +78,7 @@ class PiecewiseLoss(Loss):
         return np.divide(beta, excess, out=above, where=beta != 0)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return the conjugate, infinite where -u is no slope of the loss."""
+        """Return the conjugate, infinite if -u is not a slope of the loss."""
         low, high = self.limits(y)
         cost = u * y + u.dtype.type(self.epsilon) * np.abs(u) + self.curve * u * u / 4
         return np.where((-u >= low) & (-u <= high), cost, np.inf)

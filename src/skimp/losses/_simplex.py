@@ -1,4 +1,4 @@
-"""What losses of coupled classes share: gradients are probabilities less the row's class."""
+"""Shared by joint losses, whose gradients are probabilities minus the row's class."""
 
 from collections.abc import Callable
 
@@ -13,11 +13,8 @@ def own_class(y: Array, dtype: DType) -> Array:
 
 
 def conjugate_on_simplex(y: Array, u: Array, cost: Callable[[Array], Array]) -> Array:
-    """Return the sum of ``cost(p)`` with p = u + own class, infinite where p is no distribution.
-
-    Of shape (n, 1).
-    """
-    # what probabilities may be below zero, or their sum away from one
+    """Return the sum of ``cost(p)``, p = u + own class, or infinity if p is not a distribution."""
+    # by which probabilities may be below zero, or their sum away from one
     rounding = np.sqrt(np.finfo(u.dtype).eps)
     p = u + own_class(y, u.dtype)
     total = p.sum(axis=1, keepdims=True)

@@ -15,7 +15,7 @@ class Softmax(Loss):
     r"""Multinomial logistic loss, :math:`\log \sum_j e^{f_j} - f_y`, for one of k classes.
 
     The probability of class j is :math:`p_j = e^{f_j} / \sum_l e^{f_l}`. Targets have shape
-    (n, k), positive for the class of the row and not so for the others.
+    (n, k), positive for the class of the row alone.
 
     Examples
     --------

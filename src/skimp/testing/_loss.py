@@ -42,38 +42,42 @@ def check_loss(loss: Loss, y: Any = None) -> None:
     v, tol = read_only(rng.normal(size=y.shape)), 1e-9 * max(1.0, np.abs(y).max())
     # halves and ones away from the target, where most losses have their kinks
     kinks = read_only(y + np.round(2 * rng.normal(size=y.shape)) / 2)
-    _check_loss_arrays(loss, y, f, v)
+    _check_arrays(loss, y, f, v)
     directions = [*np.eye(y.shape[1])] if loss.joint else [np.ones(1)]
     for direction in (*directions, v):
-        _check_loss_derivatives(loss, y, f, kinks, read_only(np.broadcast_to(direction, y.shape)))
-    _check_loss_curvature(loss, y, f, v)
+        _check_derivatives(loss, y, f, kinks, read_only(np.broadcast_to(direction, y.shape)))
+    _check_curvature(loss, y, f, v)
     t = rng.random((len(y), *[1] * (y.ndim - 1)))
     chord = t * loss.value(y, f) + (1 - t) * loss.value(y, g)
     require(np.all(loss.value(y, t * f + (1 - t) * g) <= chord + tol), "the loss is convex")
     for a, b in product((f, kinks), (g, kinks[::-1])):
         line = loss.value(y, a) + _inner(loss, loss.gradient(y, a), b - a)
         require(np.all(loss.value(y, b) >= line - tol), "the gradient is a subgradient")
-    if loss.smooth and type(loss).majorant is not Loss.majorant:
-        for a, b in product((f, kinks), (g, kinks[::-1])):
-            bend = _inner(loss, loss.majorant(y, a) * (b - a), b - a) / 2
-            above = loss.value(y, a) + _inner(loss, loss.gradient(y, a), b - a) + bend
+        if loss.smooth and type(loss).majorant is not Loss.majorant:
+            above = line + _inner(loss, loss.majorant(y, a) * (b - a), b - a) / 2
             scale = max(1.0, np.abs(above).max())
             require(np.all(loss.value(y, b) <= above + tol * scale), "the majorant lies above")
-    _check_loss_conjugate(loss, y, (f, g, kinks), t, tol)
+    _check_conjugate(loss, y, (f, g, kinks), t, tol)
     for direction in (*directions, np.ones(1)):
-        _check_loss_range(loss, y, f, direction)
-        _check_loss_range(loss, y, f, -direction)
+        _check_range(loss, y, f, direction)
+        _check_range(loss, y, f, -direction)
     require(params_of(loss) == params == params_of(clone(loss)), "parameters do not change")
-    _check_loss_parameters(loss)
+    named = {type(loss).__name__: type(loss), "np": np}
+    for same in (clone(loss), pickle.loads(pickle.dumps(loss)), eval(repr(loss), named)):
+        alike = same == loss and hash(same) == hash(loss)
+        require(alike, "clones, pickles and texts with equal parameters make equal losses")
+    check_params(loss)
+    for name in loss.get_params(deep=False):
+        refused(f"{name}='no such'", check_params, clone(loss).set_params(**{name: "no such"}))
 
 
 def _inner(loss: Loss, a: Array, b: Array) -> Array:
-    """Return products, summed over each row where the loss couples its outputs."""
+    """Return products, summed over each row if the loss couples its outputs."""
     products: Array = a * b
     return products.sum(axis=1, keepdims=True) if loss.joint else products
 
 
-def _check_loss_arrays(loss: Loss, y: Array, f: Array, v: Array) -> None:
+def _check_arrays(loss: Loss, y: Array, f: Array, v: Array) -> None:
     """Check shapes, dtypes, and predictions that are large."""
     one_a_row = (len(y), 1) if loss.joint else y.shape
     shapes = (one_a_row, y.shape, y.shape, y.shape, one_a_row)
@@ -97,8 +101,8 @@ def _check_loss_arrays(loss: Loss, y: Array, f: Array, v: Array) -> None:
         close(single, double, "float32 agrees with float64", tol)
 
 
-def _check_loss_derivatives(loss: Loss, y: Array, f: Array, kinks: Array, v: Array) -> None:
-    """Compare slopes along v with differences, but not where they jump."""
+def _check_derivatives(loss: Loss, y: Array, f: Array, kinks: Array, v: Array) -> None:
+    """Compare slopes along v with differences, except at jumps."""
     h, slope = 1e-6, _inner(loss, loss.gradient(y, f), v)
 
     def sides(fn: _Twin, f: Array) -> tuple[Array, Array]:
@@ -119,7 +123,7 @@ def _check_loss_derivatives(loss: Loss, y: Array, f: Array, kinks: Array, v: Arr
         close(((left + right) / 2)[even], expected[even], what, tol)
 
 
-def _check_loss_curvature(loss: Loss, y: Array, f: Array, v: Array) -> None:
+def _check_curvature(loss: Loss, y: Array, f: Array, v: Array) -> None:
     """Check that the second derivative is a PSD matrix, with the curvature as its diagonal."""
     diagonal = loss.curvature(y, f)
     require(np.all(diagonal >= 0), "curvature is not negative")
@@ -133,10 +137,8 @@ def _check_loss_curvature(loss: Loss, y: Array, f: Array, v: Array) -> None:
     require(np.linalg.eigvalsh(H).min() >= -1e-12, "the second derivative is PSD")
 
 
-def _check_loss_conjugate(
-    loss: Loss, y: Array, points: tuple[Array, ...], t: Array, tol: float
-) -> None:
-    """Check the inequality of Fenchel and Young, and where it is an equality."""
+def _check_conjugate(loss: Loss, y: Array, points: tuple[Array, ...], t: Array, tol: float) -> None:
+    """Check the inequality of Fenchel and Young, an equality at gradients."""
     slopes = [loss.gradient(y, f) for f in points]
     ends = [loss.conjugate(y, u) for u in slopes]
     for f, u, end in zip(points, slopes, ends, strict=True):
@@ -152,20 +154,9 @@ def _check_loss_conjugate(
             require(np.all(between >= least - tol), "value + conjugate >= u f for every u")
 
 
-def _check_loss_range(loss: Loss, y: Array, f: Array, v: Array) -> None:
-    """Check that the conjugate is infinite beyond the slopes far out, where these are bounded."""
+def _check_range(loss: Loss, y: Array, f: Array, v: Array) -> None:
+    """Check that the conjugate is infinite beyond the slopes far out, if these are bounded."""
     near, far = (loss.gradient(y, f + t * v) for t in (1e3, 1e6))
     bounded = np.abs(_inner(loss, far - near, v)) <= 1e-5
     beyond = loss.conjugate(y, far + 0.1 * v)
     require(np.all(beyond[bounded] == np.inf), "the conjugate is infinite where u is no slope")
-
-
-def _check_loss_parameters(loss: Loss) -> None:
-    """Check copies and rules."""
-    named = {type(loss).__name__: type(loss), "np": np}
-    for same in (clone(loss), pickle.loads(pickle.dumps(loss)), eval(repr(loss), named)):
-        alike = same == loss and hash(same) == hash(loss)
-        require(alike, "clones, pickles and texts with equal parameters make equal losses")
-    check_params(loss)
-    for name in loss.get_params(deep=False):
-        refused(f"{name}='no such'", check_params, clone(loss).set_params(**{name: "no such"}))

@@ -1,8 +1,8 @@
 import numpy as np
 
 from skimp._core._random import row_keys
-from skimp.data import open_rows
-from skimp.effects._choice import Choices
+from skimp.data import LOCAL, open_rows
+from skimp.effects._fit import Spec, make_models
 from skimp.kernels import Gaussian
 from skimp.solvers.ridge import fold_scores
 from tests.problems import regression
@@ -13,9 +13,13 @@ def test_scores_are_errors_of_models_of_the_rest():
     X, y, _ = regression(50)
     K = naive.gaussian(X, X, gamma=0.5)
     lams = np.array([0.05, 5.0])
-    choices = Choices(None, "kfold", None, True, None)
     rows = open_rows(X, target=y[:, None] - y.mean(), block_rows=7)
-    found = fold_scores(rows, lams, 3, lambda part: choices._fold(part, Gaussian(0.5), 3))
+
+    def fit_fold(part):
+        models = make_models(Spec(None, "kfold"), part, Gaussian(0.5), 3, LOCAL)
+        return models.basis, models.smoother
+
+    found = fold_scores(rows, lams, 3, fit_fold)
     fold = np.empty(50, int)
     fold[np.argsort(row_keys(3, 0, 50))] = np.arange(50) % 5
     missed = np.zeros(2)

@@ -1,0 +1,107 @@
+"""What becomes of "auto": objects and numbers for everything that a spec leaves open."""
+
+from dataclasses import replace
+from warnings import warn
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from skimp._core._types import Array, Matrix
+from skimp.choice._candidates import distance_degree, list_candidates
+from skimp.choice._columns import Columns, measure_columns
+from skimp.choice._limits import TIME
+from skimp.choice._plan import Plan
+from skimp.choice._search import NEAR_ALPHAS, Choice, search
+from skimp.choice._task import Task
+from skimp.choice._trials import ALPHAS, SMALL, Trials
+from skimp.data import ArrayRows
+from skimp.features import FeatureMap, mean_diagonal
+from skimp.losses import Squared
+from skimp.solvers import Auto, Direct
+
+_LARGEST_LEFT_OUT = 1024
+"""Features up to which the penalty of the final map is chosen by leaving out each row."""
+_LOOKED_AT = 2**24
+"""Bytes of the rows that columns are judged by."""
+
+
+def choose(trials: Trials) -> Choice:
+    """Choose the map and the penalty of a task, by trials of what is left open.
+
+    Warns of a given kernel that sees one column alone, and of a given map that takes too long.
+    """
+    limits = trials.limits
+    task, spec = limits.task, limits.task.spec
+    given, kernel, columns = task.given, task.kernel, _look_at_columns(task, limits.size.memory)
+    dominated = f"{columns.dominant} holds 99 % of the variance of X" if columns.dominant else ""
+    seen = given is None or given.kernelled
+    fixed = kernel is not None and distance_degree(kernel) is not None
+    if dominated and seen and fixed and not task.has_free_kernel:
+        warn(
+            f"{spec.owner}: {dominated}, and kernel={kernel!r} hardly sees the others. Standardize "
+            "the columns, or leave kernel='auto', which tries that.",
+            UserWarning,
+            stacklevel=4,  # whoever called fit, which called fit_machine
+        )
+    if given is not None and limits.exceeded_by(given) == TIME:
+        warn(
+            f"{spec.owner}: time_limit={spec.time_limit} will probably be exceeded by "
+            f"approximation={given!r}. The plan of the fit:\n{Plan(limits.phases(given))}",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    if task.is_settled and (spec.alpha is not None or _chooses_later(trials)):
+        assert given is not None, "a settled task has a map"
+        choice = Choice(given, spec.alpha)
+    else:
+        candidates = list_candidates(task, columns, trials.seed, small=trials.small)
+        if given is None or spec.exact:
+            choice = search(trials, candidates)
+        else:
+            with limits.explain(given):
+                choice = search(trials, candidates)
+    scaled = choice.columns or "as given"
+    return replace(choice, columns=f"{scaled}; {dominated}" if dominated else scaled)
+
+
+def _look_at_columns(task: Task, memory: int) -> Columns:
+    """Measure the columns of some rows; a kernel of objects has no columns to look at."""
+    if task.kernel is not None and task.kernel.takes_objects:
+        return Columns(np.empty(0), np.empty(0))
+    rows = task.numbers
+    size = min(_LOOKED_AT, memory // 16) // (8 * max(1, rows.n_features))
+    drawn = rows.sample(max(64, min(SMALL, size)), 0, task.context)
+    return measure_columns(drawn.X, drawn.weight, rows.feature_names)
+
+
+def _chooses_later(trials: Trials) -> bool:
+    """Tell whether a penalty can be chosen without a trial, once the map is fitted."""
+    limits, spec = trials.limits, trials.limits.task.spec
+    given = limits.task.given
+    assert given is not None, "the map was given"
+    width = given.planned_width(limits.task.rows)
+    by_equations = isinstance(spec.loss, Squared) and isinstance(spec.solver, Auto | Direct)
+    # equations of all rows take long for each penalty, a trial does not
+    by_equations &= limits.have_room_for(width) and limits.deadline is None
+    left_out = trials.small and width <= _LARGEST_LEFT_OUT
+    return spec.exact or left_out or by_equations
+
+
+def choose_penalty(
+    trials: Trials, choice: Choice, fitted: FeatureMap, X: Matrix, n_rows: int
+) -> tuple[float, Array | None]:
+    """Return the penalty of a fitted map, and those that the solver may choose from instead.
+
+    X is a sample of the rows, and ``n_rows`` how many of them the model is fitted to.
+    """
+    spec = trials.limits.task.spec
+    if spec.alpha is not None:
+        return spec.alpha, None
+    few = trials.small and fitted.basis().width <= _LARGEST_LEFT_OUT
+    if few and not (choice.alpha and spec.classes):
+        return trials.find_penalty(fitted, n_rows), None
+    if choice.alpha is not None:
+        near = not trials.small and trials.limits.deadline is None
+        return choice.alpha, choice.alpha * NEAR_ALPHAS if near else None
+    scale = 10.0 ** np.round(np.log10(mean_diagonal(fitted, ArrayRows(X), trials.context)))
+    return 1e-6 * float(scale), scale * ALPHAS
