@@ -18,12 +18,8 @@ from skimp.data import ArrayRows, Rows, split_rows
 from skimp.diagnostics._coded_curve import coded_predictions
 from skimp.diagnostics._inputs import SIZES
 from skimp.diagnostics._nested import Nested, nested
-<<<<<<< HEAD
-from skimp.effects import KRLS
-from skimp.estimators import KernelMachine
-=======
 from skimp.effects import KRLS, as_regressor
->>>>>>> main
+from skimp.estimators import KernelMachine
 from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier, mean_diagonal
 from skimp.kernels import as_kernel
 from skimp.losses import Squared, as_loss
@@ -245,13 +241,7 @@ _MEASURE = {True: "share of wrong labels", False: "mean squared error"}
 
 
 def _check(estimator: Any, sizes: Any, alphas: Any, sample: int) -> None:
-<<<<<<< HEAD
     if isinstance(estimator, type) or not isinstance(estimator, KernelMachine | KRLS):
-=======
-    if isinstance(estimator, type) or not (
-        isinstance(estimator, KRLS) or hasattr(estimator, "_opened")
-    ):
->>>>>>> main
         wording = "a KernelClassifier, a KernelRegressor or a KRLS"
         raise broken(_OWNER, "estimator", wording, estimator)
     for name, value, rule in (("sizes", sizes, SIZES), ("alphas", alphas, _PENALTIES)):

@@ -24,28 +24,11 @@ from skimp.effects._effects import (
     summarize_terms,
     values_of,
 )
-<<<<<<< HEAD
-from skimp.data import Block, LineReport, Rows, as_rows, is_frame, masked_rows
-from skimp.effects._approximation import Points, RowSample, as_approximation
-from skimp.effects._choice import Choices, Models
-from skimp.effects._design import Design
-from skimp.effects._effects import Effects
-from skimp.effects._levels import encode_levels, find_levels
-from skimp.effects._random_sums import RandomSums
-from skimp.estimators import KernelRegressor, mean_target
-from skimp.features import Landmarks, Nystroem
-from skimp.kernels import Gaussian, Kernel, as_kernel
-from skimp.kernels._checks import require
-from skimp.solvers.ridge import CRITERIA, FOLDS, LinearFit, ReducedSmoother, golden_section
-
-_DOUBLE = np.dtype(np.float64)
-=======
 from skimp.effects._fit import Fitted, fit_krls
 from skimp.effects._levels import encode_levels
 from skimp.effects._summary import EffectsSummary, Expectation
 from skimp.kernels import Kernel
 from skimp.solvers.ridge import CRITERIA
->>>>>>> main
 
 
 def _are_positive(value: Any) -> bool:
@@ -244,140 +227,6 @@ class KRLS(RegressorMixin, Parametrized):
             self.sigma_ = outputs(np.sqrt(fit.noise)[None])[0]
         return self
 
-<<<<<<< HEAD
-    def _check(self) -> None:
-        owner = type(self).__name__
-        check_params(self)
-        kernel = self._given_kernel(1)
-        require(kernel, "positive_definite", owner=owner, advice="f has a norm only then")
-        require(kernel, "differentiable", owner=owner, advice="effects are derivatives")
-        if self.sigmas is not None and "gamma" not in kernel.get_params(deep=False):
-            raise broken(owner, "sigmas", f"None for {kernel!r}, which has no gamma", self.sigmas)
-        self._approximation: Any = as_approximation(self.approximation, owner=owner)
-        searched = self.lams is not None or self.sigmas is not None
-        if searched and not isinstance(self.alpha, str):
-            raise broken(owner, "alpha", "a criterion where lams or sigmas are given", self.alpha)
-
-    def _given_kernel(self, n_columns: int) -> Kernel:
-        if self.kernel is None:
-            return Gaussian(gamma=1 / (n_columns if self._like_r else 2 * n_columns))
-        return as_kernel(self.kernel, owner=type(self).__name__, other="None")
-
-    def _prepared(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """Return scaled rows with centred targets, and keep what is needed for other rows."""
-        self._check()
-        present = _present(X, sample_weight)
-        self._levels = find_levels(X, present)
-        rows = as_rows(
-            self,
-            encode_levels(X, self._levels, present=present),
-            y,
-            sample_weight,
-            multi_output=True,
-            y_numeric=True,
-        )
-        if self.verbose:
-            rows = rows.copy_with(report=LineReport(type(self).__name__))
-        weight = rows.weights()
-        self._present = None
-        if weight is not None and not weight.all():
-            self._present = weight > 0
-            rows = masked_rows(rows, self._present)
-        names = rows.feature_names or [f"x{j}" for j in range(rows.n_features)]
-        self._single_output, middle = mean_target(rows, type(self).__name__)
-        self._middle = middle if self.fit_intercept else np.zeros_like(middle)
-        self._rows = rows
-        self._design = Design(
-            rows, names, self._levels, standardize=self.standardize, ddof=int(self._like_r)
-        )
-        self.terms_ = [term.name for term in self._design.terms]
-        scaled: Rows = self._scaled(rows).with_targets(self._centred)
-        scaled.feature_names, scaled.labelled = self._design.column_names, False
-        return scaled
-
-    def _as_machine(self, X: Any, y: Any, sample_weight: Any) -> tuple[KernelRegressor, Rows]:
-        """Return a regressor with this kernel and these points, and its rows, for a curve."""
-        rng = as_generator(self.random_state)
-        rows = self._prepared(X, y, sample_weight)
-        points = self._approximation
-        if not (points is None or isinstance(points, Points)):
-            wording = "None, a number of points or a selector for budget_curve"
-            raise broken(type(self).__name__, "approximation", wording, self.approximation)
-        if self.sigmas is not None:
-            raise broken(type(self).__name__, "sigmas", "None for budget_curve", self.sigmas)
-        approximation: Any = "auto"
-        if points is not None:
-            approximation = Nystroem(budget=points.count(rows.n_rows), selector=points.selector)
-        machine = KernelRegressor(
-            self._resolved_kernel(rows, draw_seed(rng)),
-            approximation=approximation,
-            loss="squared",
-            fit_intercept=self.fit_intercept and not self._like_r,
-            memory_limit=self.memory_limit,
-            n_jobs=self.n_jobs,
-            random_state=draw_seed(rng),
-        )
-        return machine, rows
-
-    @property
-    def _like_r(self) -> bool:
-        return self.convention == "R"
-
-    def _scaled(self, rows: Rows) -> Any:
-        return rows.mapped(self._design)
-
-    def _centred(self, y: Array | None, weight: Array | None) -> tuple[Array, Array | None]:
-        assert y is not None, "the mean of the targets was taken before"
-        return np.asarray(y, _DOUBLE).reshape(len(y), -1) - self._middle, weight
-
-    def _resolved_kernel(self, rows: Rows, seed: int) -> Kernel:
-        n_columns = self._design.width if self._like_r else len(self._design.names)
-        return self._given_kernel(n_columns).resolve(rows, seed)
-
-    def _choose(self, rows: Rows, seed: int) -> None:
-        """Choose the penalty, and the width if there are several, and keep that model."""
-        kernel = self._resolved_kernel(rows, seed)
-        kernels = [kernel]
-        if self.sigmas is not None:
-            kernels = [clone(kernel).set_params(gamma=1 / (2 * s**2)) for s in self.sigmas]
-        choices = Choices(
-            self._approximation,
-            self.alpha,
-            self.lams,
-            # R centres y, which is done already
-            self.fit_intercept and not self._like_r,
-            self.memory_limit,
-            golden_section if self._like_r else None,
-        )
-        chosen = choices.best(rows, kernels, seed)
-        self.kernel_ = chosen.kernel
-        self.alphas_, self.scores_ = chosen.alphas, chosen.scores
-        self._keep(chosen.models, chosen.alpha)
-
-    def _keep(self, models: Models, alpha: float) -> None:
-        basis, smoother = models.basis, models.smoother
-        fit = smoother.at(alpha)
-        if self._like_r:
-            fit.noise = fit.squares / fit.n_rows
-            fit.freedom = float(max(fit.n_rows - self._design.width, 1))
-        self._fitted_rows = models.fitted_rows
-        if isinstance(smoother, ReducedSmoother):
-            # features are computed again where they are asked for: a model does not hold them
-            smoother.rows = self._scaled(self._rows).with_targets(self._centred).mapped(basis)
-        self._fit: LinearFit = fit
-        self._basis = basis
-        coef = fit.coef
-        dual = basis.mixing @ coef if isinstance(basis, RandomSums) else coef
-        self._points = Landmarks(basis.kernel, basis.points, _DOUBLE)
-        self._dual = np.asarray(dual)
-        self._constant = fit.intercept + self._middle
-        self.alpha_ = alpha
-        self.points_ = basis.points
-        self.dimension_, self.freedom_ = fit.dimension, fit.freedom
-        self.coef_, self.dual_coef_ = self._outputs(coef), self._outputs(self._dual)
-        self.intercept_ = self._outputs(self._constant[None])[0]
-        self.sigma_ = self._outputs(np.sqrt(fit.noise)[None])[0]
-=======
     def _open(self, X: Any) -> Rows:
         """Return rows with the columns of ``fit``, those of ``fit`` for None."""
         check_is_fitted(self)
@@ -385,7 +234,6 @@ class KRLS(RegressorMixin, Parametrized):
             return self.fitted_.data.rows
         design = self.fitted_.design
         return as_rows(self, encode_levels(X, design.levels, design.names), reset=False)
->>>>>>> main
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the fitted function at each row, and how sure it is.
