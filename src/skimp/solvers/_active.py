@@ -54,7 +54,8 @@ def solve_active_sets(
     n, width = problem.rows.n_rows, problem.rows.n_features
     small = n <= _MOST_ROWS and width <= _MOST_COLUMNS and problem.rows.coded is None
     fits = 8 * (n * (3 * width + n) + 3 * width**2) <= parse_bytes(problem.memory_limit)
-    if not (small and fits and problem.monitor is None and _has_parabolas(problem)):
+    known = problem.penalty is None or problem.factor is not None
+    if not (small and fits and known and problem.loss.parabolic and problem.monitor is None):
         return None
     try:
         with single_threaded_blas():
@@ -62,11 +63,6 @@ def solve_active_sets(
     except np.linalg.LinAlgError:
         # a penalty that is lost in rounding
         return None
-
-
-def _has_parabolas(problem: Problem) -> bool:
-    known = problem.penalty is None or problem.factor is not None
-    return bool(problem.loss.parabolic and known)
 
 
 def _solve(problem: Problem, max_iter: int, context: Context) -> Solution | None:
@@ -239,7 +235,8 @@ class ActiveSteps:
     def of(cls, problem: Problem, objective: Objective) -> "ActiveSteps | None":
         """Return the steps of a problem that has some, else None."""
         features = objective.array
-        if features is None or not _has_parabolas(problem):
+        known = problem.penalty is None or problem.factor is not None
+        if features is None or not (known and problem.loss.parabolic):
             return None
         return cls(problem, objective, features)
 

@@ -201,7 +201,7 @@ class Dual:
             for share, own in zip(self.shares, V, strict=True):
                 own[...] = point[0][slice(*share)]
             best = DualPoint(self._set_slopes(self._slopes_at, V, b), V, b)
-            best, gap, objective = self._compare(best)
+            best, gap, objective = self.check(best)
             if objective > 0:
                 return best, gap
             self.slopes[:], self.b[:] = 0, 0
@@ -313,17 +313,12 @@ class Dual:
         """
         return self.steps >= self.n_entries or self.largest.max() <= 0.1 * self.reference
 
-    def check(self, best: DualPoint) -> tuple[DualPoint, float]:
-        """Return the better of two points, and its duality gap relative to its objective.
+    def check(self, best: DualPoint) -> tuple[DualPoint, float, float]:
+        """Return the better of two points, its duality gap over its objective, and the dual one.
 
         Slopes that should move become active again.
         """
-        best, gap, _ = self._compare(best)
         self.reference, self.steps = np.inf, 0
-        return best, gap
-
-    def _compare(self, best: DualPoint) -> tuple[DualPoint, float, float]:
-        """Do what `check` does, and return the dual objective as well."""
 
         def costs(block: Block, scratch: Scratch) -> Array:
             part = _part(block)
