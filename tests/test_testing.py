@@ -7,12 +7,21 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from skimp._core._pairs import InnerProducts, ManhattanDistances
-from skimp._core._squared_distances import SquaredDistances
 from skimp.data import LOCAL, Codes
 from skimp.features import FeatureMap, RandomFourier
-from skimp.kernels import Gaussian, Kernel
-from skimp.kernels._pair_kernel import PairKernel
+from skimp.kernels import (
+    Gaussian,
+    InnerProducts,
+    Kernel,
+    Laplacian,
+    ManhattanDistances,
+    PairKernel,
+    Pitches,
+    Spectrum,
+    SquaredDistances,
+    column_pitches,
+    normal_spectrum,
+)
 from skimp.losses import hinge, multiclass_hinge, quantile, squared
 from skimp.solvers import DualCD, Solver, Status, direct
 from skimp.testing import (
@@ -25,44 +34,38 @@ from skimp.testing import (
 class Bent(PairKernel):
     """The Gaussian kernel of width one, for subclasses to bend."""
 
-    _pairs = SquaredDistances
-    _rules = {}  # noqa: RUF012
+    statistic = SquaredDistances
 
-    def _diag(self, X):
-        return np.ones(X.shape[0])
+    def profile(self, s):
+        np.exp(-s, out=s)
 
-    def _profile(self, S):
-        np.exp(-S, out=S)
-
-    def _slope(self, S):
-        self._profile(S)
-        np.negative(S, out=S)
+    def slope(self, s):
+        self.profile(s)
+        np.negative(s, out=s)
 
 
 class Distance(Bent):
     """A kernel that is not positive definite, as it may say."""
 
-    def _diag(self, X):
-        return np.zeros(X.shape[0])
-
-    def _profile(self, S):
+    def profile(self, s):
         pass
 
-    def _slope(self, S):
-        S[...] = 1
+    def slope(self, s):
+        s[...] = 1
 
 
 class Indefinite(Distance):
     positive_definite = False
 
 
-class WrongDiagonal(Distance):
-    _pairs = InnerProducts
+class WrongDiagonal(Bent):
+    def diagonal(self, X):
+        return np.zeros(X.shape[0])
 
 
 class WrongSlope(Bent):
-    def _slope(self, S):
-        self._profile(S)
+    def slope(self, s):
+        self.profile(s)
 
 
 class WrongShape(Bent):
@@ -83,26 +86,51 @@ class WrongSums(Bent):
 class NotStationary(Distance):
     """The linear kernel, which says that it has a spectrum."""
 
-    _pairs = InnerProducts
+    statistic = InnerProducts
     stationary = True
-
-    def _diag(self, X):
-        X = X.astype(np.float64)
-        return np.asarray((X.multiply(X) if sparse.issparse(X) else X * X).sum(axis=1)).ravel()
 
 
 class WrongSpectrum(Bent):
     stationary = True
 
-    def _frequencies(self, n_features, draws):
-        return draws.normals(n_features)
+    def spectrum(self, n_features):
+        return Spectrum(lambda draws: draws.normals(n_features))
+
+
+class WrongMoment(Bent):
+    stationary = True
+
+    def spectrum(self, n_features):
+        return replace(normal_spectrum(np.ones(n_features)), moment=1.0)
 
 
 class RightSpectrum(Bent):
-    stationary = rotation_invariant = True
+    stationary = True
 
-    def _frequencies(self, n_features, draws):
-        return np.sqrt(2) * draws.normals(n_features)
+    def spectrum(self, n_features):
+        return normal_spectrum(np.ones(n_features))
+
+
+class WrongPitches(Bent):
+    statistic = ManhattanDistances
+
+    def pitches(self, n_features):
+        return column_pitches(np.ones(n_features), lambda shape, rng: rng.exponential(1, shape), 1)
+
+
+class WrongRates(Bent):
+    statistic = ManhattanDistances
+
+    def pitches(self, n_features):
+        right = Laplacian(1.0).pitches(n_features)
+        return Pitches(right.sample, 2 * right.rates)
+
+
+class RightPitches(Bent):
+    statistic = ManhattanDistances
+
+    def pitches(self, n_features):
+        return Laplacian(1.0).pitches(n_features)
 
 
 class HiddenSpectrum(Bent):
@@ -111,7 +139,7 @@ class HiddenSpectrum(Bent):
 
 
 class NotRound(Bent):
-    _pairs = ManhattanDistances
+    statistic = ManhattanDistances
     rotation_invariant = True
 
 
@@ -120,8 +148,8 @@ class Forgiving(Bent):
 
     needs_nonnegative = True
 
-    def check_rows(self, X):
-        pass
+    def as_rows(self, X, dtype):
+        return X
 
 
 class Unequal(Bent):
@@ -161,6 +189,9 @@ class Lax(Bent):
         (WrongSums(), "sums have the sum of gradients"),
         (NotStationary(), r"k\(x \+ t, y \+ t\) = k\(x, y\)"),
         (WrongSpectrum(), "cosines of the frequencies average to the kernel"),
+        (WrongMoment(), "the moment of the spectrum is minus the curvature at zero"),
+        (WrongPitches(), "tents of the pitches average to the kernel"),
+        (WrongRates(), "the rates of the pitches are the slopes at zero"),
         (HiddenSpectrum(), "sampling a spectrum that is not there must be refused"),
         (NotRound(), r"k\(Qx, Qy\) = k\(x, y\) for a rotation"),
         (Forgiving(), "negative entries must be refused"),
@@ -176,7 +207,9 @@ def test_broken_kernel(kernel, promise):
         check_kernel(kernel)
 
 
-@pytest.mark.parametrize("kernel", [Bent(), RightSpectrum(), Indefinite()], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [Bent(), RightSpectrum(), RightPitches(), Indefinite()], ids=repr
+)
 def test_kernels_that_keep_their_promises(kernel):
     check_kernel(kernel)
 

@@ -281,7 +281,11 @@ def test_five_columns_need_no_millions(eps):
         (binning, {"kernel": Separable(steep, gamma=1.0)}, "pitches h with a mean of 1/h"),
         (binning, {"kernel": Laplacian()}, "Laplacian: gamma must be a number where the kernel is"),
         (binning, {"kernel": Linear()}, "kernel must be a product over columns of functions"),
-        (binning, {"kernel": Gaussian(1.0)}, "the density h k''(h) of the pitches of a Gaussian"),
+        (
+            binning,
+            {"kernel": Gaussian(1.0)},
+            "of functions that fall ever more slowly",
+        ),
         (binning, {"eps": np.nan}, "binning_bound: eps must be a number > 0, got nan."),
         (binning, {"diameter": 0.0}, "diameter must be a number > 0 or one for each column"),
         (binning, {"diameter": [1.0, 1.0, 1.0]}, "diameter must be a number > 0 or one for each"),

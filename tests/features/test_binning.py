@@ -209,8 +209,8 @@ def test_bins_are_those_of_a_sample_where_rows_are_many(monkeypatch, wrap):
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (Gaussian(0.5), "fall ever more slowly, such as Laplacian(): the density h k''(h)"),
-        (2.0 * Gaussian(0.5).on([1]), "would be negative at h < 1 / sqrt(2 gamma), got Gaussian"),
+        (Gaussian(0.5), "a product over columns of functions that fall ever more slowly"),
+        (2.0 * Gaussian(0.5).on([1]), "h k''(h) of the pitches of this one would be negative"),
         (Matern(nu=1.5, gamma=0.5), "a product over columns of functions that fall ever more"),
         (Matern(nu=1.5, gamma=0.5).on([0]), "h k''(h) of the pitches of this one would be neg"),
         (Linear(), "a product over columns of functions that fall ever more slowly (Laplacian())"),

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from skimp.kernels import FunctionKernel, Gaussian, Precomputed
-from skimp.kernels._checks import check_gram
+from skimp.kernels import FunctionKernel, Gaussian, Precomputed, check_gram
 from tests.reference import naive
 
 

@@ -16,8 +16,8 @@ from skimp.kernels import (
     Polynomial,
     Tanh,
     as_kernel,
+    has_flag,
 )
-from skimp.kernels._names import has_flag
 
 NAMES = {
     "rbf": Gaussian(),
@@ -50,7 +50,7 @@ def test_an_object_passes_through(kernel):
 
 @pytest.mark.parametrize("kernel", ["no such", "RBF", "", Gaussian, None, 3, ["rbf"]])
 def test_what_is_no_kernel(kernel):
-    message = r"Model: kernel must be a kernel object or one of 'rbf', 'gaussian', .*'chi2'.*, got "
+    message = r"Model: kernel must be a kernel object or one of 'rbf', .*'additive_chi2'.*, got "
     with pytest.raises(ValueError, match=message + re.escape(f"{kernel!r}.")):
         as_kernel(kernel, owner="Model")
 

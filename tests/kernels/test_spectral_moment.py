@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from skimp._params._errors import UnsupportedError
 from skimp.kernels import Cauchy, Gaussian, Laplacian, Linear, Matern
 
 WIDTHS = [0.3, 0.0, 1.2]
@@ -92,11 +93,15 @@ def test_moments_by_hand(kernel, moment):
         Gaussian(1.0) + Laplacian(1.0),
         Matern(1, 1.0) + Gaussian(1.0),
         Gaussian(1.0) * Laplacian(1.0).on([0]),
-        Linear(),
     ],
 )
 def test_heavy_tails_have_no_moment(kernel):
     assert kernel.spectral_moment(2) == np.inf
+
+
+def test_kernels_without_a_spectrum_have_no_moment():
+    with pytest.raises(UnsupportedError, match=r"one that has a spectrum, got Linear\(\)"):
+        Linear().spectral_moment(2)
 
 
 def test_widths_of_other_columns_are_refused():

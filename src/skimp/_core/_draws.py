@@ -1,7 +1,6 @@
 """Random numbers that frequencies are made of: independent, orthogonal or evenly spread."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import final
 
 import numpy as np
@@ -42,15 +41,12 @@ class IndependentDraws(Draws):
     """Independent draws."""
 
     def normals(self, dimension: int) -> Array:
-        """Return standard normal entries, of shape (dimension, size)."""
         return self._rng.standard_normal((dimension, self.size))
 
     def cauchys(self, dimension: int) -> Array:
-        """Return standard Cauchy entries, of shape (dimension, size)."""
         return self._rng.standard_cauchy((dimension, self.size))
 
     def uniforms(self) -> Array:
-        """Return one number between 0 and 1 for each draw."""
         return self._rng.random(self.size)
 
 
@@ -63,7 +59,6 @@ class OrthogonalDraws(Draws):
     """
 
     def normals(self, dimension: int) -> Array:
-        """Return standard normal entries, of shape (dimension, size)."""
         W = self.directions(dimension)
         W *= np.sqrt(self._rng.chisquare(dimension, self.size))
         return W
@@ -81,7 +76,6 @@ class OrthogonalDraws(Draws):
         return W
 
     def cauchys(self, dimension: int) -> Array:
-        """Raise: independent Cauchy entries have no uniform direction."""
         raise ValueError(
             "sampling='orthogonal' must be for kernels of Euclidean distances, whose spectrum is "
             "the same in all directions; that of Laplacian, with its L1 distance, is not: "
@@ -89,7 +83,6 @@ class OrthogonalDraws(Draws):
         )
 
     def uniforms(self) -> Array:
-        """Return one number between 0 and 1 for each draw."""
         return self._rng.random(self.size)
 
 
@@ -102,19 +95,13 @@ class QuasiDraws(Draws):
     """
 
     def normals(self, dimension: int) -> Array:
-        """Return standard normal entries, of shape (dimension, size)."""
-        normals: Array = ndtri(self._points(dimension))
-        return normals
+        return np.asarray(ndtri(self._points(dimension)))
 
     def cauchys(self, dimension: int) -> Array:
-        """Return standard Cauchy entries, of shape (dimension, size)."""
-        cauchys: Array = np.tan(np.pi * (self._points(dimension) - 0.5))
-        return cauchys
+        return np.asarray(np.tan(np.pi * (self._points(dimension) - 0.5)))
 
     def uniforms(self) -> Array:
-        """Return one number between 0 and 1 for each draw."""
-        uniforms: Array = self._points(1)[0]
-        return uniforms
+        return np.asarray(self._points(1)[0])
 
     def _points(self, dimension: int) -> Array:
         from scipy.stats import qmc
@@ -130,13 +117,9 @@ class QuasiDraws(Draws):
         return np.ascontiguousarray(self._rng.permutation(points).T)
 
 
-KINDS: dict[str, Callable[[int, np.random.Generator], Draws]] = {
+KINDS: dict[str, type[Draws]] = {
     "iid": IndependentDraws,
     "orthogonal": OrthogonalDraws,
     "qmc": QuasiDraws,
 }
-
-
-def draws_of(sampling: str, size: int, rng: np.random.Generator) -> Draws:
-    """Return draws of a kind, by its name."""
-    return KINDS[sampling](size, rng)
+"""Draws by the name of the sampling."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from scipy import sparse
 
-from skimp._core._linalg import dense, product
+from skimp._core._linalg import dense, product, squared_norms
 from skimp._core._types import Array, DType, Matrix
 
 LARGEST_DENSE = 2**26
@@ -45,6 +45,10 @@ class Pairs(ABC):
 
     degree: ClassVar[int]
     """The power of t by which the statistic grows when all rows are multiplied by t."""
+    looped: ClassVar[bool] = False
+    """True if terms are computed one by one, False for a matrix product."""
+    rotation_invariant: ClassVar[bool] = False
+    """True if the statistic of Qx and Qy is that of x and y for every rotation Q."""
 
     def __init__(self, B: Matrix, dtype: DType, weights: Any = 1.0):
         self.size: int = B.shape[0]
@@ -54,6 +58,11 @@ class Pairs(ABC):
 
     @abstractmethod
     def _prepare(self, B: Matrix) -> None: ...
+
+    @staticmethod
+    @abstractmethod
+    def own(X: Matrix, weights: Array) -> Array:
+        """Return the statistic of each row with itself, in float64."""
 
     @abstractmethod
     def fill(self, X: Matrix, out: Array) -> None:
@@ -71,18 +80,29 @@ class Pairs(ABC):
 class Distances(Pairs, ABC):
     """A statistic that is zero for equal rows."""
 
+    @staticmethod
+    def own(X: Matrix, weights: Array) -> Array:
+        """Return zeros."""
+        return np.zeros(X.shape[0])
+
 
 @final
 class InnerProducts(Pairs):
     """The inner product <x, b>."""
 
     degree = 2
+    rotation_invariant = True
 
     def _prepare(self, B: Matrix) -> None:
         if stays_sparse(B):
             self._Bt = scaled(B, self._weights).T.tocsr()
         else:
             self._Bt = np.ascontiguousarray(scaled(dense(B, self.dtype), self._weights).T)
+
+    @staticmethod
+    def own(X: Matrix, weights: Array) -> Array:
+        """Return the squared lengths of the rows."""
+        return squared_norms(X, weights)
 
     def fill(self, X: Matrix, out: Array) -> None:
         """Write the inner products: one matrix product."""
@@ -100,16 +120,26 @@ class InnerProducts(Pairs):
 class _LoopPairs(Pairs, ABC):
     """A statistic whose terms are computed one by one; sparse rows are made dense."""
 
+    degree = 1
+    looped = True
+    _loop: ClassVar[str]
+    """The name of the compiled loop; that of the derivative ends in "_gradient"."""
+
     def _prepare(self, B: Matrix) -> None:
         self._Bt = np.ascontiguousarray(dense(B, self.dtype).T)
 
+    def _run(self, ending: str, X: Array, Bt: Array, *rest: Array) -> None:
+        from skimp._core.loops import _pairs as loops
+
+        vars(loops)[self._loop + ending](X, Bt, self._weights, *rest)
+
     def fill(self, X: Matrix, out: Array) -> None:
         """Write the sums of terms."""
-        self._loops()[0](private(X, self.dtype), self._Bt, self._weights, out)
+        self._run("", private(X, self.dtype), self._Bt, out)
 
     def add_gradient(self, X: Matrix, A: Array, out: Array) -> None:
         """Add the sums of derivatives of terms."""
-        self._loops()[1](private(X, self.dtype), self._Bt, self._weights, A, out)
+        self._run("_gradient", private(X, self.dtype), self._Bt, A, out)
 
     def add_gradient_sums(self, X: Matrix, A: Array, out: Array) -> None:
         """Add the sums of derivatives of terms, one row of B after the other."""
@@ -117,52 +147,34 @@ class _LoopPairs(Pairs, ABC):
         for j in range(self.size):
             b, weights = (np.ascontiguousarray(M[:, j : j + 1]) for M in (self._Bt, A))
             G = np.zeros(X.shape, self.dtype)
-            self._loops()[1](X, b, self._weights, weights, G)
+            self._run("_gradient", X, b, weights, G)
             out[j] += G.sum(axis=0)
-
-    @staticmethod
-    @abstractmethod
-    def _loops() -> tuple[Any, Any]:
-        """Return the loops of the sum and of its derivative."""
 
 
 @final
 class ManhattanDistances(_LoopPairs, Distances):
     """The sum of absolute differences; its derivative is zero where they are."""
 
-    degree = 1
-
-    @staticmethod
-    def _loops() -> tuple[Any, Any]:
-        from skimp._core.loops._pairs import manhattan, manhattan_gradient
-
-        return manhattan, manhattan_gradient
+    _loop = "manhattan"
 
 
 @final
 class ChiSquareDistances(_LoopPairs, Distances):
     """The sum of (x - b)^2 / (x + b), for rows without negative entries."""
 
-    degree = 1
-
-    @staticmethod
-    def _loops() -> tuple[Any, Any]:
-        from skimp._core.loops._pairs import chi_square, chi_square_gradient
-
-        return chi_square, chi_square_gradient
+    _loop = "chi_square"
 
 
 @final
 class HarmonicMeans(_LoopPairs):
     """The sum of 2 x b / (x + b), for rows without negative entries."""
 
-    degree = 1
+    _loop = "harmonic"
 
     @staticmethod
-    def _loops() -> tuple[Any, Any]:
-        from skimp._core.loops._pairs import harmonic, harmonic_gradient
-
-        return harmonic, harmonic_gradient
+    def own(X: Matrix, weights: Array) -> Array:
+        """Return the sums of the rows."""
+        return np.asarray(scaled(X, weights).sum(axis=1)).ravel()
 
 
 def private(X: Matrix, dtype: DType) -> Array:

@@ -29,6 +29,7 @@ class SquaredDistances(Distances):
     """
 
     degree = 2
+    rotation_invariant = True
 
     def _prepare(self, B: Matrix) -> None:
         self._root = np.sqrt(self._weights)

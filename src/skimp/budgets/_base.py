@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skimp._core._pairs import _LoopPairs
 from skimp._core._random import as_generator
-from skimp._core._types import Array, DType, Matrix
+from skimp._core._types import Array, Matrix
 from skimp._core._work import DOUBLE, Size, Stage, Work, values
 from skimp._params._names import as_object
 from skimp._params._parametrized import Parametrized
@@ -61,6 +60,11 @@ class Selector(Parametrized, ABC):
     @property
     def needs_targets(self) -> bool:
         """True for a rule that looks at y."""
+        return False
+
+    @property
+    def nested(self) -> bool:
+        """True for a rule whose first points are a smaller budget of the same rule."""
         return False
 
     @property
@@ -206,11 +210,3 @@ class RowSelector(Selector, ABC):
 def as_selector(selector: Any, *, owner: str) -> Selector:
     """Return a selector for a name or an object; ``owner`` is named in the error."""
     return as_object(selector, Selector, _NAMES, "skimp.budgets", owner=owner, role="selector")  # type: ignore[type-abstract]
-
-
-def kernel_work(kernel: Kernel, n: float, m: float, size: Size, dtype: DType) -> Work:
-    """Return the work of an n x m kernel block."""
-    pairs = getattr(kernel, "_pairs", None)
-    if isinstance(pairs, type) and issubclass(pairs, _LoopPairs):
-        return values(n * m * (1 + size.n_features / 2.0), dtype)
-    return size.rows_times(n, m, dtype) + values(2 * n * m, dtype)

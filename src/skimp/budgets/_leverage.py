@@ -12,11 +12,10 @@ from skimp._core._objects import as_real
 from skimp._core._random import draw_seed, row_keys
 from skimp._core._types import Array, Matrix
 from skimp._core._work import DOUBLE, Size, Work, factor, gemm
-from skimp.budgets._base import Budget, RowSelector, kernel_work
+from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._completion import complete
 from skimp.data import Block, Context, Rows, masked_rows
-from skimp.kernels import Kernel
-from skimp.kernels._checks import require
+from skimp.kernels import Kernel, require
 
 
 @final
@@ -83,7 +82,7 @@ class Leverage(RowSelector):
     def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
         """Return work and bytes; see `Selector.count`."""
         n, dtype = size.n_rows, size.dtype
-        work = kernel_work(kernel, 2 * n, m, size, dtype) + gemm(4 * n * m**2, dtype)
+        work = kernel.work(2 * n, m, size, dtype) + gemm(4 * n * m**2, dtype)
         return work + log2(max(2.0, n / m)) * factor(7 * m**3), 48 * m**2 + 32 * n
 
 

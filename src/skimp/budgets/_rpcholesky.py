@@ -14,11 +14,10 @@ from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, DType, Matrix
 from skimp._core._work import DOUBLE, Size, Work, factor, gemm, stream
 from skimp._params._rules import FRACTION, NONE, Rule, integer
-from skimp.budgets._base import Budget, RowSelector, kernel_work
+from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._completion import complete
 from skimp.data import LOCAL, ArrayRows, Block, Context, Rows
-from skimp.kernels import Kernel
-from skimp.kernels._checks import require
+from skimp.kernels import Kernel, require
 
 _FACTOR_BYTES = 2**30
 _LEAST_PROPOSALS = 64
@@ -78,6 +77,11 @@ class RPCholesky(RowSelector):
         self.presample = presample
 
     @property
+    def nested(self) -> bool:
+        """True: the first points are a smaller budget."""
+        return True
+
+    @property
     def takes_all(self) -> bool:
         """False with a tolerance, which fewer points than rows may reach."""
         return self.tol is None
@@ -107,7 +111,7 @@ class RPCholesky(RowSelector):
         dtype = size.dtype
         n = min(size.n_rows, self._candidates(m, dtype))
         # a round orthogonalizes a fifth of the columns: products of factors, inverses, kernel
-        work = kernel_work(kernel, n, m, size, dtype) + gemm(1.6 * n * m**2, dtype)
+        work = kernel.work(n, m, size, dtype) + gemm(1.6 * n * m**2, dtype)
         work += stream(4 * n * m * dtype.itemsize) + factor(m**3)
         blocks = 2 * size.threads * size.block_rows * m / 5 * dtype.itemsize
         return work, n * m * dtype.itemsize + blocks + 40 * n + m**2

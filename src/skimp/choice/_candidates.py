@@ -7,11 +7,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from skimp._core._pairs import Distances
+from skimp._params._errors import UnsupportedError
 from skimp.choice._columns import STANDARDIZED, Columns
-from skimp.choice._task import Task, free_bandwidths
+from skimp.choice._task import Task
 from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier, Transformer
-from skimp.kernels import Gaussian, Kernel, Laplacian, Linear, as_kernel
+from skimp.kernels import Gaussian, Kernel, Laplacian, Linear, as_kernel, free_bandwidths
 
 _WIDEST = 256
 """Columns up to which grids are tried: each costs time, and many make all rows far apart."""
@@ -92,7 +92,7 @@ def list_candidates(task: Task, columns: Columns, seed: int, *, small: bool) -> 
 
 def _scale_columns(first: Candidate, columns: Columns) -> list[Candidate]:
     """Return a candidate, and the same with scaled columns if its kernel's bandwidth is free."""
-    degree = distance_degree(first.kernel)
+    degree = None if first.kernel is None else first.kernel.distance_degree
     if list(first.free) != ["gamma"] or degree is None:
         return [first]
     found = [first]
@@ -115,19 +115,10 @@ def _linear(task: Task) -> Candidate:
     return Candidate(Transformer(StandardScaler(with_mean=dense)), scaling=STANDARDIZED)
 
 
-def distance_degree(kernel: Any) -> int | None:
-    """Return the power of a distance that one bandwidth of a kernel multiplies, None for others."""
-    pairs = getattr(kernel, "_pairs", None)
-    of_distances = isinstance(pairs, type) and issubclass(pairs, Distances)
-    if not of_distances or np.ndim(getattr(kernel, "gamma", 1.0)) > 0:
-        return None
-    return int(kernel._pairs.degree)
-
-
 def _has_pitches(kernel: Kernel, n_features: int) -> bool:
     """Tell whether there are grids for a kernel, the only way to know being to ask for them."""
     try:
         kernel.pitch_rates(n_features)
-    except ValueError:
+    except UnsupportedError:
         return False
     return True

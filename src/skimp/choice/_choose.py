@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skimp._core._types import Array, Matrix
-from skimp.choice._candidates import distance_degree, list_candidates
+from skimp.choice._candidates import list_candidates
 from skimp.choice._columns import Columns, measure_columns
 from skimp.choice._limits import TIME
 from skimp.choice._plan import Plan
@@ -35,7 +35,7 @@ def choose(trials: Trials) -> Choice:
     given, kernel, columns = task.given, task.kernel, _look_at_columns(task, limits.size.memory)
     dominated = f"{columns.dominant} holds 99 % of the variance of X" if columns.dominant else ""
     seen = given is None or given.kernelled
-    fixed = kernel is not None and distance_degree(kernel) is not None
+    fixed = kernel is not None and kernel.distance_degree is not None
     if dominated and seen and fixed and not task.has_free_kernel:
         warn(
             f"{spec.owner}: {dominated}, and kernel={kernel!r} hardly sees the others. Standardize "

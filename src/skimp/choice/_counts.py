@@ -7,19 +7,17 @@ from typing import Any, final
 import numpy as np
 
 from skimp._core._blocks import block_rows_for
-from skimp._core._pairs import _LoopPairs
 from skimp._core._types import DType
 from skimp.choice._plan import Phase as Phase
 from skimp.choice._rates import Rates
 from skimp.data import Block, Codes, Rows
-from skimp.kernels._columns import STRIP
 
 DOUBLE = np.dtype(np.float64)
 _SINGLE_VALUES = 3.0
 """How much faster functions are in float32 than in float64 (seen: 3 to 5)."""
 _SPARSE = 0.03
 """Share of the speed of matrix products that those of sparse rows reach (seen: 0.03)."""
-_CALLS_A_PASS, _CALLS_A_STRIP = 500, 15
+_CALLS_A_PASS, _CALLS_A_STRIP, STRIP = 500, 15, 512
 _LOOPED = 2.0
 """Terms of distances without a matrix product for each function value."""
 
@@ -113,8 +111,8 @@ class Cost:
 
 
 def _is_looped(kernel: Any) -> bool:
-    pairs = getattr(kernel, "_pairs", None)
-    return isinstance(pairs, type) and issubclass(pairs, _LoopPairs)
+    statistic = getattr(kernel, "statistic", None)
+    return statistic is not None and bool(statistic.looped)
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,9 @@ from functools import cached_property
 from typing import TypeAlias
 
 from skimp._core._types import Array, RandomState
-from skimp._params._rules import is_auto
 from skimp.data import Context, Rows
 from skimp.features import FeatureMap, Nystroem
-from skimp.kernels import Kernel, as_kernel
+from skimp.kernels import Kernel, as_kernel, free_bandwidths
 from skimp.losses import Loss, Squared
 from skimp.solvers import Auto, Solver
 
@@ -133,9 +132,3 @@ class Task:
     def on(self, rows: Rows) -> "Task":
         """Return the same task on other rows."""
         return replace(self, rows=rows)
-
-
-def free_bandwidths(kernel: Kernel) -> list[str]:
-    """Return the names of the parameters that are ``gamma="auto"``, inner kernels included."""
-    params = kernel.get_params(deep=True).items()
-    return [n for n, v in params if n.rpartition("__")[2] == "gamma" and is_auto(v)]

@@ -7,8 +7,7 @@ import numpy as np
 
 from skimp._params._rules import FRACTION, broken, check_values, number, one_of
 from skimp.diagnostics._inputs import KERNEL, POSITIVE
-from skimp.kernels import Kernel
-from skimp.kernels._checks import require
+from skimp.kernels import Kernel, require
 
 _SHARES = np.linspace(0.01, 0.9, 60)
 """Shares of eps that are left to what happens between the anchors."""

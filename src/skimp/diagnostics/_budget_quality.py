@@ -14,8 +14,7 @@ from skimp._params._rules import RANDOM_STATE, Rule, check_values, integer, numb
 from skimp.budgets import Budget, are_classes, check_points
 from skimp.data import LOCAL, Rows, open_rows
 from skimp.diagnostics._inputs import is_data
-from skimp.kernels import Kernel, as_kernel
-from skimp.kernels._checks import require
+from skimp.kernels import Kernel, as_kernel, require
 
 _DOUBLE = np.dtype(np.float64)
 _SHOWN = 5

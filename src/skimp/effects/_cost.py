@@ -3,12 +3,36 @@
 from collections.abc import Iterator
 from typing import Any
 
+from skimp._core._work import Size
 from skimp._params._memory import parse_bytes
+from skimp._params._rules import check_params
 from skimp.budgets import as_selector
-from skimp.choice._counts import DOUBLE, Cost, Phase
+from skimp.choice import Rates
+from skimp.choice._counts import DOUBLE, Cost, Phase, Shape, Traits
 from skimp.choice._map_cost import selected
-from skimp.effects._approximation import Approximation, Points, RowSample, Sketch
+from skimp.effects._approximation import (
+    Approximation,
+    Points,
+    RowSample,
+    Sketch,
+    as_approximation,
+)
+from skimp.kernels import Gaussian, as_kernel
 from skimp.solvers.ridge import FOLDS
+
+
+def predict_krls(model: Any, size: Size, rates: Rates) -> tuple[Phase, ...]:
+    """Predict what the phases of fitting a `KRLS` cost, from sizes alone.
+
+    Raises for parameters that ``fit`` refuses. A category counts as one column.
+    """
+    check_params(model)
+    approximation = as_approximation(model.approximation, owner="KRLS")
+    kernel = Gaussian() if model.kernel is None else as_kernel(model.kernel, owner="KRLS")
+    shape = Shape(size.n_rows, size.n_features, size.dtype, size.n_outputs, size.density)
+    cost = Cost(shape, rates, size.threads, size.threads, size.memory, False, Traits())
+    read = Phase("read", cost.stream(4 * cost.data_bytes) + 4 * cost.calls(size.n_rows), 0)
+    return read, *krls_phases(model, approximation, kernel, cost)
 
 
 def krls_phases(

@@ -11,6 +11,7 @@ from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import Array
 from skimp._params._memory import parse_bytes, require_memory
 from skimp._params._rules import broken, check_params
+from skimp.choice import Task
 from skimp.data import Context, Rows, as_rows, is_frame, keep_rows, kept_bytes, masked_rows
 from skimp.effects._approximation import (
     Approximation,
@@ -26,8 +27,7 @@ from skimp.effects._levels import encode_levels, find_levels
 from skimp.effects._random_sums import RandomSums
 from skimp.estimators import KernelRegressor, mean_target
 from skimp.features import Landmarks, Nystroem
-from skimp.kernels import Gaussian, Kernel, as_kernel
-from skimp.kernels._checks import check_gram, require
+from skimp.kernels import Gaussian, Kernel, as_kernel, check_gram, require
 from skimp.solvers.ridge import (
     FOLDS,
     ExactSmoother,
@@ -327,18 +327,13 @@ def fit_krls(
     return Fitted(data, spec, models, fit, points, np.asarray(dual), constant, context)
 
 
-def as_regressor(
-    model: Any, X: Any, y: Any = None, sample_weight: Any = None
-) -> tuple[KernelRegressor, Rows]:
-    """Return a regressor with the kernel and the points of a `skimp.KRLS`, and its scaled rows.
+def open_task(model: Any, X: Any, y: Any, sample_weight: Any) -> Task:
+    """Return the task of a regressor with the kernel and the points of a `skimp.KRLS`.
 
     Raises a `ValueError` for models that have no points, or several kernels.
     """
-    owner, rng, context = (
-        type(model).__name__,
-        as_generator(model.random_state),
-        Context(model.n_jobs),
-    )
+    owner, rng = type(model).__name__, as_generator(model.random_state)
+    context = Context(model.n_jobs)
     spec = Spec.of(model)
     if not (spec.approximation is None or isinstance(spec.approximation, Points)):
         wording = "None, a number of points or a selector for budget_curve"
@@ -359,4 +354,4 @@ def as_regressor(
         n_jobs=model.n_jobs,
         random_state=draw_seed(rng),
     )
-    return regressor, data.scaled
+    return regressor.open_task(data.scaled)

@@ -12,6 +12,7 @@ from skimp._core._types import Array, RandomState
 from skimp._params._memory import MEMORY_LIMIT
 from skimp._params._parametrized import Parametrized, whole_or_nothing
 from skimp._params._rules import BOOLEAN, N_JOBS, NONE, RANDOM_STATE, Rule, integer, number, one_of
+from skimp.choice import Task
 from skimp.data import Context, LineReport, Rows, as_rows
 from skimp.effects._effects import (
     Inference,
@@ -24,7 +25,7 @@ from skimp.effects._effects import (
     summarize_terms,
     values_of,
 )
-from skimp.effects._fit import Fitted, fit_krls
+from skimp.effects._fit import Fitted, fit_krls, open_task
 from skimp.effects._levels import encode_levels
 from skimp.effects._summary import EffectsSummary, Expectation
 from skimp.kernels import Kernel
@@ -226,6 +227,21 @@ class KRLS(RegressorMixin, Parametrized):
             self.dimension_, self.freedom_ = fit.dimension, fit.freedom
             self.sigma_ = outputs(np.sqrt(fit.noise)[None])[0]
         return self
+
+    def open_task(self, X: Any, y: Any = None, sample_weight: Any = None) -> Task:
+        """Return scaled rows and a machine with this kernel and these points, without fitting.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+
+        Returns
+        -------
+        Task
+            That of a `skimp.KernelRegressor`, for `skimp.diagnostics.budget_curve`.
+        """
+        return open_task(self, X, y, sample_weight)
 
     def _open(self, X: Any) -> Rows:
         """Return rows with the columns of ``fit``, those of ``fit`` for None."""

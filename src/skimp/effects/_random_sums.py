@@ -11,8 +11,7 @@ from skimp._core._linalg import check_representable, check_shape
 from skimp._core._types import Array, DType, Matrix
 from skimp.data import ArrayRows, Block, Context
 from skimp.features import draw_signs
-from skimp.kernels import Kernel
-from skimp.kernels._columns import Columns
+from skimp.kernels import Columns, Kernel
 
 _DOUBLE = np.dtype(np.float64)
 _POINTS = 2048

@@ -11,8 +11,7 @@ from skimp.data import Block
 from skimp.estimators._clock import Clock
 from skimp.estimators._fitted import Model
 from skimp.features import Landmarks
-from skimp.kernels import Gaussian, as_kernel
-from skimp.kernels._checks import check_gram, require
+from skimp.kernels import Gaussian, as_kernel, check_gram, require
 from skimp.solvers import solve_exact
 
 _SAMPLE = 1000

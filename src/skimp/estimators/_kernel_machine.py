@@ -32,8 +32,7 @@ from skimp.estimators._certificate import Certificate
 from skimp.estimators._fitted import Fitted
 from skimp.estimators._typicality import typicality
 from skimp.features import MAP_NAMES, TRANSFORMER, FeatureMap, Landmarks, Nystroem, as_map
-from skimp.kernels import Kernel, as_kernel
-from skimp.kernels._names import has_flag
+from skimp.kernels import Kernel, as_kernel, has_flag
 from skimp.losses import Loss, as_loss
 from skimp.solvers import Solution, Solver, as_solver
 

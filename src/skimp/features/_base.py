@@ -14,9 +14,7 @@ from skimp._params._parametrized import Parametrized, whole_or_nothing
 from skimp._params._rules import Rule, check_params
 from skimp.budgets import Fixed, Selector, as_selector
 from skimp.data import LOCAL, BlockMap, Context, Rows, as_rows
-from skimp.kernels import Kernel, as_kernel
-from skimp.kernels._checks import require
-from skimp.kernels._names import has_flag
+from skimp.kernels import Kernel, as_kernel, has_flag, require
 
 
 class Basis(BlockMap, Protocol):
@@ -84,6 +82,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     """The seed; None for a map that draws nothing."""
     kernel_: Any = None
     """The kernel with numbers for parameters; None for a map of no kernel."""
+    budget_: Any = None
+    """The `Budget` that was chosen; None for a map without."""
     landmarks_: Any = None
     """The `Landmarks` that the features are made of; None for a map without."""
     dtype_: DType

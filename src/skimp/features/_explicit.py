@@ -13,7 +13,7 @@ from skimp._params._memory import MEMORY_LIMIT, require_memory
 from skimp._params._rules import Rule, one_of
 from skimp.data import Rows, open_rows
 from skimp.features._polynomial import POLYNOMIAL, PolynomialMap, Products, gather_factors
-from skimp.kernels._gamma import Gamma
+from skimp.kernels import Gamma
 
 _COUNTLESS = 10**18
 

@@ -1,24 +1,26 @@
 """Frequencies of random Fourier features: a matrix, or a product of fast transforms."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import log2
-from typing import Any, Self, final
+from typing import Self, final
 
 import numpy as np
 
+from skimp._core._draws import IndependentDraws
 from skimp._core._linalg import check_columns, dense, product
 from skimp._core._objects import as_numbers
 from skimp._core._types import Array, DType, Matrix
 from skimp._core._work import Work, values
 from skimp._params._rules import broken
-from skimp.kernels import Kernel, Scaled
-from skimp.kernels._radial import Radial
+from skimp.kernels import Kernel
 
 _TURN = 2 * np.pi
 _SMALLEST = 64
 """Shorter blocks of signs are too few: the mean of features would be off by more than 0.001."""
 _STRIP_NUMBERS = 2**20
+_Stretches = Callable[[IndependentDraws], Array | float]
 _TRANSFORMED = 12
 """Additions of Walsh-Hadamard transforms for each function value."""
 
@@ -50,7 +52,7 @@ def frequencies(
 ) -> Frequencies:
     """Draw frequencies of a kernel."""
     if sampling in FAST:
-        return FAST[sampling].drawn(_radial(kernel, sampling), n_features, size, rng, dtype)
+        return FAST[sampling].drawn(*_normal_parts(kernel, n_features, sampling), size, rng, dtype)
     W = kernel.sample_frequencies(n_features, size, rng, sampling)
     return MatrixFrequencies((W / _TURN).astype(dtype))
 
@@ -113,9 +115,9 @@ class HadamardFrequencies(Frequencies, ABC):
     @classmethod
     @abstractmethod
     def drawn(
-        cls, kernel: Radial, n_features: int, size: int, rng: np.random.Generator, dtype: DType
+        cls, scale: Array, stretches: _Stretches, size: int, rng: np.random.Generator, dtype: DType
     ) -> Self:
-        """Draw frequencies of a kernel of Euclidean distances."""
+        """Draw normal vectors with these scales of columns, each times a stretch."""
 
     @abstractmethod
     def _multiply(self, X: Array, out: Array) -> None: ...
@@ -135,14 +137,14 @@ class StructuredFrequencies(HadamardFrequencies):
 
     @classmethod
     def drawn(
-        cls, kernel: Radial, n_features: int, size: int, rng: np.random.Generator, dtype: DType
+        cls, scale: Array, stretches: _Stretches, size: int, rng: np.random.Generator, dtype: DType
     ) -> Self:
-        """Draw frequencies of a kernel of Euclidean distances."""
-        n, blocks = transform_blocks(n_features, size)
+        """Draw normal vectors with these scales of columns, each times a stretch."""
+        n, blocks = transform_blocks(len(scale), size)
         signs = rng.choice(np.array([-1, 1], dtype), (blocks, 3, n))
         # three transforms multiply lengths by n^(3/2)
-        lengths = np.sqrt(rng.chisquare(n, size) / n**3.0) * kernel.stretches(size, rng) / _TURN
-        scale = kernel.frequency_scale(n_features)
+        lengths = np.sqrt(rng.chisquare(n, size) / n**3.0)
+        lengths = lengths * stretches(IndependentDraws(size, rng)) / _TURN
         return cls(scale.astype(dtype), signs, lengths.astype(dtype))
 
     def _multiply(self, X: Array, out: Array) -> None:
@@ -168,17 +170,17 @@ class FastfoodFrequencies(HadamardFrequencies):
 
     @classmethod
     def drawn(
-        cls, kernel: Radial, n_features: int, size: int, rng: np.random.Generator, dtype: DType
+        cls, scale: Array, stretches: _Stretches, size: int, rng: np.random.Generator, dtype: DType
     ) -> Self:
-        """Draw frequencies of a kernel of Euclidean distances."""
-        n, blocks = transform_blocks(n_features, size)
+        """Draw normal vectors with these scales of columns, each times a stretch."""
+        n, blocks = transform_blocks(len(scale), size)
         signs = rng.choice(np.array([-1, 1], dtype), (blocks, n))
         orders = rng.permuted(np.tile(np.arange(n, dtype=np.int32), (blocks, 1)), axis=1)
         normals = rng.standard_normal((blocks, n))
         # all frequencies of a block have the length of its normals, times the root of n
         own = np.sqrt(np.sum(normals**2, axis=1) * n).repeat(n)[:size]
-        lengths = np.sqrt(rng.chisquare(n, size)) / own * kernel.stretches(size, rng) / _TURN
-        scale = kernel.frequency_scale(n_features)
+        lengths = np.sqrt(rng.chisquare(n, size)) / own
+        lengths = lengths * stretches(IndependentDraws(size, rng)) / _TURN
         return cls(scale.astype(dtype), signs, orders, normals.astype(dtype), lengths.astype(dtype))
 
     def _multiply(self, X: Array, out: Array) -> None:
@@ -204,12 +206,10 @@ def transform_work(n: int, length: int, n_blocks: int, dtype: DType) -> Work:
     return values(n * n_blocks * length * 3 * log2(length) / _TRANSFORMED, dtype)
 
 
-def _radial(kernel: Kernel, sampling: str) -> Radial:
-    """Return the kernel of Euclidean distances that this is a multiple of."""
-    inner: Any = kernel
-    while isinstance(inner, Scaled):
-        inner = inner.kernel
-    if not isinstance(inner, Radial):
+def _normal_parts(kernel: Kernel, n_features: int, sampling: str) -> tuple[Array, _Stretches]:
+    """Return the scales of columns and the stretches of a spectrum of normal vectors."""
+    spectrum = kernel.spectrum(n_features)
+    if spectrum.scale is None or spectrum.stretches is None:
         wording = "'iid' or 'qmc' for a kernel other than those of Euclidean distances, such as "
         raise broken("RandomFourier", "sampling", f"{wording}Gaussian", sampling)
-    return inner
+    return spectrum.scale, spectrum.stretches

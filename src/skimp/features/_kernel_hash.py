@@ -26,8 +26,7 @@ from skimp.features._base import FeatureMap
 from skimp.features._kernel_projection import KernelProjection
 from skimp.features._pair_projection import PairProjection
 from skimp.features._polynomial_projection import PolynomialProjection
-from skimp.kernels import Kernel, Polynomial, as_kernel
-from skimp.kernels._names import has_flag
+from skimp.kernels import Kernel, Polynomial, as_kernel, has_flag
 
 _WORD = 64
 _QUERIES = 64

@@ -11,7 +11,6 @@ from skimp._core._types import Array, Matrix, RandomState
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, calls, factor, gemm
 from skimp._params._rules import RANDOM_STATE, Rule, integer, one_of
 from skimp.budgets import Selector
-from skimp.budgets._base import kernel_work
 from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
 from skimp.features._landmarks import Landmarks
@@ -126,11 +125,9 @@ class KernelProjection(FeatureMap):
         p, chosen = min(int(self.budget), n), self.chosen_kernel(kernel)
         points = p * d * dtype.itemsize
         select = self.chosen_selector().cost(p, chosen, size)
-        work = (
-            kernel_work(chosen, p, p, size, DOUBLE) + factor(7 * p**3) + gemm(2 * p * p * k, DOUBLE)
-        )
+        work = chosen.work(p, p, size, DOUBLE) + factor(7 * p**3) + gemm(2 * p * p * k, DOUBLE)
         held = int(40 * p**2 + 24 * p * k + points + 24 * p * d)
-        mapping = kernel_work(chosen, n, p, size, dtype) + calls(n)
+        mapping = chosen.work(n, p, size, dtype) + calls(n)
         mapping += gemm(2 * n * p * k, dtype if size.conditioned else DOUBLE)
         return MapCost(
             (replace(select, bytes=int(select.bytes + points)), Stage("factor", work, held)),

@@ -16,9 +16,7 @@ from skimp._core._linalg import (
 from skimp._core._objects import as_real
 from skimp._core._types import Array, DType, Matrix
 from skimp.features._strips import strips
-from skimp.kernels import Kernel
-from skimp.kernels._checks import check_gram
-from skimp.kernels._columns import Columns
+from skimp.kernels import Columns, Kernel, check_gram
 
 
 @final

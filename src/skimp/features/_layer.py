@@ -11,8 +11,7 @@ from skimp._params._rules import RANDOM_STATE, Rule, integer, one_of
 from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
 from skimp.features._strips import strips
-from skimp.kernels import Gaussian
-from skimp.kernels._gamma import GAMMA, Gamma
+from skimp.kernels import GAMMA, Gamma, Gaussian
 
 
 @final
@@ -93,7 +92,7 @@ class RandomLayer(FeatureMap):
         self.gamma_ = width.gamma
         self._activation = self.activation
         W, offset = rng.standard_normal((d, size)), np.zeros(size)
-        scale = width.frequency_scale(d)
+        scale = np.sqrt(2 * width.gammas(d))
         if self._activation == "rbf":
             # columns without a width have no centre: they are not looked at
             W *= np.divide(np.sqrt(2 / d), scale, out=np.zeros(d), where=scale > 0)[:, None]

@@ -11,7 +11,6 @@ from skimp._core._types import Array, Matrix, RandomState
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, calls, factor, gemm, stream
 from skimp._params._rules import NONE, RANDOM_STATE, Rule, integer
 from skimp.budgets import Selector
-from skimp.budgets._base import kernel_work
 from skimp.data import Context, Rows
 from skimp.features._base import Basis, FeatureMap
 from skimp.features._landmarks import Landmarks, WhitenedLandmarks
@@ -162,11 +161,11 @@ class Nystroem(FeatureMap):
         select = self.chosen_selector().cost(m, chosen, size)
         conditioned = size.conditioned and self.rank is None
         # the divide and conquer algorithm takes some 9 m^3 operations, half of them in products
-        work = kernel_work(chosen, m, m, size, DOUBLE) + stream(16 * m**2)
+        work = chosen.work(m, m, size, DOUBLE) + stream(16 * m**2)
         work += factor(m**3 / 3 if conditioned else 7 * m**3)
         # K_mm, its factor or eigenvectors and work space; the points in float64, scaled, transposed
         held = int((17 if conditioned else 40) * m**2 + points + 24 * m * d)
-        mapping = kernel_work(chosen, n, m, size, dtype) + calls(n)
+        mapping = chosen.work(n, m, size, dtype) + calls(n)
         width = m if self.rank is None else min(m, self.rank)
         scratch = 512 * d * 8
         if not conditioned:

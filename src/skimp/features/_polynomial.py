@@ -14,8 +14,7 @@ from skimp._params._rules import RANDOM_STATE, Rule, integer, number
 from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
 from skimp.features._strips import strips
-from skimp.kernels import Polynomial
-from skimp.kernels._gamma import GAMMA, Gamma
+from skimp.kernels import GAMMA, Gamma, Polynomial
 
 _FACTORS = 5.0
 """Factors of products that are gathered for each function value in float64 (seen: 5 to 7)."""

@@ -10,7 +10,7 @@ from skimp._core._work import Size, Work
 from skimp._params._rules import BOOLEAN, Rule, broken, integer, number, one_of
 from skimp.features._polynomial import PolynomialMap, Products, gather_factors
 from skimp.features._pool import draw_signs, hands, stretched
-from skimp.kernels._gamma import Gamma
+from skimp.kernels import Gamma
 
 
 @final

@@ -1,12 +1,9 @@
 """The additive chi-square kernel."""
 
-from typing import ClassVar, final
-
-import numpy as np
+from typing import final
 
 from skimp._core._pairs import HarmonicMeans
-from skimp._core._types import Array, Matrix
-from skimp._params._rules import Rule
+from skimp._core._types import Array
 from skimp.kernels._pair_kernel import PairKernel
 
 
@@ -33,16 +30,11 @@ class AdditiveChi2(PairKernel):
     1.5
     """
 
-    _pairs = HarmonicMeans
-    _rules: ClassVar[dict[str, Rule]] = {}
+    statistic = HarmonicMeans
     needs_nonnegative = True
 
-    def _diag(self, X: Matrix) -> Array:
-        """Return the sums of the rows."""
-        return np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
-
-    def _profile(self, S: Array) -> None:
+    def profile(self, s: Array) -> None:
         """Leave the sums as they are."""
 
-    def _slope(self, S: Array) -> None:
-        S[...] = 1
+    def slope(self, s: Array) -> None:
+        s[...] = 1

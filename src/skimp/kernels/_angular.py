@@ -30,24 +30,23 @@ class Angular(Kernel, ABC):
 
     @property
     @abstractmethod
-    def _power(self) -> int:
+    def power(self) -> int:
         """The power p of the lengths."""
 
     @abstractmethod
-    def _profile(self, S: Array) -> None:
+    def profile(self, s: Array) -> None:
         r"""Replace a strip of squared chords by :math:`\psi`, in place."""
 
     @abstractmethod
-    def _slope(self, S: Array) -> None:
+    def slope(self, s: Array) -> None:
         r"""Replace a strip of squared chords by :math:`\psi'`, in place; by 0 at its poles."""
 
-    def _diag(self, X: Matrix) -> Array:
+    def diagonal(self, X: Matrix) -> Array:
         """Return the powers of the lengths of the rows, times a constant."""
         _, lengths = _directions(X, np.dtype(np.float64))
-        S = np.where(lengths > 0, 0.0, _RIGHT_ANGLE)[:, None]
-        self._profile(S)
-        diagonal: Array = lengths ** (2 * self._power) * S[:, 0]
-        return diagonal
+        s = np.where(lengths > 0, 0.0, _RIGHT_ANGLE)[:, None]
+        self.profile(s)
+        return np.asarray(lengths ** (2 * self.power) * s[:, 0])
 
     def bind(self, B: Matrix, dtype: DType) -> Columns:
         """Return the functions k(., b); see `Kernel.bind`."""
@@ -61,7 +60,7 @@ class _AngularColumns(Columns):
         directions, lengths = _directions(B, dtype)
         self._chords = SquaredDistances(directions, dtype)
         self._zero = np.flatnonzero(lengths == 0)
-        self._factors = (lengths**kernel._power).astype(dtype)
+        self._factors = (lengths**kernel.power).astype(dtype)
 
     def _fill_chords(self, directions: Matrix, lengths: Array, out: Array) -> None:
         self._chords.fill(directions, out)
@@ -69,43 +68,33 @@ class _AngularColumns(Columns):
         out[:, self._zero] = _RIGHT_ANGLE
 
     def fill_strip(self, X: Matrix, out: Array) -> None:
-        """Compute the chords, the function of them, and multiply by the lengths."""
         directions, lengths = _directions(X, out.dtype)
         self._fill_chords(directions, lengths, out)
-        self._kernel._profile(out)
-        if self._kernel._power:
-            out *= (lengths**self._kernel._power).astype(out.dtype)[:, None]
+        self._kernel.profile(out)
+        if self._kernel.power:
+            out *= (lengths**self._kernel.power).astype(out.dtype)[:, None]
             out *= self._factors
 
-    def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
-        """Differentiate lengths and directions."""
-        directions, slopes, along = self._slopes(X, A, out.dtype)
-        out += dense(directions, out.dtype) * along.sum(axis=1, keepdims=True)
-        self._chords.add_gradient(directions, slopes, out)
-
-    def add_gradient_sums_strip(self, X: Matrix, A: Array, out: Array) -> None:
-        """Differentiate lengths and directions."""
-        directions, slopes, along = self._slopes(X, A, out.dtype)
-        out += along.T @ dense(directions, out.dtype)
-        self._chords.add_gradient_sums(directions, slopes, out)
-
-    def _slopes(self, X: Matrix, A: Array, dtype: DType) -> tuple[Matrix, Array, Array]:
-        """Return directions, and derivatives in the chords and along the directions, times A.
-
-        By du/dx = (I - u u^T) / |x|.
-        """
-        p = self._kernel._power
-        directions, lengths = _directions(X, dtype)
-        S = np.empty(A.shape, dtype)
-        self._fill_chords(directions, lengths, S)
-        values, slopes = S.copy(), S.copy()
-        self._kernel._profile(values)
-        self._kernel._slope(slopes)
+    def add_gradient_strip(self, X: Matrix, A: Array, out: Array, by_column: bool = False) -> None:
+        """Differentiate lengths and directions, by du/dx = (I - u u^T) / |x|."""
+        p = self._kernel.power
+        directions, lengths = _directions(X, out.dtype)
+        chords = np.empty(A.shape, out.dtype)
+        self._fill_chords(directions, lengths, chords)
+        values, slopes = chords.copy(), chords.copy()
+        self._kernel.profile(values)
+        self._kernel.slope(slopes)
         # there is no direction to differentiate at a row of zeros
         outer = np.where(lengths > 0, np.where(lengths > 0, lengths, 1.0) ** (p - 1), 0.0)
-        A = A * self._factors * outer.astype(dtype)[:, None]
+        A = A * self._factors * outer.astype(out.dtype)[:, None]
         slopes *= A
-        return directions, slopes, p * A * values - slopes * S
+        along = p * A * values - slopes * chords
+        if by_column:
+            out += along.T @ dense(directions, out.dtype)
+            self._chords.add_gradient_sums(directions, slopes, out)
+        else:
+            out += dense(directions, out.dtype) * along.sum(axis=1, keepdims=True)
+            self._chords.add_gradient(directions, slopes, out)
 
 
 def _directions(X: Matrix, dtype: DType) -> tuple[Matrix, Array]:

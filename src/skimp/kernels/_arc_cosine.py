@@ -5,7 +5,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from skimp._core._types import Array
-from skimp._params._rules import Rule, integer
+from skimp._params._rules import integer
 from skimp.kernels._angular import Angular, inverse_sines
 
 
@@ -42,27 +42,27 @@ class ArcCosine(Angular):
     True
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"order": integer(at_least=0, at_most=2)}
+    rules: ClassVar = {"order": integer(at_least=0, at_most=2)}
 
     def __init__(self, order: int = 1):
         self.order = order
 
     @property
-    def _power(self) -> int:
+    def power(self) -> int:
         return self.order
 
-    def _profile(self, S: Array) -> None:
+    def profile(self, s: Array) -> None:
         from skimp._core.loops._profiles import arc_cosine
 
-        arc_cosine(S, self.order)
+        arc_cosine(s, self.order)
 
-    def _slope(self, S: Array) -> None:
+    def slope(self, s: Array) -> None:
         from skimp._core.loops._profiles import arc_cosine
 
         if self.order == 0:
-            S[...] = inverse_sines(S)
-            S /= -np.pi
+            s[...] = inverse_sines(s)
+            s /= -np.pi
         else:
             # d J_n / d theta = -n^2 sin(theta) J_(n-1), and d theta / d s = 1 / (2 sin(theta))
-            arc_cosine(S, self.order - 1)
-            S *= -0.5 * self.order**2
+            arc_cosine(s, self.order - 1)
+            s *= -0.5 * self.order**2

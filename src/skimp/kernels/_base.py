@@ -1,35 +1,42 @@
 """What every kernel is: parameters, flags, and what can be computed from them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
-from skimp._core._blocks import fold
-from skimp._core._linalg import as_compute_dtype, canonical
-from skimp._core._objects import check_any_rows
+from skimp._core._draws import KINDS
+from skimp._core._linalg import as_compute_dtype
+from skimp._core._pairs import Distances, Pairs
 from skimp._core._tally import count
-from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType, Matrix
-from skimp._params._rules import broken, check_params, is_number
-from skimp.kernels._columns import STRIP, Columns
-from skimp.kernels._drawn import Drawn
-from skimp.kernels._gamma import RowStatistics
+from skimp._core._work import Size, Work, values
+from skimp._params._parametrized import Parametrized
+from skimp._params._rules import Rule, broken, check_params, is_number, one_of
+from skimp.kernels._arguments import check_arguments, over_strips
+from skimp.kernels._checks import require, unsupported
+from skimp.kernels._columns import Columns
+from skimp.kernels._gamma import RowStatistics, resolve_gamma
+from skimp.kernels._pitches import Pitches, convex_pitches
+from skimp.kernels._spectrum import Spectrum
 
 if TYPE_CHECKING:
     from skimp.kernels import Product, Restricted, Scaled, Sum
 
+_TERMS = 2.0
+"""Terms of a loop over columns that take as long as a function value."""
 
-class Kernel(Drawn, ABC):
+
+class Kernel(Parametrized, ABC):
     """A kernel: parameters, and the formula that they enter.
 
-    A concrete kernel says what k(x, x) is (``_diag``) and how the columns k(., b) are computed
-    (`bind`). Most do so by deriving from a base class that needs the formula alone: see the
-    page on adding a kernel.
+    A concrete kernel says what k(x, x) is (`diagonal`) and how the columns k(., b) are computed
+    (`bind`). Most derive from `PairKernel`, which needs the formula alone: see the page on adding
+    a kernel.
 
     Being a scikit-learn estimator without ``fit`` gives it ``get_params``, ``clone``, a readable
     ``repr``, and ``kernel__gamma`` in a grid search. Kernels of one class with equal parameters
@@ -39,35 +46,48 @@ class Kernel(Drawn, ABC):
 
     __array_ufunc__ = None  # numpy scalars then leave products to __rmul__
 
-    @property
-    def positive_definite(self) -> bool:
-        """False for a kernel whose matrices can have negative eigenvalues."""
-        return True
+    rules: ClassVar[Mapping[str, Rule]] = {}
+    """What each parameter may be."""
+    statistic: ClassVar[type[Pairs] | None] = None
+    """The statistic of two rows that the kernel is a function of, if there is one."""
+    gamma: Any = 1.0
+    """What the columns of the statistic are multiplied by; 1 unless it is a parameter."""
 
-    @property
-    def stationary(self) -> bool:
-        """True if k(x, y) depends on x - y alone; there is a spectrum to sample then."""
-        return False
+    positive_definite: bool = True
+    """False for a kernel whose matrices can have negative eigenvalues."""
+    stationary: bool = False
+    """True if k(x, y) depends on x - y alone, and there is a spectrum to sample."""
+    rotation_invariant: bool = False
+    """True if k(Qx, Qy) = k(x, y) for every rotation Q."""
+    needs_nonnegative: bool = False
+    """True if negative entries have no meaning."""
+    takes_objects: bool = False
+    """True if rows may be objects of any kind, such as strings."""
+    differentiable: bool = True
+    """False if there is no gradient in x."""
 
-    @property
-    def rotation_invariant(self) -> bool:
-        """True if k(Qx, Qy) = k(x, y) for every rotation Q."""
-        return False
+    @abstractmethod
+    def diagonal(self, X: Matrix) -> Array:
+        """Return k(x, x) for each row of a strip of checked X, in float64."""
 
-    @property
-    def needs_nonnegative(self) -> bool:
-        """True where negative entries have no meaning."""
-        return False
+    @abstractmethod
+    def bind(self, B: Matrix, dtype: DType) -> Columns:
+        """Return the functions k(., b) of the rows of B, for rows that are computed in ``dtype``.
 
-    @property
-    def takes_objects(self) -> bool:
-        """True where rows may be objects of any kind, such as strings."""
-        return False
+        B has been checked, and parameters are numbers: `check_resolved` says so.
+        """
 
-    @property
-    def differentiable(self) -> bool:
-        """False where there is no gradient in x."""
-        return True
+    def spectrum(self, n_features: int) -> Spectrum:
+        """Return the spectrum for rows of d columns; every stationary kernel has one."""
+        raise unsupported(self, "one that has a spectrum", owner="sample_frequencies")
+
+    def pitches(self, n_features: int) -> Pitches:
+        """Return the pitches of grids for rows of d columns.
+
+        A stationary kernel of one column has them if its values are convex; other kernels say what
+        they are, or have none.
+        """
+        return convex_pitches(self, n_features)
 
     def __call__(self, X: Any, Y: Any = None, *, n_jobs: int | None = None) -> Array:
         """Return the matrix of k(x, y).
@@ -86,11 +106,11 @@ class Kernel(Drawn, ABC):
         K : array of shape (n, m)
             float32 if X is float32 or float16, float64 otherwise.
         """
-        kernel, X, Y = self._checked(X, Y)
+        kernel, X, Y = check_arguments(self, X, Y)
         columns = kernel.bind(Y, as_compute_dtype(X.dtype))
         K = np.empty((X.shape[0], Y.shape[0]), as_compute_dtype(X.dtype))
         count(K.size)
-        _over_strips(X.shape[0], lambda part: columns.fill_strip(X[part], K[part]), n_jobs)
+        over_strips(X.shape[0], lambda part: columns.fill_strip(X[part], K[part]), n_jobs)
         return K
 
     def gradient(self, X: Any, Y: Any = None) -> Array:
@@ -115,7 +135,7 @@ class Kernel(Drawn, ABC):
         >>> Polynomial(degree=2, gamma=1.0).gradient(np.array([[1.0]]), np.array([[3.0]])).item()
         24.0
         """
-        kernel, X, Y = self._checked(X, Y, differentiable=True)
+        kernel, X, Y = check_arguments(self, X, Y, differentiable=True)
         dtype = as_compute_dtype(X.dtype)
         G = np.zeros((X.shape[0], Y.shape[0], X.shape[1]), dtype)
         ones = np.ones((X.shape[0], 1), dtype)
@@ -151,7 +171,7 @@ class Kernel(Drawn, ABC):
         >>> Linear().expansion_gradient(np.zeros((1, 2)), B, coef).tolist()
         [[10.0, 2.0]]
         """
-        kernel, X, B = self._checked(X, B, differentiable=True)
+        kernel, X, B = check_arguments(self, X, B, differentiable=True)
         dtype = as_compute_dtype(X.dtype)
         coef = check_array(coef, dtype=dtype, ensure_2d=False, input_name="coef")
         if coef.shape[0] != B.shape[0] or coef.ndim > 2:
@@ -167,7 +187,7 @@ class Kernel(Drawn, ABC):
                 A = np.broadcast_to(c, (G[part].shape[0], len(c)))
                 columns.add_gradient_strip(X[part], A, G[part, output])
 
-        _over_strips(X.shape[0], fill, None)
+        over_strips(X.shape[0], fill, None)
         return G[:, 0] if coef.ndim == 1 else np.ascontiguousarray(G.transpose(0, 2, 1))
 
     def diag(self, X: Any, *, n_jobs: int | None = None) -> Array:
@@ -180,29 +200,149 @@ class Kernel(Drawn, ABC):
         n_jobs : int or None, default=None
             Threads; None for all cores that the process may use.
         """
-        kernel, X, _ = self._checked(X, None)
+        kernel, X, _ = check_arguments(self, X, None)
         diagonal = np.empty(X.shape[0])
 
         def fill(part: slice) -> None:
-            kernel.check_rows(X[part])
-            diagonal[part] = kernel._diag(X[part])
+            diagonal[part] = kernel.diagonal(X[part])
 
-        _over_strips(X.shape[0], fill, n_jobs)
+        over_strips(X.shape[0], fill, n_jobs)
         return diagonal
 
-    @abstractmethod
-    def _diag(self, X: Matrix) -> Array:
-        """Return k(x, x) for each row of a strip of checked X, in float64."""
+    def sample_frequencies(
+        self, n_features: int, size: int, rng: np.random.Generator, sampling: str = "iid"
+    ) -> Array:
+        r"""Draw frequencies w from the spectrum of a stationary kernel.
 
-    @abstractmethod
-    def bind(self, B: Matrix, dtype: DType) -> Columns:
-        """Return the functions k(., b) of the rows of B, for rows that are computed in ``dtype``.
+        They are such that :math:`E \cos(w^T (x - y)) = k(x, y) / k(0, 0)`.
 
-        B has been checked, and parameters are numbers: `check_resolved` says so.
+        Parameters
+        ----------
+        n_features : int
+            Number of columns d of the rows.
+        size : int
+            Number of frequencies.
+        rng : numpy.random.Generator
+            Source of randomness.
+        sampling : "iid", "orthogonal" or "qmc", default="iid"
+            Independent of each other, orthogonal in groups of d, or a scrambled Sobol sequence; see
+            `~skimp.features.RandomFourier`. Each frequency alone has the same distribution.
+
+        Returns
+        -------
+        W : array of shape (d, size)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skimp.kernels import Gaussian
+        >>> W = Gaussian(gamma=0.5).sample_frequencies(1, 100_000, np.random.default_rng(0))
+        >>> bool(abs(np.cos(W).mean() - np.exp(-0.5)) < 0.01)
+        True
         """
+        self.check_resolved()
+        require(self, "stationary", owner="sample_frequencies", advice="others have no spectrum")
+        if not one_of(*KINDS).test(sampling):
+            raise broken("sample_frequencies", "sampling", one_of(*KINDS).wording, sampling)
+        return self.spectrum(n_features).frequencies(KINDS[sampling](size, rng))
+
+    def spectral_moment(self, n_features: int) -> float:
+        """Return the mean squared length of a frequency, which may be infinite.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns d of the rows.
+
+        Examples
+        --------
+        >>> from skimp.kernels import Gaussian
+        >>> round(Gaussian(gamma=0.5).spectral_moment(3), 6)
+        3.0
+        """
+        self.check_resolved()
+        return self.spectrum(n_features).moment
+
+    def sample_pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+        r"""Draw pitches of grids: rows share a bin of such a grid with probability k(x, y).
+
+        More exactly with :math:`k(x, y) / k(0, 0)`, for kernels that are products over columns of
+        functions :math:`k_j(|x_j - y_j|)` for which :math:`p(h) = h \, k_j''(h)` is a density:
+        that fall, ever more slowly. Rahimi and Recht (2007), section 4.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns d of the rows.
+        size : int
+            Number of grids.
+        rng : numpy.random.Generator
+            Source of randomness.
+
+        Returns
+        -------
+        h : array of shape (d, size)
+            Infinite for columns that a grid does not look at.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skimp.kernels import Laplacian
+        >>> h = Laplacian(gamma=0.5).sample_pitches(1, 100_000, np.random.default_rng(0))
+        >>> bool(abs(np.maximum(0, 1 - 2.0 / h).mean() - np.exp(-1)) < 0.01)
+        True
+        """
+        self.check_resolved()
+        h = self.pitches(n_features).sample(size, rng)
+        if h.shape != (n_features, size) or not (h > 0).all():
+            wording = f"one whose pitches are > 0, of shape {(n_features, size)}"
+            raise broken("sample_pitches", "kernel", wording, self)
+        return h
+
+    def pitch_rates(self, n_features: int) -> Array:
+        r"""Return :math:`E[1/h] = -k_j'(0)` of the pitches of each column, infinite ones included.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns d of the rows.
+
+        Examples
+        --------
+        >>> from skimp.kernels import Laplacian
+        >>> Laplacian(gamma=[0.5, 2.0]).pitch_rates(2).tolist()
+        [0.5, 2.0]
+        """
+        self.check_resolved()
+        return self.pitches(n_features).rates
+
+    def gammas(self, n_features: int) -> Array:
+        """Return gamma for each column."""
+        if np.ndim(self.gamma) and len(self.gamma) != n_features:
+            wording = f"a number, or one for each of the {n_features} columns of X"
+            raise broken(type(self).__name__, "gamma", wording, self.gamma)
+        return np.array(np.broadcast_to(self.gamma, n_features), np.float64)
+
+    @property
+    def distance_degree(self) -> int | None:
+        """The power of the scale of X by which the distance in the kernel grows.
+
+        None unless the kernel is a function of a distance, with one gamma for all columns.
+        """
+        statistic = self.statistic
+        if statistic is None or not issubclass(statistic, Distances) or np.ndim(self.gamma):
+            return None
+        return statistic.degree
+
+    def work(self, n: float, m: float, size: Size, dtype: DType) -> Work:
+        """Return the work of an n x m block of values."""
+        if self.statistic is not None and self.statistic.looped:
+            return values(n * m * (1 + size.n_features / _TERMS), dtype)
+        # distances from products, then the function
+        return size.rows_times(n, m, dtype) + values(2 * n * m, dtype)
 
     def resolve(self, rows: RowStatistics, seed: int) -> Self:
-        """Return this kernel with numbers in the place of heuristics and of column names.
+        """Return this kernel with numbers instead of heuristics and of column names.
 
         Parameters
         ----------
@@ -213,23 +353,41 @@ class Kernel(Drawn, ABC):
         """
         check_params(self)
         resolved: Self = clone(self)
-        resolved.set_params(**self._resolved_params(rows, seed))
-        return resolved
+        return resolved.set_params(**self._resolved_params(rows, seed))
 
     def _resolved_params(self, rows: RowStatistics, seed: int) -> dict[str, Any]:
-        """Return the parameters that `resolve` replaces; kernels inside kernels by default."""
-        return {name: kernel.resolve(rows, seed) for name, kernel in self._inner().items()}
+        """Return the parameters that `resolve` replaces: gamma, and kernels inside this one."""
+        params: dict[str, Any] = {n: k.resolve(rows, seed) for n, k in self._inner().items()}
+        if isinstance(self.gamma, str):
+            params["gamma"] = resolve_gamma(self.gamma, rows, seed, self.statistic)
+        else:
+            self.gammas(rows.n_features)
+        return params
 
     def check_resolved(self) -> None:
         """Raise unless every parameter is one that the formula can be computed with."""
         check_params(self)
         for kernel in self._inner().values():
             kernel.check_resolved()
+        if isinstance(self.gamma, str):
+            wording = (
+                "a number where the kernel is used on its own (an estimator resolves it in fit)"
+            )
+            raise broken(type(self).__name__, "gamma", wording, self.gamma)
 
-    def check_rows(self, X: Matrix) -> None:
-        """Raise where the columns or entries of checked X have no meaning for this kernel."""
-        for kernel in self._inner().values():
-            kernel.check_rows(X)
+    @property
+    def _rules(self) -> Mapping[str, Rule]:  # type: ignore[override]
+        return self.rules
+
+    def _inner(self) -> dict[str, "Kernel"]:
+        """Return the kernels among the parameters, by name."""
+        params = self.get_params(deep=False)
+        return {name: value for name, value in params.items() if isinstance(value, Kernel)}
+
+    def with_names(self, names: list[str]) -> Self:
+        """Return this kernel with column numbers instead of names."""
+        named: Self = clone(self)
+        return named.set_params(**{n: k.with_names(names) for n, k in self._inner().items()})
 
     def on(self, columns: Any) -> "Restricted":
         """Return this kernel of some of the columns, by number or by name.
@@ -278,7 +436,7 @@ class Kernel(Drawn, ABC):
         return Scaled(self, float(other)) if is_number(other, Real) else NotImplemented
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether the other one is a kernel of the same class with equal parameters."""
+        """Return whether the other one is a kernel of the same class with equal parameters."""
         if type(self) is not type(other):
             return False
         ours, theirs = self.get_params(deep=False), other.get_params(deep=False)
@@ -287,51 +445,6 @@ class Kernel(Drawn, ABC):
     def __hash__(self) -> int:
         """Hash the class and the parameters."""
         return hash((type(self), *map(_hashable, self.get_params(deep=False).values())))
-
-    def _inner(self) -> dict[str, "Kernel"]:
-        """Return the kernels among the parameters, by name."""
-        params = self.get_params(deep=False)
-        return {name: value for name, value in params.items() if isinstance(value, Kernel)}
-
-    def with_names(self, names: list[str]) -> Self:
-        """Return this kernel with column numbers in the place of names."""
-        named: Self = clone(self)
-        return named.set_params(**{n: k.with_names(names) for n, k in self._inner().items()})
-
-    def _checked(self, X: Any, Y: Any, *, differentiable: bool = False) -> tuple[Self, Any, Any]:
-        """Return the kernel without names, and both arguments as arrays."""
-        self.check_resolved()
-        names, others = getattr(X, "columns", None), getattr(Y, "columns", None)
-        if names is not None and others is not None and list(names) != list(others):
-            raise ValueError(f"Y must have the columns of X, {list(names)}, found {list(others)}.")
-        kernel = self if names is None else self.with_names([str(name) for name in names])
-        if differentiable and not kernel.differentiable:
-            raise broken("gradient", "kernel", "differentiable in x", self)
-
-        def check(X: Any, name: str) -> Any:
-            if kernel.takes_objects:
-                X = check_any_rows(X, name)
-            else:
-                X = check_array(X, accept_sparse="csr", dtype="numeric", input_name=name)
-            return canonical(X)
-
-        X = check(X, "X")
-        Y = X if Y is None else check(Y, "Y")
-        if X.shape[1] != Y.shape[1]:
-            raise ValueError(f"Y must have {X.shape[1]} columns as X has, found {Y.shape[1]}.")
-        return kernel, X, Y
-
-
-def _over_strips(n_rows: int, fill: Any, n_jobs: int | None) -> None:
-    """Call ``fill`` on the slices of the rows, concurrently."""
-    starts = range(0, n_rows, STRIP)
-    fold(
-        starts,
-        lambda start, _: fill(slice(start, start + STRIP)),
-        lambda total, _: total,
-        None,
-        thread_count(n_jobs) if len(starts) > 1 else 1,
-    )
 
 
 def _equal(a: Any, b: Any) -> bool:

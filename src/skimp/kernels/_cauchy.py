@@ -1,17 +1,19 @@
 """The Cauchy kernel."""
 
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
 from skimp._core._draws import Draws
+from skimp._core._squared_distances import SquaredDistances
 from skimp._core._types import Array
-from skimp.kernels._gamma import Gamma
-from skimp.kernels._radial import Radial
+from skimp.kernels._gamma import GAMMA, Gamma
+from skimp.kernels._pair_kernel import PairKernel
+from skimp.kernels._spectrum import Spectrum, normal_spectrum
 
 
 @final
-class Cauchy(Radial):
+class Cauchy(PairKernel):
     r"""Cauchy kernel, whose tails are long: rows far apart still know of each other.
 
     .. math:: k(x, y) = \frac{1}{1 + \gamma \|x - y\|^2}
@@ -33,19 +35,25 @@ class Cauchy(Radial):
     [[1.0, 0.5], [0.5, 1.0]]
     """
 
+    rules: ClassVar = {"gamma": GAMMA}
+    statistic = SquaredDistances
+    stationary = True
+
     def __init__(self, gamma: Gamma = "scale"):
         self.gamma = gamma
 
-    def _profile(self, S: Array) -> None:
+    def profile(self, s: Array) -> None:
         from skimp._core.loops._profiles import reciprocal
 
-        reciprocal(S)
+        reciprocal(s)
 
-    def _slope(self, S: Array) -> None:
-        self._profile(S)
-        np.multiply(S, -S, out=S)
+    def slope(self, s: Array) -> None:
+        self.profile(s)
+        np.multiply(s, -s, out=s)
 
-    def _stretches(self, draws: Draws) -> Array:
-        # 1 / (1 + s) is the mean of exp(-t s) over an exponential t
-        stretches: Array = np.sqrt(-np.log(draws.uniforms()))
-        return stretches
+    def spectrum(self, n_features: int) -> Spectrum:
+        def stretches(draws: Draws) -> Array:
+            # 1 / (1 + s) is the mean of exp(-t s) over an exponential t
+            return np.sqrt(-np.log(draws.uniforms()))
+
+        return normal_spectrum(self.gammas(n_features), stretches)

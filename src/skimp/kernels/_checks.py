@@ -6,7 +6,7 @@ import numpy as np
 
 from skimp._core._linalg import cholesky
 from skimp._core._types import Array
-from skimp._params._rules import broken
+from skimp._params._errors import UnsupportedError
 
 if TYPE_CHECKING:
     from skimp.kernels._base import Kernel
@@ -15,14 +15,19 @@ _ROUNDING = 4 * float(np.finfo(np.float32).eps)
 """What is taken for rounding in a matrix of the user's, relative to its size."""
 
 
+def unsupported(kernel: "Kernel", wording: str, *, owner: str) -> UnsupportedError:
+    """Return the error for a kernel that its user, the ``owner``, has no use for."""
+    return UnsupportedError(f"{owner}: kernel must be {wording}, got {kernel!r}.")
+
+
 def require(kernel: "Kernel", flag: str, *, owner: str, advice: str) -> None:
     """Raise unless a kernel has a flag that its user, the ``owner``, relies on."""
     if not getattr(kernel, flag):
-        raise broken(owner, "kernel", f"{flag.replace('_', ' ')} ({advice})", kernel)
+        raise unsupported(kernel, f"{flag.replace('_', ' ')} ({advice})", owner=owner)
 
 
 def check_gram(K: Array, kernel: "Kernel") -> None:
-    """Raise where the matrix of a user's function or values is no matrix of a kernel."""
+    """Raise if the matrix of a user's function or values is not that of a kernel."""
     if not kernel.takes_objects:
         return
     if np.abs(K - K.T).max() > _ROUNDING * np.abs(K).max():

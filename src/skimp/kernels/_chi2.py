@@ -1,14 +1,17 @@
 """The exponential chi-square kernel."""
 
-from typing import final
+from typing import ClassVar, final
+
+import numpy as np
 
 from skimp._core._pairs import ChiSquareDistances
-from skimp.kernels._exponential import Exponential
-from skimp.kernels._gamma import Gamma
+from skimp._core._types import Array
+from skimp.kernels._gamma import GAMMA, Gamma
+from skimp.kernels._pair_kernel import PairKernel
 
 
 @final
-class Chi2(Exponential):
+class Chi2(PairKernel):
     r"""Exponential chi-square kernel, for histograms and other rows without negative entries.
 
     .. math:: k(x, y) = \exp\Bigl(-\gamma \sum_j \frac{(x_j - y_j)^2}{x_j + y_j}\Bigr)
@@ -31,8 +34,18 @@ class Chi2(Exponential):
     True
     """
 
-    _pairs = ChiSquareDistances
+    rules: ClassVar = {"gamma": GAMMA}
+    statistic = ChiSquareDistances
     needs_nonnegative = True
 
     def __init__(self, gamma: Gamma = "scale"):
         self.gamma = gamma
+
+    def profile(self, s: Array) -> None:
+        from skimp._core.loops._profiles import negative_exp
+
+        negative_exp(s)
+
+    def slope(self, s: Array) -> None:
+        self.profile(s)
+        np.negative(s, out=s)

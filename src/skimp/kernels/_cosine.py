@@ -1,9 +1,8 @@
 """The cosine kernel."""
 
-from typing import ClassVar, final
+from typing import final
 
 from skimp._core._types import Array
-from skimp._params._rules import Rule
 from skimp.kernels._angular import Angular
 
 
@@ -24,12 +23,11 @@ class Cosine(Angular):
     True
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {}
-    _power = 0
+    power = 0
 
-    def _profile(self, S: Array) -> None:
-        S *= -0.5
-        S += 1
+    def profile(self, s: Array) -> None:
+        s *= -0.5
+        s += 1
 
-    def _slope(self, S: Array) -> None:
-        S[...] = -0.5
+    def slope(self, s: Array) -> None:
+        s[...] = -0.5

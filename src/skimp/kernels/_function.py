@@ -48,13 +48,12 @@ class FunctionKernel(Kernel):
     [[5.0, 2.0], [2.0, 7.0]]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar = {
         "function": _CALLABLE,
         "derivative": NONE | _CALLABLE,
         "batch": BOOLEAN,
         "positive_definite": BOOLEAN,
     }
-    positive_definite = True
     takes_objects = True
 
     def __init__(
@@ -75,19 +74,17 @@ class FunctionKernel(Kernel):
         return type(self)(**self.get_params(deep=False))
 
     @property
-    def differentiable(self) -> bool:
+    def differentiable(self) -> bool:  # type: ignore[override]
         """True if the derivative is given."""
         return self.derivative is not None
 
-    def _diag(self, X: Matrix) -> Array:
-        """Return the values of the function on each row with itself."""
+    def diagonal(self, X: Matrix) -> Array:
         diagonal = np.empty((X.shape[0], 1))
         for i in range(X.shape[0]):
             self.bind(X[i : i + 1], diagonal.dtype).fill_strip(X[i : i + 1], diagonal[i : i + 1])
         return diagonal[:, 0]
 
     def bind(self, B: Matrix, dtype: DType) -> Columns:
-        """Return the functions k(., b); see `Kernel.bind`."""
         return _FunctionColumns(self, B, dtype)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
@@ -116,7 +113,6 @@ class _FunctionColumns(Columns):
         return X[:, 0] if is_object(X) and X.shape[1] == 1 else X
 
     def fill_strip(self, X: Matrix, out: Array) -> None:
-        """Call the function on each pair, or once."""
         rows, function = self._samples(X), self._kernel.function
         if self._kernel.batch:
             values = np.asarray(function(rows, self._B))
@@ -138,15 +134,9 @@ class _FunctionColumns(Columns):
         if not np.isfinite(out).all():
             raise ValueError("FunctionKernel: function must return finite numbers, found others.")
 
-    def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
-        """Call the derivative on each pair."""
+    def add_gradient_strip(self, X: Matrix, A: Array, out: Array, by_column: bool = False) -> None:
         for i, j, slopes in self._slopes(X, out.shape[1]):
-            out[i] += A[i, j] * slopes
-
-    def add_gradient_sums_strip(self, X: Matrix, A: Array, out: Array) -> None:
-        """Call the derivative on each pair."""
-        for i, j, slopes in self._slopes(X, out.shape[1]):
-            out[j] += A[i, j] * slopes
+            out[j if by_column else i] += A[i, j] * slopes
 
     def _slopes(self, X: Matrix, n_features: int) -> Iterator[tuple[int, int, Array]]:
         """Yield the derivative of each pair."""

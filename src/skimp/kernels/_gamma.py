@@ -1,14 +1,17 @@
 """Bandwidths: what ``gamma="scale"``, ``"median"`` and ``"dim"`` stand for."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from skimp._core._pairs import Distances
+from skimp._core._pairs import Distances, Pairs
 from skimp._core._squared_distances import SquaredDistances
-from skimp._core._types import Array, DType, Matrix
-from skimp._params._rules import number, numbers, one_of
+from skimp._core._types import Array, DType
+from skimp._params._rules import is_auto, number, numbers, one_of
+
+if TYPE_CHECKING:
+    from skimp.kernels._base import Kernel
 
 Gamma = float | str | Sequence[float] | Array
 """What may be passed as ``gamma``."""
@@ -43,32 +46,28 @@ class RowStatistics(Protocol):
         """Return rows drawn uniformly, with their weights."""
 
 
-class _Sampled(Protocol):
-    @property
-    def X(self) -> Matrix: ...
-
-    @property
-    def weight(self) -> Array: ...
-
-
 def resolve_gamma(
-    gamma: str, rows: RowStatistics, seed: int, pairs: type[Distances] = SquaredDistances
+    gamma: str, rows: RowStatistics, seed: int, statistic: type[Pairs] | None = None
 ) -> float:
     r"""Return the number that a heuristic stands for on these rows.
 
     - ``"scale"``: one over (number of columns times variance of all entries), as in scikit-learn;
-      the standard deviation takes the place of the variance for distances that are not squared;
+      with the standard deviation instead of the variance for distances that are not squared;
     - ``"median"``: one over the median distance of rows that differ, of a sample of 1,000;
     - ``"dim"``: one over twice the number of columns;
     - ``"auto"``: what an estimator finds to be best on a sample of the rows; ``"scale"`` here,
-      where there are no targets to tell.
+      because there are no targets.
 
-    A scale of zero, where all rows are equal, gives 1.
+    Distances are squared unless the statistic that gamma multiplies is a distance itself. A scale
+    of zero, if all rows are equal, gives 1.
     """
+    distances: type[Pairs] = SquaredDistances
+    if statistic is not None and issubclass(statistic, Distances):
+        distances = statistic
     if gamma == "dim":
         return 1.0 / (2 * rows.n_features)
     if gamma in ("scale", "auto"):
-        scale = rows.n_features * rows.variance() ** (pairs.degree / 2)
+        scale = rows.n_features * rows.variance() ** (distances.degree / 2)
         limits = np.finfo(rows.dtype)
         if scale and not 1e3 * float(limits.tiny) < scale < 1e-3 * float(limits.max):
             raise ValueError(
@@ -76,24 +75,30 @@ def resolve_gamma(
                 f"{rows.variance():.3g}: rescale its columns."
             )
     else:
-        scale = _median_distance(rows.sample(SAMPLE_SIZE, seed), pairs)
+        scale = _median_distance(rows.sample(SAMPLE_SIZE, seed), distances)
     if scale == 0:
         return 1.0
     # ten digits: the last bits of a sum depend on how the rows were blocked
     return float(f"{1.0 / scale:.10g}")
 
 
-def _median_distance(sample: "_Sampled", pairs_of: type[Distances]) -> float:
+def _median_distance(sample: Any, distances: type[Pairs]) -> float:
     """Return the median over pairs of rows that differ, each pair with both rows' weights."""
     X, w = sample.X, sample.weight
-    distances = np.empty((X.shape[0], X.shape[0]))
-    pairs_of(X, np.dtype(np.float64)).fill(X, distances)
-    pairs = np.triu(distances > 1e-12 * distances.max(), k=1)
-    values, weights = distances[pairs], np.outer(w, w)[pairs]
+    D = np.empty((X.shape[0], X.shape[0]))
+    distances(X, D.dtype).fill(X, D)
+    pairs = np.triu(1e-12 * D.max() < D, k=1)
+    values, weights = D[pairs], np.outer(w, w)[pairs]
     if values.size == 0:
         return 0.0
     order = np.argsort(values)
     below = np.cumsum(weights[order]) / weights.sum()
-    # as for repeated values, the mean of two where the weight below is exactly a half
+    # as for repeated values, the mean of two if the weight below is exactly a half
     middle = np.searchsorted(below, [0.5 - 1e-12, 0.5 + 1e-12])
     return float(values[order][np.minimum(middle, len(values) - 1)].mean())
+
+
+def free_bandwidths(kernel: "Kernel") -> list[str]:
+    """Return the names of the parameters that are ``gamma="auto"``, inner kernels included."""
+    params = kernel.get_params(deep=True).items()
+    return [n for n, v in params if n.rpartition("__")[2] == "gamma" and is_auto(v)]

@@ -1,16 +1,18 @@
 """The Gaussian (RBF) kernel."""
 
-from typing import final
+from typing import ClassVar, final
 
-from skimp._params._rules import broken
-from skimp.kernels._exponential import Exponential
-from skimp.kernels._gamma import Gamma
-from skimp.kernels._radial import Radial
-from skimp.kernels._tents import TentMixture
+import numpy as np
+
+from skimp._core._squared_distances import SquaredDistances
+from skimp._core._types import Array
+from skimp.kernels._gamma import GAMMA, Gamma
+from skimp.kernels._pair_kernel import PairKernel
+from skimp.kernels._spectrum import Spectrum, normal_spectrum
 
 
 @final
-class Gaussian(Radial, Exponential):
+class Gaussian(PairKernel):
     r"""Gaussian kernel, also called RBF.
 
     .. math:: k(x, y) = \exp(-\gamma \|x - y\|^2)
@@ -32,15 +34,21 @@ class Gaussian(Radial, Exponential):
     True
     """
 
+    rules: ClassVar = {"gamma": GAMMA}
+    statistic = SquaredDistances
+    stationary = True
+
     def __init__(self, gamma: Gamma = "scale"):
         self.gamma = gamma
 
-    def _tent_mixture(self, n_features: int) -> TentMixture:
-        """Raise: it is a product over columns, but none of its functions is convex."""
-        raise broken(
-            "RandomBinning",
-            "kernel",
-            "a product of functions that fall ever more slowly, such as Laplacian(): the density "
-            "h k''(h) of the pitches of a Gaussian would be negative at h < 1 / sqrt(2 gamma)",
-            self,
-        )
+    def profile(self, s: Array) -> None:
+        from skimp._core.loops._profiles import negative_exp
+
+        negative_exp(s)
+
+    def slope(self, s: Array) -> None:
+        self.profile(s)
+        np.negative(s, out=s)
+
+    def spectrum(self, n_features: int) -> Spectrum:
+        return normal_spectrum(self.gammas(n_features))

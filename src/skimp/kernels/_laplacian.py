@@ -1,18 +1,19 @@
 """The Laplacian kernel."""
 
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._draws import Draws
 from skimp._core._pairs import ManhattanDistances
 from skimp._core._types import Array
-from skimp.kernels._exponential import Exponential
-from skimp.kernels._gamma import Gamma
+from skimp.kernels._gamma import GAMMA, Gamma
+from skimp.kernels._pair_kernel import PairKernel
+from skimp.kernels._pitches import Pitches, column_pitches
+from skimp.kernels._spectrum import Spectrum
 
 
 @final
-class Laplacian(Exponential):
+class Laplacian(PairKernel):
     r"""Laplacian kernel, with the L1 distance.
 
     .. math:: k(x, y) = \exp(-\gamma \|x - y\|_1)
@@ -35,22 +36,29 @@ class Laplacian(Exponential):
     True
     """
 
-    _pairs = ManhattanDistances
+    rules: ClassVar = {"gamma": GAMMA}
+    statistic = ManhattanDistances
     stationary = True
 
     def __init__(self, gamma: Gamma = "scale"):
         self.gamma = gamma
 
-    def _frequencies(self, n_features: int, draws: Draws) -> Array:
-        r"""Draw from the spectrum, independent Cauchy entries of scale :math:`\gamma`."""
-        gamma = np.reshape(self.column_weights(n_features), (-1, 1))
-        W: Array = draws.cauchys(n_features) * gamma
-        return W
+    def profile(self, s: Array) -> None:
+        from skimp._core.loops._profiles import negative_exp
 
-    def _pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
-        r"""Draw from :math:`h k''(h) = \gamma^2 h e^{-\gamma h}`, of the family Gamma(2)."""
-        return self._in_widths(rng.standard_gamma(2.0, (n_features, size)))
+        negative_exp(s)
 
-    def _pitch_rates(self, n_features: int) -> Array:
-        """Return gamma for each column."""
-        return np.array(np.broadcast_to(self.column_weights(n_features), n_features), float)
+    def slope(self, s: Array) -> None:
+        self.profile(s)
+        np.negative(s, out=s)
+
+    def spectrum(self, n_features: int) -> Spectrum:
+        gamma = self.gammas(n_features)[:, None]
+        return Spectrum(lambda draws: draws.cauchys(n_features) * gamma)
+
+    def pitches(self, n_features: int) -> Pitches:
+        def sample(shape: tuple[int, int], rng: np.random.Generator) -> Array:
+            # the density h k''(h) = h exp(-h) for gamma one
+            return rng.standard_gamma(2.0, shape)
+
+        return column_pitches(self.gammas(n_features), sample, 1.0)

@@ -1,10 +1,9 @@
 """The linear kernel."""
 
-from typing import ClassVar, final
+from typing import final
 
 from skimp._core._pairs import InnerProducts
-from skimp._core._types import Array, Matrix
-from skimp._params._rules import Rule
+from skimp._core._types import Array
 from skimp.kernels._pair_kernel import PairKernel
 
 
@@ -22,16 +21,10 @@ class Linear(PairKernel):
     5.0
     """
 
-    _pairs = InnerProducts
-    _rules: ClassVar[dict[str, Rule]] = {}
-    rotation_invariant = True
+    statistic = InnerProducts
 
-    def _diag(self, X: Matrix) -> Array:
-        """Return the squared lengths of the rows."""
-        return self._diag_of_squares(X)
-
-    def _profile(self, S: Array) -> None:
+    def profile(self, s: Array) -> None:
         """Leave the inner products as they are."""
 
-    def _slope(self, S: Array) -> None:
-        S[...] = 1
+    def slope(self, s: Array) -> None:
+        s[...] = 1

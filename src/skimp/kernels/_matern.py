@@ -6,17 +6,19 @@ import numpy as np
 from scipy.special import gammaincinv, gammaln, kve
 
 from skimp._core._draws import Draws
+from skimp._core._squared_distances import SquaredDistances
 from skimp._core._types import Array
-from skimp._params._rules import Rule, number
+from skimp._params._rules import number
 from skimp.kernels._gamma import GAMMA, Gamma
-from skimp.kernels._radial import Radial
+from skimp.kernels._pair_kernel import PairKernel
+from skimp.kernels._spectrum import Spectrum, normal_spectrum
 
 _CLOSED = {0.5: (0.0, 0.0), 1.5: (1.0, 0.0), 2.5: (1.0, 1 / 3)}
 """Coefficients a, b of ``(1 + a t + b t^2) exp(-t)`` for the nu that have a fast loop."""
 
 
 @final
-class Matern(Radial):
+class Matern(PairKernel):
     r"""Matern kernel: as smooth as :math:`\nu` says.
 
     .. math::
@@ -50,64 +52,65 @@ class Matern(Radial):
     True
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"nu": number(above=0, at_most=100), "gamma": GAMMA}
+    rules: ClassVar = {"nu": number(above=0, at_most=100), "gamma": GAMMA}
+    statistic = SquaredDistances
+    stationary = True
 
     def __init__(self, nu: float = 1.5, gamma: Gamma = "scale"):
         self.nu = nu
         self.gamma = gamma
 
-    def _profile(self, S: Array) -> None:
+    def profile(self, s: Array) -> None:
         if self.nu in _CLOSED:
-            self._decay(S, *_CLOSED[self.nu])
+            self._decay(s, *_CLOSED[self.nu])
         else:
-            S[...] = _matern(S, self.nu, self.nu)
+            s[...] = _matern(s, self.nu, self.nu)
 
-    def _slope(self, S: Array) -> None:
+    def slope(self, s: Array) -> None:
         if self.nu == 0.5:
-            t = np.sqrt(2 * S)
-            self._decay(S, 0.0, 0.0)
-            np.divide(-S, t, out=S, where=t > 0)
-            S[t == 0] = 0
+            t = np.sqrt(2 * s)
+            self._decay(s, 0.0, 0.0)
+            np.divide(-s, t, out=s, where=t > 0)
+            s[t == 0] = 0
         elif self.nu == 1.5:
-            self._decay(S, 0.0, 0.0)
-            S *= -3
+            self._decay(s, 0.0, 0.0)
+            s *= -3
         elif self.nu == 2.5:
-            self._decay(S, 1.0, 0.0)
-            S *= -5 / 3
+            self._decay(s, 1.0, 0.0)
+            s *= -5 / 3
         elif self.nu > 1:
-            S[...] = -self.nu / (self.nu - 1) * _matern(S, self.nu, self.nu - 1)
+            s[...] = -self.nu / (self.nu - 1) * _matern(s, self.nu, self.nu - 1)
         else:
-            S[...] = -2 * self.nu * _power_times_bessel(S, self.nu, self.nu - 1, at_zero=0.0)
+            s[...] = -2 * self.nu * _power_times_bessel(s, self.nu, self.nu - 1, at_zero=0.0)
 
-    def _decay(self, S: Array, a: float, b: float) -> None:
+    def _decay(self, s: Array, a: float, b: float) -> None:
         from skimp._core.loops._profiles import decaying_polynomial
 
-        real = S.dtype.type
-        decaying_polynomial(S, real(4 * self.nu), real(a), real(b))
+        real = s.dtype.type
+        decaying_polynomial(s, real(4 * self.nu), real(a), real(b))
 
-    def _stretches(self, draws: Draws) -> Array:
-        # a Student t vector: one chi-square variable, of 2 nu degrees, for all of its entries
-        halves = np.maximum(gammaincinv(self.nu, draws.uniforms()), np.finfo(np.float64).tiny)
-        stretches: Array = np.sqrt(self.nu / halves)
-        return stretches
+    def spectrum(self, n_features: int) -> Spectrum:
+        def stretches(draws: Draws) -> Array:
+            # a Student t vector: one chi-square variable, of 2 nu degrees, for all of its entries
+            halves = np.maximum(gammaincinv(self.nu, draws.uniforms()), np.finfo(np.float64).tiny)
+            return np.asarray(np.sqrt(self.nu / halves))
 
-    @property
-    def _squared_stretch(self) -> float:
-        return self.nu / (self.nu - 1) if self.nu > 1 else np.inf
+        squared = self.nu / (self.nu - 1) if self.nu > 1 else np.inf
+        return normal_spectrum(self.gammas(n_features), stretches, squared)
 
 
-def _matern(S: Array, nu: float, order: float) -> Array:
+def _matern(s: Array, nu: float, order: float) -> Array:
     """Return the kernel of an order, at the distances t that belong to nu."""
     # where the Bessel function overflows, two terms of the series are right to 1e-10
-    series = 1 - S * (nu / (order - 1)) if order > 1 else 1.0
+    series = 1 - s * (nu / (order - 1)) if order > 1 else 1.0
     scale = float(np.exp(gammaln(nu) - gammaln(order) + (nu - order) * np.log(2)))
-    return scale * _power_times_bessel(S, nu, order, at_zero=series / scale)
+    return scale * _power_times_bessel(s, nu, order, at_zero=series / scale)
 
 
-def _power_times_bessel(S: Array, nu: float, order: float, at_zero: Any) -> Array:
+def _power_times_bessel(s: Array, nu: float, order: float, at_zero: Any) -> Array:
     r"""Return :math:`2^{1 - \nu} / \Gamma(\nu) \, t^{order} K_{order}(t)`, by way of logarithms."""
     # all values are zero beyond, where the Bessel function would be lost
-    t = np.minimum(2 * np.sqrt(nu * S, dtype=np.float64), 1e4)
+    t = np.minimum(2 * np.sqrt(nu * s, dtype=np.float64), 1e4)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = order * np.log(t) + np.log(kve(order, t)) - t
     values: Array = np.exp(logs + (1 - nu) * np.log(2) - gammaln(nu))

@@ -1,5 +1,9 @@
 """Names that stand for kernels with default parameters."""
 
+import re
+from functools import cache
+from importlib import import_module
+from inspect import isabstract, signature
 from numbers import Integral
 from typing import Any
 
@@ -7,23 +11,23 @@ from skimp._params._names import as_object
 from skimp._params._rules import broken, is_number
 from skimp.kernels._base import Kernel
 
-_NAMES = {
-    "rbf": "Gaussian",
-    "gaussian": "Gaussian",
-    "laplacian": "Laplacian",
-    "matern": "Matern",
-    "cauchy": "Cauchy",
-    "linear": "Linear",
-    "poly": "Polynomial",
-    "polynomial": "Polynomial",
-    "chi2": "Chi2",
-    "additive_chi2": "AdditiveChi2",
-    "tanh": "Tanh",
-    "sigmoid": "Tanh",
-    "cosine": "Cosine",
-    "arc_cosine": "ArcCosine",
-    "neural_tangent": "NeuralTangent",
-}
+_ALIASES = {"rbf": "Gaussian", "poly": "Polynomial", "sigmoid": "Tanh"}
+
+
+@cache
+def kernel_names() -> dict[str, str]:
+    """Return the kernels by name: their class in snake case, if it has defaults, and aliases."""
+    folder = import_module("skimp.kernels")
+    classes = [getattr(folder, name) for name in folder.__all__]
+    named = [
+        kind.__name__
+        for kind in classes
+        if isinstance(kind, type)
+        and issubclass(kind, Kernel)
+        and not isabstract(kind)
+        and all(p.default is not p.empty for p in signature(kind).parameters.values())
+    ]
+    return _ALIASES | {re.sub(r"\B(?=[A-Z])", "_", name).lower(): name for name in named}
 
 
 def as_kernel(kernel: Any, *, owner: str, other: str = "", size: str | None = None) -> Kernel:
@@ -52,7 +56,7 @@ def as_kernel(kernel: Any, *, owner: str, other: str = "", size: str | None = No
     return as_object(
         kernel,
         Kernel,  # type: ignore[type-abstract]
-        _NAMES,
+        kernel_names(),
         "skimp.kernels",
         owner=owner,
         role="kernel",
@@ -61,6 +65,6 @@ def as_kernel(kernel: Any, *, owner: str, other: str = "", size: str | None = No
 
 
 def has_flag(kernel: Any, flag: str) -> bool:
-    """Tell whether a kernel, given by name or as an object, has a flag; False for no kernel."""
-    known = isinstance(kernel, Kernel) or (isinstance(kernel, str) and kernel in _NAMES)
+    """Return whether a kernel, given by name or as an object, has a flag; else False."""
+    known = isinstance(kernel, Kernel) or (isinstance(kernel, str) and kernel in kernel_names())
     return known and bool(getattr(as_kernel(kernel, owner=""), flag))

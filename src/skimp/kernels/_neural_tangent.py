@@ -1,11 +1,10 @@
 """The neural tangent kernel of a network with two layers."""
 
-from typing import ClassVar, final
+from typing import final
 
 import numpy as np
 
 from skimp._core._types import Array
-from skimp._params._rules import Rule
 from skimp.kernels._angular import Angular, inverse_sines
 
 
@@ -34,19 +33,18 @@ class NeuralTangent(Angular):
     True
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {}
-    _power = 1
+    power = 1
 
-    def _profile(self, S: Array) -> None:
+    def profile(self, s: Array) -> None:
         from skimp._core.loops._profiles import neural_tangent
 
-        neural_tangent(S)
+        neural_tangent(s)
 
-    def _slope(self, S: Array) -> None:
+    def slope(self, s: Array) -> None:
         from skimp._core.loops._profiles import arc_cosine
 
-        # where x and y are parallel, the one-sided derivatives of kappa_0 cancel
-        slope_of_first = (1 - S / 2) * inverse_sines(S) / np.pi
-        arc_cosine(S, 0)
-        S += slope_of_first
-        np.negative(S, out=S)
+        # if x and y are parallel, the one-sided derivatives of kappa_0 cancel
+        slope_of_first = (1 - s / 2) * inverse_sines(s) / np.pi
+        arc_cosine(s, 0)
+        s += slope_of_first
+        np.negative(s, out=s)

@@ -2,14 +2,15 @@
 
 from typing import ClassVar, final
 
+from skimp._core._pairs import InnerProducts
 from skimp._core._types import Array
-from skimp._params._rules import Rule, integer, number
+from skimp._params._rules import integer, number
 from skimp.kernels._gamma import GAMMA, Gamma
-from skimp.kernels._inner_product import InnerProduct
+from skimp.kernels._pair_kernel import PairKernel
 
 
 @final
-class Polynomial(InnerProduct):
+class Polynomial(PairKernel):
     r"""Polynomial kernel.
 
     .. math:: k(x, y) = (\gamma \langle x, y \rangle + c)^g
@@ -32,28 +33,29 @@ class Polynomial(InnerProduct):
     36.0
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar = {
         "degree": integer(at_least=1),
         "gamma": GAMMA,
         "coef0": number(at_least=0),
     }
+    statistic = InnerProducts
 
     def __init__(self, degree: int = 3, gamma: Gamma = "scale", coef0: float = 1.0):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
 
-    def _profile(self, S: Array) -> None:
-        self._power(S, self.degree)
+    def profile(self, s: Array) -> None:
+        self._power(s, self.degree)
 
-    def _slope(self, S: Array) -> None:
+    def slope(self, s: Array) -> None:
         if self.degree == 1:
-            S[...] = 1
+            s[...] = 1
         else:
-            self._power(S, self.degree - 1)
-            S *= self.degree
+            self._power(s, self.degree - 1)
+            s *= self.degree
 
-    def _power(self, S: Array, degree: int) -> None:
+    def _power(self, s: Array, degree: int) -> None:
         from skimp._core.loops._profiles import shifted_power
 
-        shifted_power(S, S.dtype.type(self.coef0), degree)
+        shifted_power(s, s.dtype.type(self.coef0), degree)

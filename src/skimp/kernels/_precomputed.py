@@ -22,7 +22,7 @@ class Precomputed(Kernel):
 
     .. math:: k(i, j) = K_{ij}
 
-    Give models ``X = np.arange(n)`` (or any part of it, in any order) in the place of rows, for
+    Give models ``X = np.arange(n)`` (or any part of it, in any order) instead of rows, for
     ``fit`` and for ``predict``. Budgets choose numbers as they choose rows, so that a model may
     have fewer landmarks than samples, and cross-validation splits numbers as it splits rows.
 
@@ -46,11 +46,10 @@ class Precomputed(Kernel):
     [[1.0], [2.0]]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar = {
         "matrix": Rule("a numeric NumPy array of two dimensions", _is_matrix),
         "positive_definite": BOOLEAN,
     }
-    positive_definite = True
     takes_objects = True
     differentiable = False
 
@@ -62,13 +61,11 @@ class Precomputed(Kernel):
         """Return a kernel that shares the matrix."""
         return type(self)(self.matrix, positive_definite=self.positive_definite)
 
-    def _diag(self, X: Matrix) -> Array:
-        """Return the values on the diagonal."""
+    def diagonal(self, X: Matrix) -> Array:
         rows = self._numbers(X, min(self.matrix.shape))
         return self.matrix[rows, rows].astype(np.float64)
 
     def bind(self, B: Matrix, dtype: DType) -> Columns:
-        """Return the functions k(., b); see `Kernel.bind`."""
         return _PrecomputedColumns(self, self._numbers(B, self.matrix.shape[1]))
 
     def _numbers(self, X: Matrix, size: int) -> Array:
@@ -100,14 +97,7 @@ class _PrecomputedColumns(Columns):
         self._columns = numbers
 
     def fill_strip(self, X: Matrix, out: Array) -> None:
-        """Copy the values."""
         rows = self._kernel._numbers(X, self._kernel.matrix.shape[0])
         out[...] = self._kernel.matrix[np.ix_(rows, self._columns)]
         if not np.isfinite(out).all():
             raise ValueError("Precomputed: matrix must hold finite numbers, found others.")
-
-    def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
-        """Numbers of rows have no derivatives; the flag ``differentiable`` says so."""
-        raise NotImplementedError
-
-    add_gradient_sums_strip = add_gradient_strip

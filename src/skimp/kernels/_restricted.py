@@ -9,11 +9,13 @@ from sklearn.base import clone
 
 from skimp._core._draws import Draws
 from skimp._core._types import Array, DType, Matrix
-from skimp._params._rules import Rule, broken, instance, integer
+from skimp._params._rules import Rule, broken, integer
 from skimp.kernels._base import Kernel
 from skimp.kernels._columns import Columns
-from skimp.kernels._composite import Composite, grouped
+from skimp.kernels._composite import KERNEL, Composite, grouped
 from skimp.kernels._gamma import RowStatistics
+from skimp.kernels._pitches import Pitches
+from skimp.kernels._spectrum import Spectrum
 
 _COLUMN_NUMBER = integer(at_least=0)
 
@@ -50,8 +52,8 @@ class Restricted(Composite):
     5.0
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "kernel": instance(Kernel, "a kernel object"),
+    rules: ClassVar = {
+        "kernel": KERNEL,
         "columns": Rule("column numbers >= 0 or names, each of them once", _are_columns),
     }
     rotation_invariant = False
@@ -60,50 +62,44 @@ class Restricted(Composite):
         self.kernel = kernel
         self.columns = columns
 
-    def _diag(self, X: Matrix) -> Array:
-        """Return the diagonal on the columns."""
-        return self.kernel._diag(X[:, self._indices(X.shape[1])])
+    def diagonal(self, X: Matrix) -> Array:
+        return self.kernel.diagonal(X[:, self._indices(X.shape[1])])
 
     def bind(self, B: Matrix, dtype: DType) -> Columns:
-        """Return the functions k(., b); see `Kernel.bind`."""
         indices = self._indices(B.shape[1])
         return _RestrictedColumns(self.kernel.bind(B[:, indices], dtype), indices)
 
-    def _frequencies(self, n_features: int, draws: Draws) -> Array:
+    def spectrum(self, n_features: int) -> Spectrum:
         """Draw frequencies that are zero on the other columns."""
         indices = self._indices(n_features)
-        W = np.zeros((n_features, draws.size))
-        W[indices] = self.kernel._frequencies(len(indices), draws)
-        return W
+        inner = self.kernel.spectrum(len(indices))
 
-    def _spectral_moment(self, n_features: int) -> float:
-        """Return that of the kernel on the columns."""
-        return self.kernel._spectral_moment(len(self._indices(n_features)))
+        def frequencies(draws: Draws) -> Array:
+            W = np.zeros((n_features, draws.size))
+            W[indices] = inner.frequencies(draws)
+            return W
 
-    def _pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+        return Spectrum(frequencies, inner.moment)
+
+    def pitches(self, n_features: int) -> Pitches:
         """Draw pitches that are infinite on the other columns."""
-        indices = self._indices(n_features)
-        h = np.full((n_features, size), np.inf)
-        h[indices] = self.kernel._pitches(len(indices), size, rng)
-        return h
+        indices, rates = self._indices(n_features), np.zeros(n_features)
+        inner = self.kernel.pitches(len(indices))
+        rates[indices] = inner.rates
 
-    def _pitch_rates(self, n_features: int) -> Array:
-        """Return those of the kernel, and zero on the other columns."""
-        indices = self._indices(n_features)
-        rates = np.zeros(n_features)
-        rates[indices] = self.kernel._pitch_rates(len(indices))
-        return rates
+        def sample(size: int, rng: np.random.Generator) -> Array:
+            h = np.full((n_features, size), np.inf)
+            h[indices] = inner.sample(size, rng)
+            return h
+
+        return Pitches(sample, rates)
 
     def with_names(self, names: list[str]) -> Self:
-        """Return this kernel with column numbers in the place of names."""
+        """Return this kernel with column numbers instead of names."""
         numbers = self._numbers(names)
         seen = [names[i] for i in numbers if i < len(names)]
         numbered: Self = clone(self)
         return numbered.set_params(columns=numbers, kernel=self.kernel.with_names(seen))
-
-    def check_rows(self, X: Matrix) -> None:
-        """Look at the columns only."""
-        self.kernel.check_rows(X[:, self._indices(X.shape[1])])
 
     def _resolved_params(self, rows: RowStatistics, seed: int) -> dict[str, Any]:
         indices = self._indices(rows.n_features, rows.feature_names)
@@ -141,19 +137,11 @@ class _RestrictedColumns(Columns):
         self._indices = indices
 
     def fill_strip(self, X: Matrix, out: Array) -> None:
-        """Look at the columns only."""
         self._columns.fill_strip(X[:, self._indices], out)
 
-    def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
-        """Add to the columns only."""
-        G = np.zeros((A.shape[0], len(self._indices)), out.dtype)
-        self._columns.add_gradient_strip(X[:, self._indices], A, G)
-        out[:, self._indices] += G
-
-    def add_gradient_sums_strip(self, X: Matrix, A: Array, out: Array) -> None:
-        """Add to the columns only."""
-        G = np.zeros((A.shape[1], len(self._indices)), out.dtype)
-        self._columns.add_gradient_sums_strip(X[:, self._indices], A, G)
+    def add_gradient_strip(self, X: Matrix, A: Array, out: Array, by_column: bool = False) -> None:
+        G = np.zeros((A.shape[1 if by_column else 0], len(self._indices)), out.dtype)
+        self._columns.add_gradient_strip(X[:, self._indices], A, G, by_column)
         out[:, self._indices] += G
 
 

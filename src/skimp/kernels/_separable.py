@@ -5,18 +5,19 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
+from skimp._core._objects import as_numbers
 from skimp._core._pairs import ManhattanDistances, private
 from skimp._core._types import Array, DType, Matrix
-from skimp._params._rules import Rule
+from skimp._params._rules import Rule, broken
+from skimp.kernels._base import Kernel
 from skimp.kernels._columns import Columns
 from skimp.kernels._function import function_name
 from skimp.kernels._gamma import GAMMA, Gamma
-from skimp.kernels._tents import TentMixture
-from skimp.kernels._widths import Widths
+from skimp.kernels._pitches import Pitches, TentMixture, column_pitches
 
 
 @final
-class Separable(Widths):
+class Separable(Kernel):
     r"""Product over columns of a convex function of yours.
 
     .. math:: k(x, y) = \prod_j \phi(\gamma_j |x_j - y_j|)
@@ -46,8 +47,8 @@ class Separable(Widths):
     [[1.0, 0.125], [0.125, 1.0]]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"profile": Rule("a callable", callable), "gamma": GAMMA}
-    _pairs = ManhattanDistances
+    rules: ClassVar = {"profile": Rule("a callable", callable), "gamma": GAMMA}
+    statistic = ManhattanDistances
     differentiable = False
 
     def __init__(self, profile: Callable[[Array], Any], gamma: Gamma = "scale"):
@@ -58,31 +59,24 @@ class Separable(Widths):
         """Return a kernel that shares the function, and what it holds."""
         return type(self)(**self.get_params(deep=False))
 
-    def check_resolved(self) -> None:
-        """Raise unless gamma is a number, and the function convex."""
-        super().check_resolved()
-        self._mixture()
-
     def _mixture(self) -> TentMixture:
-        return TentMixture(self.profile, owner="Separable", name="profile", value=self.profile)
+        """Return the function as a mixture of tents; raise if it is not convex."""
+        return TentMixture(
+            self.profile, lambda must: broken("Separable", "profile", must, self.profile)
+        )
 
-    def _diag(self, X: Matrix) -> Array:
-        """Return ones."""
+    def diagonal(self, X: Matrix) -> Array:
+        self._mixture()
+        self.gammas(X.shape[1])
         return np.ones(X.shape[0])
 
     def bind(self, B: Matrix, dtype: DType) -> Columns:
-        """Return the functions k(., b); see `Kernel.bind`."""
+        self._mixture()
         return _SeparableColumns(self, B)
 
-    def _pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
-        """Draw pitches of the function, and scale them."""
-        return self._in_widths(self._mixture().sample((n_features, size), rng))
-
-    def _pitch_rates(self, n_features: int) -> Array:
-        """Return the slope of the function at zero, scaled."""
-        gamma = np.broadcast_to(self.column_weights(n_features), n_features).astype(float)
-        rate = self._mixture().rate
-        return np.where(gamma > 0, np.maximum(gamma, 0) * rate, 0.0)
+    def pitches(self, n_features: int) -> Pitches:
+        mixture = self._mixture()
+        return column_pitches(self.gammas(n_features), mixture.sample, mixture.rate)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the call that makes it, with the function by its name."""
@@ -93,22 +87,18 @@ class Separable(Widths):
 @final
 class _SeparableColumns(Columns):
     def __init__(self, kernel: Separable, B: Matrix):
-        kernel.check_rows(B)
         self._kernel = kernel
-        self._Bt = private(B, np.dtype(np.float64)).T.copy()
+        self._gammas = kernel.gammas(B.shape[1])
+        self._Bt = _doubles(B).T.copy()
 
     def fill_strip(self, X: Matrix, out: Array) -> None:
-        """Multiply the values of all columns."""
-        X = private(X, np.dtype(np.float64))
-        gamma = np.broadcast_to(self._kernel.column_weights(X.shape[1]), X.shape[1])
         K = np.ones(out.shape)
-        for x, b, width in zip(X.T, self._Bt, gamma, strict=True):
-            if width > 0:
-                K *= self._kernel.profile(width * np.abs(x[:, None] - b))
+        for x, b, gamma in zip(_doubles(X).T, self._Bt, self._gammas, strict=True):
+            if gamma > 0:
+                K *= self._kernel.profile(gamma * np.abs(x[:, None] - b))
         out[...] = K
 
-    def add_gradient_strip(self, X: Matrix, A: Array, out: Array) -> None:
-        """Raise: there is no derivative."""
-        raise NotImplementedError("Separable is not differentiable.")
 
-    add_gradient_sums_strip = add_gradient_strip
+def _doubles(X: Matrix) -> Array:
+    double = np.dtype(np.float64)
+    return private(as_numbers(X, double), double)

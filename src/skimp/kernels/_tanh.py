@@ -4,14 +4,15 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from skimp._core._pairs import InnerProducts
 from skimp._core._types import Array
-from skimp._params._rules import Rule, number
+from skimp._params._rules import number
 from skimp.kernels._gamma import GAMMA, Gamma
-from skimp.kernels._inner_product import InnerProduct
+from skimp.kernels._pair_kernel import PairKernel
 
 
 @final
-class Tanh(InnerProduct):
+class Tanh(PairKernel):
     r"""Hyperbolic tangent kernel, also called sigmoid.
 
     .. math:: k(x, y) = \tanh(\gamma \langle x, y \rangle + c)
@@ -36,19 +37,20 @@ class Tanh(InnerProduct):
     True
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"gamma": GAMMA, "coef0": number()}
+    rules: ClassVar = {"gamma": GAMMA, "coef0": number()}
+    statistic = InnerProducts
     positive_definite = False
 
     def __init__(self, gamma: Gamma = "scale", coef0: float = 0.0):
         self.gamma = gamma
         self.coef0 = coef0
 
-    def _profile(self, S: Array) -> None:
+    def profile(self, s: Array) -> None:
         from skimp._core.loops._profiles import shifted_tanh
 
-        shifted_tanh(S, S.dtype.type(self.coef0))
+        shifted_tanh(s, s.dtype.type(self.coef0))
 
-    def _slope(self, S: Array) -> None:
-        self._profile(S)
-        np.multiply(S, -S, out=S)
-        S += 1
+    def slope(self, s: Array) -> None:
+        self.profile(s)
+        np.multiply(s, -s, out=s)
+        s += 1

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from skimp._core._types import Array
+from skimp._params._errors import UnsupportedError
 from skimp.data import open_rows
 from skimp.kernels import Kernel
 from skimp.testing._promises import close, params_of, refused, require, rows_for
@@ -16,7 +17,7 @@ _Twin = Callable[[Array, Array], Array]
 
 
 def check_kernel(kernel: Kernel, X: Any = None, *, naive: _Twin | None = None) -> None:
-    """Check values, diagonal, gradient, spectrum, flags, sparse rows, precision and parameters.
+    """Check values, diagonal, gradient, spectrum, pitches, flags, sparse rows and parameters.
 
     Parameters
     ----------
@@ -58,6 +59,8 @@ def check_kernel(kernel: Kernel, X: Any = None, *, naive: _Twin | None = None) -
         close(k(bytes_), expected, "integers give the values of floats", bound)
         close(k.diag(bytes_), expected.diagonal(), "integers have their diagonal", bound)
     _check_flags(k, X, tol)
+    _check_spectrum(k, X, tol)
+    _check_pitches(k, X)
     if k.differentiable:
         _check_gradient(k, X[:40] + 0.1 * k.needs_nonnegative, Y[:30])
     require(k == clone(k) and hash(k) == hash(clone(k)), "equal parameters make equal kernels")
@@ -82,16 +85,59 @@ def _check_flags(k: Kernel, X: Array, tol: float) -> None:
     if k.rotation_invariant:
         Q, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(X.shape[1], X.shape[1])))
         close(k(X @ Q), K, "k(Qx, Qy) = k(x, y) for a rotation Q", tol)
+
+
+def _check_spectrum(k: Kernel, X: Array, tol: float) -> None:
+    """Compare means of cosines, and their curvature at zero, with the kernel."""
     if not k.stationary:
         refused("sampling a spectrum that is not there", k.sample_frequencies, 5, 1, None)
         return
-    close(k(X + 1.5), K, "k(x + t, y + t) = k(x, y)", tol)
+    close(k(X + 1.5), k(X), "k(x + t, y + t) = k(x, y)", tol)
     A, B, size = X[:50], X[-50:], 100_000
     W = k.sample_frequencies(X.shape[1], size, np.random.default_rng(0))
     # Hoeffding: all 50 means of cosines are this close with probability 1 - 1e-9
     bound = np.sqrt(2 * np.log(2 * len(A) / 1e-9) / size) * k.diag(A)
     error = np.cos((A - B) @ W).mean(axis=1) * k.diag(A) - k(A, B).diagonal()
     require(np.all(np.abs(error) <= bound), "cosines of the frequencies average to the kernel")
+    # a cosine is above its parabola
+    curvature = 2 * _slopes(k, X.shape[1], 1e-3).sum() / 1e-3
+    require(
+        curvature <= k.spectral_moment(X.shape[1]) * (1 + 1e-6) + 1e-8,
+        "the moment of the spectrum is minus the curvature at zero, or more",
+    )
+
+
+def _check_pitches(k: Kernel, X: Array) -> None:
+    """Compare means of tents, and their slopes at zero, with the kernel."""
+    d, size = X.shape[1], 50_000
+    try:
+        rates = k.pitch_rates(d)
+    except UnsupportedError:
+        refused("sampling pitches that are not there", k.sample_pitches, d, 1, None)
+        return
+    h = k.sample_pitches(d, size, np.random.default_rng(0))
+    # Hoeffding, and what a mixture at 8,192 pitches may be off by in each column
+    bound = np.sqrt(np.log(2 * 20 / 1e-9) / (2 * size)) + 1e-5 * d
+    for a, b in zip(X[:20], X[-20:], strict=True):
+        heights = np.maximum(0, 1 - np.abs(a - b)[:, None] / h).prod(axis=0)
+        expected = (k(a[None], b[None]) / k(a[None])).item()
+        require(
+            abs(heights.mean() - expected) <= bound, "tents of the pitches average to the kernel"
+        )
+    finite = np.isfinite(rates)
+    step = 1e-6 / max(1.0, rates[finite].max(initial=0.0))
+    error = np.abs(_slopes(k, d, step) - rates)[finite].max(initial=0.0)
+    require(
+        error <= 1e-4 * rates[finite].max(initial=1.0),
+        "the rates of the pitches are the slopes at zero",
+    )
+
+
+def _slopes(k: Kernel, n_features: int, step: float) -> Array:
+    """Return how fast k falls from the origin, along each column."""
+    origin = np.zeros((1, n_features))
+    fallen = 1 - k(step * np.eye(n_features), origin)[:, 0] / k(origin).item()
+    return np.asarray(fallen / step)
 
 
 def _check_gradient(k: Kernel, X: Array, Y: Array) -> None:

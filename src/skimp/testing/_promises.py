@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from skimp._core._types import Array
-from skimp.kernels._names import has_flag
+from skimp.kernels import has_flag
 
 
 def rows_for(X: Any, kernel: Any = None) -> Array:

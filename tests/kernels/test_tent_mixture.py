@@ -3,7 +3,8 @@ import re
 import numpy as np
 import pytest
 
-from skimp.kernels._tents import TentMixture
+from skimp._params._rules import broken
+from skimp.kernels._pitches import TentMixture
 
 STEP = 10 ** (16 / 8191)
 """Ratio of neighbouring pitches."""
@@ -26,21 +27,21 @@ RATES = {
 }
 
 
-def tents(profile, **params):
-    return TentMixture(profile, owner="Owner", value="given", **params)
+def tents(profile):
+    return TentMixture(profile, lambda must: broken("Owner", "kernel", must, "given"))
 
 
 def mixed(mixture, t):
     """The sum of weighted tents, straight from the definition."""
-    heights = np.maximum(0, 1 - t[:, None] / mixture._pitches)
-    return heights @ mixture._weights
+    heights = np.maximum(0, 1 - t[:, None] / mixture.pitches)
+    return heights @ mixture.weights
 
 
 @pytest.mark.parametrize("profile", SMOOTH.values(), ids=SMOOTH)
 def test_the_mixture_is_the_function(profile):
     mixture, t = tents(profile), 10 ** np.random.default_rng(0).uniform(-6, 6, 300)
-    assert abs(mixture._weights.sum() - 1) <= 1e-12
-    assert (mixture._weights >= 0).all()
+    assert abs(mixture.weights.sum() - 1) <= 1e-12
+    assert (mixture.weights >= 0).all()
     # a straight line over a step differs by (t (STEP - 1))^2 phi''(t) / 8, with t^2 phi'' <= 2
     bound = 2 * (STEP - 1) ** 2 / 8 + 1e-8
     assert bound < 1e-5
@@ -84,7 +85,7 @@ def test_the_limit_is_the_probability_of_an_infinite_pitch(limit):
     bound = 5 * np.sqrt(limit * (1 - limit) / n)
     assert abs(np.isinf(h).mean() - limit) <= bound
     # rounding of 8,192 weights, each a difference over a step
-    assert abs(mixture._weights[-1] - limit) <= 8192 * np.finfo(float).eps / (STEP - 1)
+    assert abs(mixture.weights[-1] - limit) <= 8192 * np.finfo(float).eps / (STEP - 1)
 
 
 @pytest.mark.parametrize("width", [1e-3, 1.0, 40.0])
@@ -136,8 +137,8 @@ ONE = "1 at a distance of 0, and a number at any other"
     ],
 )
 def test_functions_that_are_no_mixture_are_refused(profile, wording):
-    with pytest.raises(ValueError, match=f"^Owner: part must be .*{re.escape(wording)}.*'given'"):
-        tents(profile, name="part")
+    with pytest.raises(ValueError, match=f"^Owner: kernel must be .*{re.escape(wording)}.*'given'"):
+        tents(profile)
 
 
 def test_a_refusal_says_where():
