@@ -72,7 +72,7 @@ _REPEATS = 3
 
 def seconds(work: Work, rates: Rates) -> float:
     """Return how long some work takes at some speeds."""
-    return sum(getattr(work, f.name) / getattr(rates, f.name) for f in fields(Rates))
+    return float(sum(getattr(work, f.name) / getattr(rates, f.name) for f in fields(Rates)))
 
 
 def measured_rates(n_jobs: int | None = None) -> Rates:
