@@ -19,6 +19,7 @@ from scipy import linalg
 from skimp._core._blocks import fold
 from skimp._core._threads import single_threaded_blas, thread_count
 from skimp._core._types import Array
+from skimp._core._work import Work
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,11 @@ NOMINAL = Rates(
 """Speeds of an ordinary machine with two cores, for decisions that must not depend on a clock."""
 
 _REPEATS = 3
+
+
+def seconds(work: Work, rates: Rates) -> float:
+    """Return how long some work takes at some speeds."""
+    return float(sum(getattr(work, f.name) / getattr(rates, f.name) for f in fields(Rates)))
 
 
 def measured_rates(n_jobs: int | None = None) -> Rates:

@@ -1,11 +1,11 @@
 """What solving costs, once there is a feature map."""
 
 from collections.abc import Iterator
-from dataclasses import fields
 
 from skimp._core._work import MapCost, Size, Stage, Work
 from skimp._params._memory import parse_bytes
 from skimp.choice._counts import DOUBLE, Cost, Made, Phase
+from skimp.choice._rates import seconds
 from skimp.losses import Loss
 from skimp.solvers import Solver
 from skimp.solvers.ridge import exact_cost
@@ -47,5 +47,4 @@ def _size(cost: Cost) -> Size:
 
 
 def _phase(stage: Stage, cost: Cost) -> Phase:
-    seconds = sum(getattr(stage.work, f.name) / getattr(cost.rates, f.name) for f in fields(Work))
-    return Phase(stage.name, seconds, int(stage.bytes))
+    return Phase(stage.name, seconds(stage.work, cost.rates), int(stage.bytes))

@@ -13,10 +13,19 @@ from skimp._core._work import DOUBLE, Size
 from skimp._params._memory import parse_bytes
 from skimp._params._rules import NONE, broken, check_values
 from skimp.budgets import RPCholesky
-from skimp.choice import Phase, Plan, Rates, Spec, measured_rates, predict_phases, predict_search
+from skimp.choice import (
+    Phase,
+    Plan,
+    Rates,
+    Spec,
+    measured_rates,
+    predict_phases,
+    predict_search,
+    seconds,
+)
 from skimp.data import ArrayRows, Context, Rows, open_rows
 from skimp.diagnostics._inputs import MODEL, POSITIVE, is_data
-from skimp.effects import KRLS, predict_krls
+from skimp.effects import KRLS
 from skimp.features import FeatureMap, Landmarks
 
 _OWNER = "plan"
@@ -90,7 +99,8 @@ def plan(
     )
     rates = measured_rates(estimator.n_jobs) if rates is None else rates
     if spec is None:
-        return Plan(predict_krls(estimator, size, rates))
+        stages = estimator.cost(size)
+        return Plan(tuple(Phase(s.name, seconds(s.work, rates), int(s.bytes)) for s in stages))
     return _plan_machine(spec, size, rates, rows, Context(estimator.n_jobs))
 
 

@@ -79,7 +79,7 @@ def open_data(estimator: Any, X: Any, y: Any, sample_weight: Any, context: Conte
         present = weight > 0
         rows = masked_rows(rows, present)
     names = rows.feature_names or [f"x{j}" for j in range(rows.n_features)]
-    single_output, middle = mean_target(rows, type(estimator).__name__)
+    single_output, middle = mean_target(rows, type(estimator).__name__, context)
     design = Design(
         rows,
         names,
@@ -118,7 +118,7 @@ class Spec:
         """Return what a `skimp.KRLS` is to fit; raise for a parameter that breaks a rule."""
         owner = type(model).__name__
         check_params(model)
-        kernel = _default_kernel(model, 1)
+        kernel = default_kernel(model, 1)
         require(kernel, "positive_definite", owner=owner, advice="f has a norm only then")
         require(kernel, "differentiable", owner=owner, advice="effects are derivatives")
         if model.sigmas is not None and "gamma" not in kernel.get_params(deep=False):
@@ -151,7 +151,8 @@ class Spec:
             )
 
 
-def _default_kernel(model: Any, n_columns: int) -> Kernel:
+def default_kernel(model: Any, n_columns: int) -> Kernel:
+    """Return the kernel of a `skimp.KRLS`, by default the Gaussian for this many columns."""
     if model.kernel is None:
         return Gaussian(gamma=1 / (n_columns if model.convention == "R" else 2 * n_columns))
     return as_kernel(model.kernel, owner=type(model).__name__, other="None")
@@ -161,7 +162,7 @@ def resolve_kernel(model: Any, data: Data, seed: int, context: Context) -> Kerne
     """Return the kernel of a `skimp.KRLS` with numbers for parameters."""
     design = data.design
     n_columns = design.width if model.convention == "R" else len(design.names)
-    return _default_kernel(model, n_columns).resolve(context.bind(data.scaled), seed)
+    return default_kernel(model, n_columns).resolve(context.bind(data.scaled), seed)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._random import as_generator
 from skimp._core._types import Array, RandomState
+from skimp._core._work import Size, Stage
 from skimp._params._memory import MEMORY_LIMIT
 from skimp._params._parametrized import Parametrized, whole_or_nothing
 from skimp._params._rules import BOOLEAN, N_JOBS, NONE, RANDOM_STATE, Rule, integer, number, one_of
 from skimp.choice import Task
 from skimp.data import Context, LineReport, Rows, as_rows
+from skimp.effects._cost import count_cost
 from skimp.effects._effects import (
     Inference,
     covariance_of,
@@ -227,6 +229,16 @@ class KRLS(RegressorMixin, Parametrized):
             self.dimension_, self.freedom_ = fit.dimension, fit.freedom
             self.sigma_ = outputs(np.sqrt(fit.noise)[None])[0]
         return self
+
+    def cost(self, size: Size) -> tuple[Stage, ...]:
+        """Return the work and the memory of a fit, stage by stage; see `skimp.diagnostics.plan`.
+
+        Parameters
+        ----------
+        size : Size
+            Size of the data.
+        """
+        return tuple(count_cost(self, size))
 
     def open_task(self, X: Any, y: Any = None, sample_weight: Any = None) -> Task:
         """Return scaled rows and a machine with this kernel and these points, without fitting.
