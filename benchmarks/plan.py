@@ -176,7 +176,7 @@ _CASES = {
 
 @benchmark
 def plans() -> list[Bar]:
-    """Predicted over measured, or the other way round where that is more."""
+    """Predicted over measured, or the other way round, whichever is more."""
     bars = []
     for name, (data, model, size, tiny) in _CASES.items():
         sizes = f"SIZE, TINY, SMALL, REPEATS = {size}, {tiny}, {6000 if size else 1000}, 3\n"
