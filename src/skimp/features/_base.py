@@ -87,6 +87,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     landmarks_: Any = None
     """The `Landmarks` that the features are made of; None for a map without."""
     dtype_: DType
+    penalty: ClassVar[None] = None
+    """None: the features are orthonormal coordinates."""
+    factor: ClassVar[None] = None
+    """None, as the penalty is."""
     size_name: ClassVar[str | None] = None
     """The parameter that says how large the map is."""
     unit: ClassVar[str] = "features"
@@ -305,14 +309,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     @property
     def _n_features_out(self) -> int:
         return self.width
-
-    @property
-    def penalty(self) -> None:
-        """None: the features are orthonormal coordinates."""
-
-    @property
-    def factor(self) -> None:
-        """None, as the penalty is."""
 
     @abstractmethod
     def map_block(self, X: Matrix, out: Array) -> None:
