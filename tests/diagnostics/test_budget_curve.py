@@ -27,13 +27,13 @@ KERNEL = Gaussian(0.4)
 def seen(monkeypatch):
     """The fitted maps that curves were computed from, and their nested functions."""
     found = []
-    original = _budget_curve.nested
+    original = _budget_curve.nest
 
-    def nested(feature_map, *rest):
+    def nest(feature_map, *rest):
         found.append((feature_map, original(feature_map, *rest)))
         return found[-1][1]
 
-    monkeypatch.setattr(_budget_curve, "nested", nested)
+    monkeypatch.setattr(_budget_curve, "nest", nest)
     return found
 
 
@@ -238,7 +238,7 @@ def test_other_losses_are_confirmed_by_refits(seen, monkeypatch, loss):
 
 
 def test_the_knee_and_the_best_penalties():
-    assert _budget_curve._knee(np.array([1, 2, 3, 4]), np.array([9.0, 2.11, 2.1, 2.0])) == 3
+    assert _budget_curve._find_knee(np.array([1, 2, 3, 4]), np.array([9.0, 2.11, 2.1, 2.0])) == 3
     X, y, _ = regression(80)
     model = KernelRegressor(KERNEL, approximation=30, random_state=0)
     curve = budget_curve(model, X, np.sin(X[:, 0]) + 0.5 * np.sin(99 * y))
@@ -288,10 +288,14 @@ def test_the_estimator_is_not_changed():
     ("estimator", "options", "message"),
     [
         (Ridge(), {}, "budget_curve: estimator must be a KernelClassifier, a KernelRegressor or"),
-        (KernelRegressor(), {"sizes": [0]}, "sizes must be a sequence of integers >= 1, got [0]."),
-        (KernelRegressor(), {"alphas": [0.0]}, "alphas must be a sequence of numbers > 0, got"),
+        (KernelRegressor(), {"sizes": [0]}, "a sequence of integers >= 1, got [0]."),
+        (KernelRegressor(), {"alphas": [0.0]}, "alphas must be None or a sequence of numbers > 0"),
         (KernelRegressor(), {"sample": 1}, "budget_curve: sample must be an integer >= 2, got 1."),
-        (KernelRegressor(approximation=RBFSampler()), {}, "must be a map that has a size, got RBF"),
+        (
+            KernelRegressor(approximation=RBFSampler()),
+            {},
+            "must be a map that has a size, got",
+        ),
         (KernelRegressor(), {"sample_weight": [1.0]}, "sample_weight must have shape (9,), found"),
     ],
 )

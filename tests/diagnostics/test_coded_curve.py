@@ -19,7 +19,7 @@ MAP = RandomBinning(Laplacian(0.3), n_grids=8)
 def seen(monkeypatch):
     """What the curve was computed from: the fitted map, and the two parts of the rows."""
     found = {}
-    predictions, split = _budget_curve.coded_predictions, _coded_curve.split_rows
+    predictions, split = _budget_curve.predict_held_out, _coded_curve.split_rows
 
     def noted_predictions(model, fitted, *rest):
         found["map"] = fitted
@@ -30,7 +30,7 @@ def seen(monkeypatch):
         found["parts"] = split(rows, fraction, seed)
         return found["parts"]
 
-    monkeypatch.setattr(_budget_curve, "coded_predictions", noted_predictions)
+    monkeypatch.setattr(_budget_curve, "predict_held_out", noted_predictions)
     monkeypatch.setattr(_coded_curve, "split_rows", noted_split)
     return found
 

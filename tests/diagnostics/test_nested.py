@@ -4,7 +4,7 @@ from scipy import sparse
 
 from skimp.budgets import Fixed, KMeans, RPCholesky, Uniform
 from skimp.data import open_rows
-from skimp.diagnostics._nested import nested
+from skimp.diagnostics._nested import nest
 from skimp.features import Landmarks, Nystroem, RandomFourier, RandomLayer
 from skimp.kernels import Gaussian, Laplacian, Linear
 from tests.problems import regression
@@ -15,12 +15,12 @@ KERNEL = Gaussian(0.5)
 def fitted(feature_map, X, seed=0):
     rng = np.random.default_rng(seed)
     rows = open_rows(X)
-    return feature_map.fit_rows(rows, rng), rows, rng
+    return feature_map.fit_rows(rows, rng), rng
 
 
 def landmarks(selector, X, budget=20, kernel=KERNEL):
     given = fitted(Nystroem(kernel, budget=budget, selector=selector), X)
-    return given[0], nested(*given)
+    return given[0], nest(*given)
 
 
 def features(basis, X):
@@ -68,7 +68,7 @@ def test_first_pivots_stand_for_the_others_better_than_last_ones():
     X = np.repeat([[0.0], [10.0]], 30, axis=0) + 1e-3 * rng.normal(size=(60, 1))
     given = Nystroem(Gaussian(0.5), budget=20, selector=KMeans())
     for seed in range(10):
-        functions = nested(*fitted(given, X, seed))
+        functions = nest(*fitted(given, X, seed))
         basis = functions.basis
         points = getattr(basis, "landmarks_", basis).points
         assert sorted(points[:2, 0].round()) == [0.0, 10.0]
@@ -106,18 +106,18 @@ def test_functions_of_dependent_points_are_orthonormal_and_nested(kernel):
 
 def test_the_fitted_map_is_not_changed():
     X = regression(90)[0]
-    feature_map, rows, rng = fitted(Nystroem(Gaussian(1e-3), budget=30, selector="uniform"), X)
+    feature_map, rng = fitted(Nystroem(Gaussian(1e-3), budget=30, selector="uniform"), X)
     before = feature_map.transform(X)
     names = set(vars(feature_map))
-    nested(feature_map, rows, rng)
+    nest(feature_map, rng)
     assert np.array_equal(feature_map.transform(X), before)
     assert set(vars(feature_map)) == names
 
 
 def test_pairs_of_a_cosine_and_its_sine_belong_together():
     X = regression(90)[0]
-    feature_map, rows, rng = fitted(RandomFourier(KERNEL, n_components=10), X)
-    functions = nested(feature_map, rows, rng)
+    feature_map, rng = fitted(RandomFourier(KERNEL, n_components=10), X)
+    functions = nest(feature_map, rng)
     assert functions.basis is feature_map
     assert functions.averaged
     assert functions.step == 2
@@ -135,7 +135,7 @@ def test_pairs_of_a_cosine_and_its_sine_belong_together():
 )
 def test_other_features_are_one_by_one(feature_map):
     given = fitted(feature_map, regression(90)[0])
-    functions = nested(*given)
+    functions = nest(*given)
     assert functions.basis is given[0]
     assert functions.averaged
     assert functions.order is None
@@ -145,4 +145,4 @@ def test_other_features_are_one_by_one(feature_map):
 def test_a_kernel_that_is_zero_is_refused():
     given = fitted(Nystroem(Linear(), budget=3, selector="uniform"), np.zeros((9, 2)))
     with pytest.raises(ValueError, match="kernel must not be zero at all landmarks"):
-        nested(*given)
+        nest(*given)

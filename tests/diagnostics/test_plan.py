@@ -199,6 +199,8 @@ def test_kernel_and_penalty_that_are_chosen_in_fit_cost_what_typical_ones_cost()
         (KernelRegressor(loss="none"), SHAPE, "loss must be"),
         (KernelRegressor(solver="none"), SHAPE, "solver must be"),
         (KernelRegressor(tol=-1.0), SHAPE, "tol must be"),
+        (KernelRegressor(solver="direct", max_iter=3), SHAPE, "max_iter must be None for Direct"),
+        (KernelRegressor(time_limit=0), SHAPE, "time_limit must be"),
     ],
 )
 def test_nonsense_is_named(model, data, message):
@@ -208,7 +210,7 @@ def test_nonsense_is_named(model, data, message):
 
 @pytest.mark.parametrize("n_outputs", [0, 1.5, True])
 def test_outputs_are_a_whole_number(n_outputs):
-    with pytest.raises(ValueError, match="n_outputs must be an integer >= 1"):
+    with pytest.raises(ValueError, match="n_outputs must be None or an integer >= 1"):
         planned(KernelRegressor(approximation=50), n_outputs=n_outputs)
 
 

@@ -3,7 +3,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from skimp.data import ArrayRows, open_rows
+from skimp.data import ArrayRows, Context, open_rows
 from skimp.features._grids import Bins, Grids, _fullest
 from tests.sources import ChunkedRows
 
@@ -58,7 +58,7 @@ def test_prints_that_are_nowhere_near_the_known_ones():
 def test_any_source_and_any_threads(wrap, n_jobs):
     X = rows()
     expected = Bins.find(grids(), open_rows(X), 9)
-    found = Bins.find(grids(), wrap(X).copy_with(n_jobs=n_jobs), 9)
+    found = Bins.find(grids(), wrap(X), 9, Context(n_jobs))
     for name in ("known", "counts", "starts", "firsts", "shifts"):
         assert np.array_equal(getattr(found, name), getattr(expected, name))
 

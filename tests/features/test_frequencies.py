@@ -5,10 +5,9 @@ import pytest
 from scipy import sparse, stats
 
 from skimp.features._frequencies import (
-    FastfoodFrequencies,
     MatrixFrequencies,
-    StructuredFrequencies,
-    frequencies,
+    TransformFrequencies,
+    draw_frequencies,
 )
 from skimp.kernels import Cauchy, Gaussian, Laplacian, Matern
 from tests._core.loops.test_hadamard import fastfood_matrix, structured_matrix
@@ -20,7 +19,7 @@ BIAS = {"structured": 0.001}
 
 
 def draw(kernel, sampling, d, size, seed=0, dtype=np.float64):
-    return frequencies(kernel, sampling, d, size, np.random.default_rng(seed), np.dtype(dtype))
+    return draw_frequencies(kernel, sampling, d, size, np.random.default_rng(seed), np.dtype(dtype))
 
 
 def radians(*args, **params):
@@ -82,14 +81,14 @@ def test_float32_frequencies_are_those_of_float64_rounded(sampling):
 def test_products_of_transforms_are_products_of_matrices():
     gamma = np.array([0.5, 0.0, 2.0, 0.1, 1.0])
     drawn = draw(Gaussian(gamma), "structured", 5, 100)
-    assert isinstance(drawn, StructuredFrequencies)
+    assert isinstance(drawn, TransformFrequencies)
     assert drawn.signs.shape == (2, 3, 64)
     assert np.array_equal(np.abs(drawn.signs), np.ones((2, 3, 64)))
     np.testing.assert_allclose(drawn.scale, np.sqrt(2 * gamma))
     expected = structured_matrix(drawn.scale, drawn.signs, drawn.lengths)
     np.testing.assert_allclose(drawn.matrix(), expected, atol=1e-12)
     drawn = draw(Gaussian(gamma), "fastfood", 5, 100)
-    assert isinstance(drawn, FastfoodFrequencies)
+    assert isinstance(drawn, TransformFrequencies)
     assert np.array_equal(np.sort(drawn.orders), np.tile(np.arange(64), (2, 1)))
     parts = (drawn.scale, drawn.signs, drawn.orders, drawn.normals, drawn.lengths)
     np.testing.assert_allclose(drawn.matrix(), fastfood_matrix(*parts), atol=1e-12)
@@ -242,6 +241,6 @@ def test_a_column_without_width_has_no_frequency(sampling):
 
 @pytest.mark.parametrize("sampling", ["structured", "fastfood"])
 def test_rows_of_another_width_are_refused(sampling):
-    found = frequencies(Gaussian(1.0), sampling, 3, 64, np.random.default_rng(0), np.dtype(float))
+    found = draw(Gaussian(1.0), sampling, 3, 64)
     with pytest.raises(ValueError, match="X must have 3 columns, found 5000"):
         found.turns(np.ones((4, 5000)), np.empty((4, 64)))

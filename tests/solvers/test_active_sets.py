@@ -6,7 +6,7 @@ import pytest
 from skimp.data import ArrayRows
 from skimp.losses import SquaredEpsilonInsensitive, log, squared_hinge
 from skimp.solvers import Problem
-from skimp.solvers._active_sets import solve_active_sets
+from skimp.solvers._active import solve_active_sets
 
 N, D, K = 60, 5, 2
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skimp.losses import log, squared_hinge
-from skimp.solvers._active_steps import ActiveSteps
+from skimp.solvers._active import ActiveSteps
 from skimp.solvers._objective import Objective
 from tests.solvers.test_active_sets import problem
 

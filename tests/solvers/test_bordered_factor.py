@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skimp.solvers._bordered_factor import BorderedFactor
+from skimp.solvers._preconditioner import BorderedFactor
 
 ALPHA = 0.05
 

@@ -4,7 +4,7 @@ import pytest
 from skimp.data import LOCAL, ArrayRows, Codes
 from skimp.losses import log, softmax, squared
 from skimp.solvers import PCG, Newton, Problem, _base
-from skimp.solvers._diagonal import Diagonal
+from skimp.solvers._preconditioner import Diagonal
 
 
 def coded_rows(n=60, weight=None, seed=0):

@@ -4,7 +4,7 @@ import pytest
 from skimp.data import open_rows
 from skimp.losses import log, softmax, squared
 from skimp.solvers import EarlyStopping, Newton, Problem, Solution, Status
-from skimp.solvers._objective import mean_loss, mean_losses
+from skimp.solvers._objective import mean_loss
 from tests.problems import regression
 from tests.sources import ChunkedRows
 
@@ -65,9 +65,6 @@ def test_the_mean_loss_is_its_naive_twin(loss, weighted):
     w = weight if weighted else np.ones(70)
     expected = w @ loss.value(Y, X @ coef + b).sum(axis=1) / w.sum()
     assert mean_loss(rows, loss, coef, b) == pytest.approx(expected, rel=1e-12)
-    of_two = w @ loss.value(Y, X[:, :2] @ coef[:2] - b).sum(axis=1) / w.sum()
-    both = mean_losses(rows, loss, [(coef, b), (coef[:2], -b)])
-    np.testing.assert_allclose(both, [expected, of_two], rtol=1e-12)
 
 
 def test_a_solver_returns_the_best_iteration():

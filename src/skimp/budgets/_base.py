@@ -63,6 +63,11 @@ class Selector(Parametrized, ABC):
         return False
 
     @property
+    def nested(self) -> bool:
+        """True for a rule whose first points are a smaller budget of the same rule."""
+        return False
+
+    @property
     def repeats(self) -> bool:
         """True for a rule that may choose a row twice, and more points than there are rows."""
         return False

@@ -77,6 +77,11 @@ class RPCholesky(RowSelector):
         self.presample = presample
 
     @property
+    def nested(self) -> bool:
+        """True: the first points are a smaller budget."""
+        return True
+
+    @property
     def takes_all(self) -> bool:
         """False with a tolerance, which fewer points than rows may reach."""
         return self.tol is None

@@ -52,6 +52,11 @@ class Uniform(RowSelector):
         self.replacement = replacement
 
     @property
+    def nested(self) -> bool:
+        """True without groups and replacement: the first points are a smaller budget."""
+        return self.stratify is None and not self.replacement
+
+    @property
     def needs_targets(self) -> bool:
         """True if groups are classes."""
         return self.stratify == "class"

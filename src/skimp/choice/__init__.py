@@ -6,7 +6,7 @@ from skimp.choice._judging import Judge
 from skimp.choice._limits import Limits
 from skimp.choice._merge_equal import merge_equal
 from skimp.choice._plan import Phase, Plan, predict_phases
-from skimp.choice._rates import NOMINAL, Rates, measured_rates
+from skimp.choice._rates import NOMINAL, Rates, measured_rates, seconds
 from skimp.choice._search import Choice
 from skimp.choice._task import Spec, Task
 from skimp.choice._trials import Trial, Trials
@@ -32,4 +32,5 @@ __all__ = [
     "pose_problem",
     "predict_phases",
     "predict_search",
+    "seconds",
 ]

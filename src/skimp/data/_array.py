@@ -43,15 +43,11 @@ class ArrayRows(Rows):
         self._whole = Block(X, y, weight, 0)
         self.n_features = X.shape[1]
         self.dtype = as_compute_dtype(X.dtype)
+        self._n_rows = X.shape[0]
         self.steps = ()
         self.feature_names = feature_names
         self.coded = X[:0] if isinstance(X, Codes) else None
         self.block_rows = block_rows or block_rows_for(self.n_features, self.dtype)
-
-    @property
-    def n_rows(self) -> int:
-        """Return the number of rows."""
-        return self._whole.size
 
     def sample(self, size: int, seed: int, context: Context | None = None) -> Sample:
         """Draw rows from all of them at once, without joining samples of blocks."""

@@ -188,15 +188,10 @@ class CodeMap(BlockMap, Protocol):
         """Write the codes of the rows X into ``out``."""
 
 
-@final
-class TargetRows(Rows):
-    """Rows of another source whose targets and weights are computed block by block."""
+class _View(Rows, ABC):
+    """All rows of another source, changed block by block."""
 
-    def __init__(self, source: Rows, targets: Targets):
-        self.describe(source)
-        self._source = source
-        self._targets = targets
-        self.steps = (*source.steps, self._replace)
+    _source: Rows
 
     def read(self, block_rows: int) -> Iterator[Block]:
         """Read the blocks of the source."""
@@ -207,13 +202,24 @@ class TargetRows(Rows):
         """Return the number of rows of the source."""
         return self._source.n_rows
 
+
+@final
+class TargetRows(_View):
+    """Rows of another source whose targets and weights are computed block by block."""
+
+    def __init__(self, source: Rows, targets: Targets):
+        self.describe(source)
+        self._source = source
+        self._targets = targets
+        self.steps = (*source.steps, self._replace)
+
     def _replace(self, block: Block, _: Scratch) -> Block:
         y, weight = self._targets(block.y, block.weight)
         return replace(block, y=y, weight=weight)
 
 
 @final
-class MappedRows(Rows):
+class MappedRows(_View):
     """Rows of another source with features that are computed block by block."""
 
     def __init__(self, source: Rows, feature_map: "BlockMap | CodeMap"):
@@ -226,15 +232,6 @@ class MappedRows(Rows):
         if self.coded is None:
             self.block_rows = min(self.block_rows, block_rows_for(self.n_features, self.dtype))
         self.steps = (*source.steps, self._replace)
-
-    def read(self, block_rows: int) -> Iterator[Block]:
-        """Read the blocks of the source."""
-        return self._source.read(block_rows)
-
-    @property
-    def n_rows(self) -> int:
-        """Return the number of rows of the source."""
-        return self._source.n_rows
 
     def sample(self, size: int, seed: int, context: Context | None = None) -> Sample:
         """Draw rows of the source, and map these alone."""

@@ -1,6 +1,6 @@
 """How good a model, a budget or a feature map is, and what a fit will cost."""
 
-from skimp.choice._plan import Plan
+from skimp.choice import Plan
 from skimp.diagnostics._bounds import (
     binning_bound,
     binning_size,
@@ -17,8 +17,8 @@ from skimp.diagnostics._hash_recall import HashRecall, hash_recall
 from skimp.diagnostics._kernel_error import MapComparison, compare_maps, kernel_error
 from skimp.diagnostics._plan import plan
 from skimp.diagnostics._significance import Significance, compare_significance
-from skimp.effects._summary import EffectsSummary, Expectation
-from skimp.estimators._certificate import Certificate
+from skimp.effects import EffectsSummary, Expectation
+from skimp.estimators import Certificate
 
 __all__ = [
     "BudgetCurve",

@@ -3,50 +3,44 @@
 import numpy as np
 
 from skimp._core._types import Array
-from skimp.choice import Spec
-from skimp.data import ArrayRows, Codes, Rows, split_rows
-from skimp.features import RandomBinning
+from skimp.choice import Task
+from skimp.data import ArrayRows, Codes, split_rows
+from skimp.features import FeatureMap
 from skimp.solvers import Problem
 
 _HELD_OUT = 0.2
 
 
-def coded_predictions(
-    spec: Spec,
-    fitted: RandomBinning,
-    rows: Rows,
-    sizes: Array,
-    alphas: Array,
-    seed: int,
+def predict_held_out(
+    task: Task, fitted: FeatureMap, sizes: Array, alphas: Array, seed: int
 ) -> tuple[Array, Array]:
     """Return predictions of held-out rows, of shape (sizes, alphas, s, k), and their targets.
 
-    With the loss and the solver of the model, in the first grids of a fitted map.
+    With the loss and the solver of the task, in the first grids of a fitted map.
     """
-    training, judging = (
-        part.mapped(fitted).collect() for part in split_rows(rows, _HELD_OUT, seed)
-    )
+    parts = split_rows(task.numbers, _HELD_OUT, seed)
+    training, judging = (part.mapped(fitted).collect() for part in parts)
     assert training.y is not None, "there are targets"
     assert judging.y is not None, "there are targets"
+    spec = task.spec
     outputs = np.empty((len(sizes), len(alphas), *judging.y.shape))
     for i, size in enumerate(sizes):
-        Z = _first_grids(training.X, size)
-        part = ArrayRows(Z, training.y, training.weight)
+        rows = ArrayRows(_first_grids(training.X, size), training.y, training.weight)
         for j, alpha in enumerate(alphas):
             problem = Problem(
-                part,
+                rows,
                 spec.loss,
                 float(alpha),
                 fit_intercept=spec.fit_intercept,
                 memory_limit=spec.memory_limit,
             )
-            solution = spec.solver.solve(problem, rows.context)
+            solution = spec.solver.solve(problem, task.context)
             outputs[i, j] = _first_grids(judging.X, size) @ solution.coef + solution.intercept
     return outputs, judging.y
 
 
 def _first_grids(Z: Codes, size: int) -> Codes:
-    """Return the features of the first grids, which are larger where there are fewer of them."""
+    """Return the features of the first grids, which are larger if there are fewer of them."""
     groups = len(Z.offsets)
     width = Z.width if size == groups else int(Z.offsets[size])
     value = Z.value * Z.value.dtype.type(np.sqrt(groups / size))

@@ -124,8 +124,7 @@ def hash_recall(
     check_values(owner, _RULES, hashing=hashing, n_neighbors=n_neighbors, candidates=candidates)
     check_values(owner, _RULES, queries=queries, random_state=random_state)
     check_is_fitted(hashing)
-    if kernel is None:
-        kernel = getattr(hashing.projection_, "kernel_", None)
+    kernel = hashing.projection_.kernel_ if kernel is None else kernel
     check_values(owner, _RULES, kernel=kernel)
     assert kernel is not None, "the rule says so"
     rows = as_rows(hashing, X, reset=False)

@@ -7,6 +7,8 @@ import numpy as np
 
 from skimp._params._rules import Rule, broken, instance, integer
 from skimp.data import Rows
+from skimp.effects import KRLS
+from skimp.estimators import KernelClassifier, KernelRegressor
 from skimp.kernels import Kernel
 
 POSITIVE = integer(at_least=1)
@@ -20,6 +22,9 @@ SIZES = Rule(
     ),
 )
 KERNEL = instance(Kernel, "a kernel object, with numbers for parameters")
+MODEL = instance(
+    (KernelClassifier, KernelRegressor, KRLS), "a KernelClassifier, a KernelRegressor or a KRLS"
+)
 
 
 def is_data(value: Any) -> bool:

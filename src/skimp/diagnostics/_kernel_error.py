@@ -215,7 +215,7 @@ def compare_maps(
             start = perf_counter()
             Z = fitted.transform(drawn)
             seconds = perf_counter() - start
-            kernel = getattr(fitted, "kernel_", None)
+            kernel = fitted.kernel_
             if kernel is None:
                 raise broken(owner, "maps", _MAPS, feature_map)
             if kernel not in known:

@@ -6,16 +6,9 @@ import numpy as np
 
 from skimp._core._linalg import inverse_lower, ordered_cholesky
 from skimp._core._types import Array, Matrix
-from skimp.budgets import Fixed, RPCholesky, Selector, Uniform, as_selector, pivot_order
-from skimp.data import Rows
-from skimp.features import (
-    Basis,
-    FeatureMap,
-    Landmarks,
-    Nystroem,
-    RandomFourier,
-    WhitenedLandmarks,
-)
+from skimp.budgets import pivot_order
+from skimp.data import LOCAL, Context
+from skimp.features import Basis, FeatureMap, Landmarks, WhitenedLandmarks
 
 _EPS64 = float(np.finfo(np.float64).eps)
 
@@ -28,19 +21,22 @@ class Nested:
     ----------
     basis : Basis
         All of the functions.
+    size : int
+        Landmarks or features, of which some may have no function.
     order : array or None
-        The columns of the basis in the order in which they are taken, None for that of columns.
+        The columns of the basis in the order in which they are taken; None if they are in order.
     averaged : bool
-        Whether features of a smaller map are larger, as those are that are averages.
+        Whether features of a smaller map are larger, as averages are.
     step : int
         Columns that belong together.
     kept : array or None
-        Numbers of the landmarks that have a column, rising; None where all have.
+        Numbers of the landmarks that have a column, rising; None if all have one.
     points : array, CSR matrix or None
         All landmarks, in their order.
     """
 
     basis: Basis
+    size: int
     order: Array | None = None
     averaged: bool = False
     step: int = 1
@@ -52,38 +48,30 @@ class Nested:
         return sizes if self.kept is None else np.searchsorted(self.kept, sizes)
 
 
-def nested(feature_map: FeatureMap, rows: Rows, rng: np.random.Generator) -> Nested:
-    """Return the nested functions of a fitted map that is not coded."""
-    if isinstance(feature_map, Nystroem):
-        return _nested_landmarks(feature_map, rows, rng)
-    width = feature_map.width
-    if isinstance(feature_map, RandomFourier) and feature_map.form == "pair":
-        # a cosine and its sine, which are in the two halves of the columns
-        half = width // 2
-        pairs = np.arange(2 * half).reshape(2, half).T.ravel()
-        return Nested(feature_map.basis(), pairs, averaged=True, step=2)
-    return Nested(feature_map.basis(), averaged=True)
+def nest(fitted: FeatureMap, rng: np.random.Generator, context: Context = LOCAL) -> Nested:
+    """Return the nested functions of a fitted map whose features are not codes."""
+    if fitted.nested:
+        return _nest_landmarks(fitted, rng, context)
+    basis, width = fitted.basis(), fitted.width
+    if fitted.paired:
+        pairs = np.arange(width // 2 * 2).reshape(2, -1).T.ravel()
+        return Nested(basis, width, pairs, averaged=True, step=2)
+    return Nested(basis, width, averaged=True)
 
 
-def _nested_landmarks(feature_map: Nystroem, rows: Rows, rng: np.random.Generator) -> Nested:
-    """Return kernel columns of the points, or combinations of them where they are dependent."""
-    kernel, points = feature_map.kernel_, feature_map.budget_.points
-    if not _is_nested(as_selector(feature_map.selector, owner="budget_curve")):
-        points = points[pivot_order(points, kernel, rng, rows.context)]
-    landmarks = Landmarks(kernel, points, rows.dtype, n_jobs=rows.n_jobs)
+def _nest_landmarks(fitted: FeatureMap, rng: np.random.Generator, context: Context) -> Nested:
+    """Return kernel columns of the points, or combinations of them if they are dependent."""
+    kernel, points, dtype = fitted.kernel_, fitted.budget_.points, fitted.dtype_
+    if not fitted.chosen_selector().nested:
+        points = points[pivot_order(points, kernel, rng, context)]
+    size = points.shape[0]
+    landmarks = Landmarks(kernel, points, dtype, n_jobs=context.n_jobs)
     if landmarks.factor is not None:
-        return Nested(landmarks, points=points)
-    eps = float(np.finfo(rows.dtype).eps)
-    kept, L = ordered_cholesky(landmarks.penalty, tol=max(eps**1.5, _EPS64))
+        return Nested(landmarks, size, points=points)
+    tol = max(float(np.finfo(dtype).eps) ** 1.5, _EPS64)
+    kept, L = ordered_cholesky(landmarks.penalty, tol=tol)
     if len(kept) == 0:
         raise ValueError("budget_curve: the kernel must not be zero at all landmarks.")
-    independent = Landmarks(kernel, points[kept], rows.dtype, n_jobs=rows.n_jobs)
-    features = WhitenedLandmarks(independent, np.ascontiguousarray(inverse_lower(L).T))
-    return Nested(features, kept=kept, points=points)
-
-
-def _is_nested(selector: Selector) -> bool:
-    """Tell whether the first points of a rule's budget are a budget of that rule."""
-    return isinstance(selector, RPCholesky | Fixed) or (
-        isinstance(selector, Uniform) and selector.stratify is None and not selector.replacement
-    )
+    independent = Landmarks(kernel, points[kept], dtype, n_jobs=context.n_jobs)
+    basis = WhitenedLandmarks(independent, np.ascontiguousarray(inverse_lower(L).T))
+    return Nested(basis, size, kept=kept, points=points)

@@ -1,59 +1,39 @@
 """What a fit will cost, before it runs."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log
-from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from scipy import sparse
 
-from skimp._core._linalg import reciprocal_condition, well_conditioned_factor
+from skimp._core._linalg import reciprocal_condition
 from skimp._core._threads import thread_count
-from skimp._params._memory import MEMORY_LIMIT, parse_bytes
-from skimp._params._rules import N_JOBS, broken, check_params, integer, is_auto, number
-from skimp.budgets import RPCholesky, as_selector
-from skimp.choice._cost import Phase, Shape, Traits, predicted_phases
-from skimp.choice._counts import Cost
-from skimp.choice._plan import Plan
-from skimp.choice._rates import Rates, measured_rates
-from skimp.choice._worth import (
-    FIRST_ROWS,
-    FIRST_SIZE,
-    LARGEST_SIZE,
-    LARGEST_TRIAL,
-    TRIED,
-    price,
+from skimp._core._work import DOUBLE, Size
+from skimp._params._memory import parse_bytes
+from skimp._params._rules import NONE, broken, check_values
+from skimp.budgets import RPCholesky
+from skimp.choice import (
+    Phase,
+    Plan,
+    Rates,
+    Spec,
+    measured_rates,
+    predict_phases,
+    predict_search,
+    seconds,
 )
-from skimp.data import ArrayRows, Rows, open_rows
-from skimp.diagnostics._inputs import is_data
+from skimp.data import ArrayRows, Context, Rows, open_rows
+from skimp.diagnostics._inputs import MODEL, POSITIVE, is_data
 from skimp.effects import KRLS
-from skimp.effects._approximation import as_approximation
-from skimp.effects._cost import krls_phases
-from skimp.features import (
-    MAP_NAMES,
-    TRANSFORMER,
-    FeatureMap,
-    Nystroem,
-    RandomBinning,
-    as_map,
-)
-from skimp.kernels import Gaussian, Kernel, as_kernel
-from skimp.losses import Loss, Squared, as_loss, squared
-from skimp.solvers import Auto, Direct, Solver, as_solver
+from skimp.features import FeatureMap, Landmarks
 
 _OWNER = "plan"
-_SIZE = integer(at_least=1)
-_ALPHA = number(above=0)
 _SAMPLE = 20_000
 """Rows that are looked at."""
 _POINTS, _BINNED = 1000, 2**28
 """Most points of a map that is tried on them, and most entries that are binned."""
 _WELL_CONDITIONED = 1e-7
-_FIRST_TRIALS = 10
-"""Trials of the first size."""
-_HOPED = 0.8
-"""Error of twice the size, over that of the size."""
 
 
 def plan(
@@ -66,22 +46,23 @@ def plan(
 ) -> Plan:
     """Predict the seconds and the memory of a fit, without fitting.
 
-    Operations are counted and divided by the speeds of this machine, which are measured in a second
-    when they are asked for first. Of the data, up to 20,000 rows are looked at: kernel matrices
-    that are ill conditioned cost more, and so do grids with many bins. How often solvers iterate is
-    not known before, and a typical number is taken. What a search for a kernel or a penalty costs
-    is not in the plan.
+    Operations are counted and divided by the speeds of this machine, which are measured once and
+    take a second. Up to 20,000 rows of the data are looked at: kernel matrices that are ill
+    conditioned cost more, and so do grids with many bins. The number of iterations of a solver is
+    unknown before the fit; a typical one is assumed. The cost of choosing a kernel or a penalty is
+    not in the plan.
 
     Parameters
     ----------
     estimator : KernelClassifier, KernelRegressor or KRLS
-        The model, which need not be fitted.
+        The model, which need not be fitted. What ``fit`` refuses is refused here.
     X : array, CSR matrix, frame or Rows of shape (n, d), or tuple (n, d)
-        The rows, or their shape alone, in float64 then.
+        The rows, or their shape alone, which stands for rows in float64. Of the rows of KRLS,
+        only the shape counts, with a category as one column.
     y : array of shape (n,) or (n, k), optional
-        Labels or targets, to count outputs: one without them.
+        Labels or targets, to count outputs; without them there is one.
     n_outputs : int, optional
-        Number of outputs, where there is no y.
+        Number of outputs, if there is no y.
     rates : Rates, optional
         Speeds of another machine.
 
@@ -97,260 +78,122 @@ def plan(
     >>> few.seconds < many.seconds, few.bytes < many.bytes
     (True, True)
     """
-    if isinstance(estimator, KRLS):
-        return _krls_plan(estimator, X, y, n_outputs, rates)
-    parts = _parts(estimator)
-    rows = None if _is_shape(X) else open_rows(X, target=None if isinstance(X, Rows) else y)
-    shape = _shape(estimator, X, rows, y, n_outputs, parts.loss)
-    rates = measured_rates(parts.n_jobs) if rates is None else rates
-    searched: tuple[Phase, ...] = ()
-    feature_map: FeatureMap | None
-    if is_auto(estimator.approximation):
-        search, feature_map = _automatic(estimator, shape, parts, rates)
-        searched = (search,)
-    else:
-        feature_map = _feature_map(estimator, shape, parts)
-    traits = Traits() if rows is None or searched else _traits(feature_map, rows)
-    phases = predicted_phases(
-        feature_map,
-        shape,
-        loss=parts.loss,
-        solver=parts.solver,
-        labelled=is_classifier(estimator),
-        rates=rates,
-        memory_limit=parts.memory_limit,
-        n_jobs=parts.n_jobs,
-        alpha=parts.alpha,
-        traits=traits,
+    rules = {"estimator": MODEL, "n_outputs": NONE | POSITIVE}
+    check_values(_OWNER, rules, estimator=estimator, n_outputs=n_outputs)
+    spec = None if isinstance(estimator, KRLS) else estimator.make_spec()
+    if spec is None and not isinstance(X, Rows):
+        X = X if isinstance(X, tuple) else np.shape(X)
+    rows = _open(X, y)
+    if y is None and rows is not None:
+        y = rows.sample(_SAMPLE, 0).y
+    n_rows, n_features = X if rows is None else (rows.n_rows, rows.n_features)
+    size = Size(
+        int(n_rows),
+        int(n_features),
+        DOUBLE if rows is None else rows.dtype,
+        n_outputs=_count_outputs(spec, y) if n_outputs is None else int(n_outputs),
+        density=X.nnz / max(1, X.shape[0] * X.shape[1]) if sparse.issparse(X) else 1.0,
+        classes=spec is not None and spec.classes,
+        threads=thread_count(estimator.n_jobs),
+        memory=parse_bytes(estimator.memory_limit),
     )
+    rates = measured_rates(estimator.n_jobs) if rates is None else rates
+    if spec is None:
+        stages = estimator.cost(size)
+        return Plan(tuple(Phase(s.name, seconds(s.work, rates), int(s.bytes)) for s in stages))
+    return _plan_machine(spec, size, rates, rows, Context(estimator.n_jobs))
+
+
+def _open(X: Any, y: Any) -> Rows | None:
+    """Return the rows, None for a shape; raise if X is neither."""
+    if not isinstance(X, tuple) and is_data(X):
+        return open_rows(X, target=None if isinstance(X, Rows) else y)
+    if not isinstance(X, tuple) or len(X) != 2 or not all(map(POSITIVE.test, X)):
+        raise broken(_OWNER, "X", "data, or a tuple (n, d) of integers >= 1", X)
+    return None
+
+
+def _count_outputs(spec: Spec | None, y: Any) -> int:
+    """Return the number of outputs for these targets; of two classes, or one, without them."""
+    if spec is None or not spec.classes:
+        return 1 if y is None or np.ndim(y) < 2 else int(np.shape(y)[1])
+    n_classes = 2 if y is None else len(np.unique(np.asarray(y)))
+    return 1 if n_classes <= 2 and not spec.loss.joint else max(2, n_classes)
+
+
+def _plan_machine(
+    spec: Spec, size: Size, rates: Rates, rows: Rows | None, context: Context
+) -> Plan:
+    searched: tuple[Phase, ...] = ()
+    feature_map: FeatureMap | None = None
+    if spec.approximation is None and not spec.exact:
+        search, feature_map = predict_search(spec, size, rates)
+        searched = (search,)
+    elif not spec.solves_exactly:
+        given = spec.map_of(size.n_rows)
+        assert given is not None, "a map that is chosen was searched for"
+        feature_map = given.resized(None)
+        if given.kernelled:
+            feature_map.set_params(kernel=given.chosen_kernel(spec.kernel))
+        if rows is not None and given.nested:
+            size = replace(size, conditioned=_is_conditioned(feature_map, rows, context))
+        if rows is not None and given.codes:
+            size = replace(size, n_bins=_expect_bins(feature_map, rows, context))
+    # a penalty that is chosen in fit is not known here
+    alpha = 1e-6 if spec.alpha is None else spec.alpha
+    parts: dict[str, Any] = {"loss": spec.loss, "solver": spec.solver}
+    phases = predict_phases(feature_map, size, **parts, rates=rates, alpha=alpha)
     return Plan((phases[0], *searched, *phases[1:]))
 
 
-def _krls_plan(estimator: Any, X: Any, y: Any, n_outputs: int | None, rates: Rates | None) -> Plan:
-    """Plan KRLS, whose categories are not counted as more than one column."""
-    check_params(estimator)
-    if isinstance(X, Rows):
-        shape = _shape(estimator, X, X, y, n_outputs, squared)
-    else:
-        given = X if isinstance(X, tuple) else np.shape(X)
-        _is_shape(given)
-        shape = _shape(estimator, given, None, y, n_outputs, squared)
-    rates = measured_rates(estimator.n_jobs) if rates is None else rates
-    threads = thread_count(estimator.n_jobs)
-    cost = Cost(shape, rates, threads, estimator.n_jobs, estimator.memory_limit, False, Traits())
-    kernel = Gaussian() if estimator.kernel is None else as_kernel(estimator.kernel, owner=_OWNER)
-    read = Phase("read", cost.stream(4 * cost.data_bytes) + 4 * cost.calls(shape.n_rows), 0)
-    approximation = as_approximation(estimator.approximation, owner="KRLS")
-    return Plan((read, *krls_phases(estimator, approximation, kernel, cost)))
+def _is_conditioned(feature_map: FeatureMap, rows: Rows, context: Context) -> bool:
+    """Predict whether the kernel matrix of this many points will be well conditioned.
 
-
-@dataclass(frozen=True)
-class _Parts:
-    """What an estimator is made of, checked."""
-
-    kernel: Kernel
-    loss: Loss
-    solver: Solver
-    alpha: float
-    memory_limit: int | str | None
-    n_jobs: int | None
-
-
-def _parts(estimator: Any) -> _Parts:
-    needed = ("kernel", "approximation", "loss", "solver")
-    if isinstance(estimator, type) or not all(hasattr(estimator, name) for name in needed):
-        wording = "a KernelClassifier, a KernelRegressor or a KRLS"
-        raise broken(_OWNER, "estimator", wording, estimator)
-    owner = type(estimator).__name__
-    rules = {"memory_limit": MEMORY_LIMIT, "n_jobs": N_JOBS}
-    for name, rule in rules.items():
-        if not rule.test(getattr(estimator, name, None)):
-            raise broken(owner, name, rule.wording, getattr(estimator, name))
-    alpha = getattr(estimator, "alpha", None)
-    return _Parts(
-        kernel=_kernel(estimator, owner),
-        loss=as_loss(estimator.loss, owner=owner),
-        solver=_configured_solver(estimator, owner),
-        # one that is chosen in fit is not known here
-        alpha=alpha if alpha is not None and _ALPHA.test(alpha) else 1e-6,
-        memory_limit=getattr(estimator, "memory_limit", None),
-        n_jobs=getattr(estimator, "n_jobs", None),
-    )
-
-
-def _kernel(estimator: Any, owner: str) -> Kernel:
-    """Return the kernel; one that is chosen in fit costs about what a Gaussian one costs."""
-    if isinstance(estimator.kernel, str) and estimator.kernel == "auto":
-        return Gaussian()
-    return as_kernel(estimator.kernel, owner=owner, other="'auto'", size="approximation")
-
-
-def _configured_solver(estimator: Any, owner: str) -> Solver:
-    """Return the solver with the estimator's tolerance and iterations, where they are given."""
-    solver: Solver = clone(as_solver(estimator.solver, owner=owner))
-    given = {name: getattr(estimator, name, None) for name in ("tol", "max_iter")}
-    known = solver.get_params()
-    solver.set_params(**{n: v for n, v in given.items() if v is not None and n in known})
-    check_params(solver)
-    return solver
-
-
-def _is_shape(X: Any) -> bool:
-    """Tell whether this is a shape; raise if it is neither data nor a shape."""
-    if not isinstance(X, tuple) and is_data(X):
-        return False
-    if not isinstance(X, tuple) or len(X) != 2 or not all(map(_SIZE.test, X)):
-        raise broken(_OWNER, "X", "data, or a tuple (n, d) of integers >= 1", X)
-    return True
-
-
-def _shape(
-    estimator: Any, X: Any, rows: Rows | None, y: Any, n_outputs: int | None, loss: Loss
-) -> Shape:
-    if n_outputs is None:
-        if y is None and rows is not None:
-            y = rows.sample(_SAMPLE, 0).y
-        n_outputs = _count(estimator, y, loss)
-    elif not _SIZE.test(n_outputs):
-        raise broken(_OWNER, "n_outputs", _SIZE.wording, n_outputs)
-    if rows is None:
-        return Shape(int(X[0]), int(X[1]), n_outputs=n_outputs)
-    stored = getattr(X, "nnz", None)
-    density = 1.0 if stored is None else stored / max(1, rows.n_rows * rows.n_features)
-    return Shape(rows.n_rows, rows.n_features, rows.dtype, n_outputs, density)
-
-
-def _count(estimator: Any, y: Any, loss: Loss) -> int:
-    """Return the number of outputs for these targets; of two classes, or one, without them."""
-    if not is_classifier(estimator):
-        return 1 if y is None or np.ndim(y) < 2 else int(np.shape(y)[1])
-    n_classes = 2 if y is None else len(np.unique(np.asarray(y)))
-    return 1 if n_classes <= 2 and not loss.joint else max(2, n_classes)
-
-
-def _feature_map(estimator: Any, shape: Shape, parts: _Parts) -> FeatureMap | None:
-    """Return the map that would be fitted, with a kernel; None for the exact model."""
-    given = estimator.approximation
-    if given is None:
-        if isinstance(parts.loss, Squared) and isinstance(parts.solver, Auto):
-            return None
-        given = shape.n_rows
-    if _SIZE.test(given):
-        given = Nystroem(budget=int(given))
-    elif isinstance(given, Integral) or not (TRANSFORMER | MAP_NAMES).test(given):
-        names = MAP_NAMES.wording
-        wording = f"'auto', None, {_SIZE.wording}, {names}, a feature map or a transformer"
-        raise broken(type(estimator).__name__, "approximation", wording, given)
-    feature_map = as_map(given)
-    feature_map.check()
-    if feature_map.kernelled and feature_map.kernel is None:
-        given = None if is_auto(estimator.kernel) else parts.kernel
-        feature_map.set_params(kernel=feature_map.chosen_kernel(given))
-    return feature_map
-
-
-def _automatic(estimator: Any, shape: Shape, parts: _Parts, rates: Rates) -> tuple[Phase, Nystroem]:
-    """Return what the search of approximation="auto" costs, and the largest model it may choose.
-
-    Of landmarks: random features of the same size cost less, and grids mostly do. A doubling is
-    worth its cost as long as it would be if it brought a fifth less error.
-    """
-
-    def phases(size: int, n_rows: int, loss: Loss, solver: Solver) -> tuple[Phase, ...]:
-        return predicted_phases(
-            Nystroem(
-                parts.kernel, budget=size, selector="auto" if loss is parts.loss else "uniform"
-            ),
-            replace(shape, n_rows=n_rows),
-            loss=loss,
-            solver=solver,
-            labelled=is_classifier(estimator),
-            rates=rates,
-            memory_limit=parts.memory_limit,
-            n_jobs=parts.n_jobs,
-        )
-
-    def seconds(size: int) -> float:
-        return sum(phase.seconds for phase in phases(size, shape.n_rows, parts.loss, parts.solver))
-
-    def allowed(size: int) -> bool:
-        fit = phases(size, shape.n_rows, parts.loss, parts.solver)
-        fits = max(phase.bytes for phase in fit) <= parse_bytes(parts.memory_limit)
-        limit = getattr(estimator, "time_limit", None)
-        return fits and (limit is None or spent + seconds(size) <= limit)
-
-    def trial(size: int, n_rows: int) -> tuple[Phase, ...]:
-        return phases(size, min(n_rows, shape.n_rows), squared, Direct())
-
-    size = min(FIRST_SIZE, shape.n_rows)
-    made = list(trial(size, FIRST_ROWS))
-    spent = _FIRST_TRIALS * sum(phase.seconds for phase in made)
-    while 2 * size <= min(LARGEST_SIZE, shape.n_rows) and allowed(2 * size):
-        tried = min(32 * size, LARGEST_TRIAL, shape.n_rows)
-        trying = 1 + TRIED * tried / shape.n_rows
-        if price(_HOPED, trying * seconds(2 * size), shape.n_rows) >= price(
-            1.0, seconds(size), shape.n_rows
-        ):
-            break
-        size *= 2
-        made = list(trial(size, tried))
-        spent += 2 * sum(phase.seconds for phase in made)
-    search = Phase("search", spent, max(phase.bytes for phase in made))
-    return search, Nystroem(parts.kernel, budget=size)
-
-
-def _traits(feature_map: FeatureMap | None, rows: Rows) -> Traits:
-    """Look at a sample."""
-    if isinstance(feature_map, Nystroem):
-        return Traits(conditioned=_is_conditioned(feature_map, rows))
-    if isinstance(feature_map, RandomBinning):
-        return Traits(n_bins=_expected_bins(feature_map, rows))
-    return Traits()
-
-
-def _is_conditioned(feature_map: Nystroem, rows: Rows) -> bool:
-    """Tell whether the kernel matrix of this many points will be well conditioned.
-
-    That of fewer points tells, and how much better conditioned half of them are.
+    From the conditioning of fewer points, and how much better that of half of them is.
     """
     wanted = feature_map.planned_width(rows)
     size = min(wanted, _POINTS)
-    whole = _tried(feature_map, rows, size)
+    whole = _fit_some(feature_map, rows, size, context)
     if whole.basis().penalty is None:
         return False
     if size == wanted:
         return True
-    half = _tried(feature_map, rows, size // 2)
-    near, far = (_condition(tried) for tried in (half, whole))
+    half = _fit_some(feature_map, rows, size // 2, context)
+    near, far = (_condition(fitted) for fitted in (half, whole))
     expected = far * (wanted / size) ** (log(far / near, 2))
     return bool(expected > _WELL_CONDITIONED)
 
 
-def _tried(feature_map: Nystroem, rows: Rows, size: int) -> Nystroem:
-    """Return the map of fewer points, rows at random unless others are chosen at little cost."""
-    tried: Nystroem = clone(feature_map)
-    tried.set_params(budget=size)
-    if isinstance(as_selector(tried.selector, owner=_OWNER), RPCholesky):
-        rows = ArrayRows(rows.sample(4 * size, 0).X)
+def _fit_some(feature_map: FeatureMap, rows: Rows, size: int, context: Context) -> FeatureMap:
+    """Fit fewer points: random rows, or others if they take little time to choose."""
+    smaller = feature_map.resized(size)
+    if isinstance(smaller.chosen_selector(), RPCholesky):
+        rows = ArrayRows(rows.sample(4 * size, 0, context).X)
     else:
-        tried.set_params(selector="uniform")
-    return tried.fit_rows(rows, np.random.default_rng(0), context=rows.context)
+        smaller = smaller.quick()
+    return smaller.fit_rows(rows, np.random.default_rng(0), None, context)
 
 
-def _condition(tried: Nystroem) -> float:
-    K = tried.landmarks_.penalty
-    factor = well_conditioned_factor(K)
-    return 0.1 * _WELL_CONDITIONED if factor is None else reciprocal_condition(factor, K)
+def _condition(fitted: FeatureMap) -> float:
+    landmarks: Landmarks = fitted.landmarks_
+    if landmarks.factor is None:
+        return 0.1 * _WELL_CONDITIONED
+    return reciprocal_condition(landmarks.factor, landmarks.penalty)
 
 
-def _expected_bins(feature_map: RandomBinning, rows: Rows) -> float:
+def _expect_bins(feature_map: FeatureMap, rows: Rows, context: Context) -> float:
     """Return the bins of a grid that the rows would fill, growing as they do in a sample."""
-    X = rows.sample(_SAMPLE, 0).X
-    size = X.shape[0]
-    n_grids = max(1, _BINNED // (size * rows.n_features))
-    few: RandomBinning = clone(feature_map)
-    few.set_params(n_grids=min(n_grids, int(feature_map.n_grids)))
-    parts = [ArrayRows(X[: max(1, size // share)]) for share in (2, 1)]
-    half, whole = (few.fit_rows(part, np.random.default_rng(0)).n_bins_.mean() for part in parts)
+    X = rows.sample(_SAMPLE, 0, context).X
+    n = X.shape[0]
+    size = max(1, _BINNED // (n * rows.n_features))
+    size = min(size, feature_map.size or size)
+
+    def count(n_rows: int) -> float:
+        few = feature_map.resized(size)
+        few.fit_rows(ArrayRows(X[:n_rows]), np.random.default_rng(0), None, context)
+        # each grid has a column for rows in none of its bins
+        return float(few.width / size - 1)
+
+    half, whole = count(max(1, n // 2)), count(n)
     growth = log(max(1.0, whole / half), 2)
-    return float(whole * (rows.n_rows / size) ** growth)
+    return float(whole * (rows.n_rows / n) ** growth)

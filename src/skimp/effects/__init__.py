@@ -1,7 +1,6 @@
 """Kernel regularized least squares: effects of columns, with standard errors."""
 
 from skimp.effects._approximation import Points, RowSample, Sketch
-from skimp.effects._fit import as_regressor
 from skimp.effects._krls import KRLS
 from skimp.effects._summary import EffectsSummary, Expectation
 
@@ -12,5 +11,4 @@ __all__ = [
     "Points",
     "RowSample",
     "Sketch",
-    "as_regressor",
 ]

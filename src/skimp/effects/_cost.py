@@ -3,67 +3,45 @@
 from collections.abc import Iterator
 from typing import Any
 
-from skimp._params._memory import parse_bytes
+from skimp._core._work import DOUBLE, Size, Stage, calls, factor, gemm, stream
 from skimp.budgets import as_selector
-from skimp.choice._counts import DOUBLE, Cost, Phase
-from skimp.choice._map_cost import selected
-from skimp.effects._approximation import Approximation, Points, RowSample, Sketch
+from skimp.effects._approximation import Functions, Points, Sketch
+from skimp.effects._fit import Spec, default_kernel
 from skimp.solvers.ridge import FOLDS
 
 
-def krls_phases(
-    estimator: Any, approximation: Approximation | None, kernel: Any, cost: Cost
-) -> Iterator[Phase]:
-    """Yield the phases of a fit after the rows were read.
-
-    Parameters
-    ----------
-    estimator : KRLS
-        Its ``alpha`` says what a penalty is chosen by, its ``sigmas`` how many widths there are.
-    approximation : Approximation or None
-        What is fitted.
-    kernel : Kernel
-        The kernel.
-    cost : Cost
-        The data and the machine.
-    """
-    n = cost.shape.n_rows
-    m = n if approximation is None else approximation.count(n)
-    # the model of the best width is made twice
-    widths = 1 if estimator.sigmas is None else len(estimator.sigmas) + (len(estimator.sigmas) > 1)
-    criterion = estimator.alpha if isinstance(estimator.alpha, str) else None
-    if approximation is None or isinstance(approximation, RowSample):
-        n = m
-        refits = FOLDS * (1 - 1 / FOLDS) ** 3 if criterion == "kfold" else 0.0
-        seconds = cost.kernel(kernel, n, n, DOUBLE) + _tridiagonal(n, cost)
-        held = int((9 + 6 * (refits > 0)) * n**2 + 32 * n * cost.shape.n_features)
-        yield Phase("factor", widths * (1 + refits) * seconds, held)
+def count_cost(model: Any, size: Size) -> Iterator[Stage]:
+    """Yield the stages of a fit of a `skimp.KRLS`; a column of categories counts as one."""
+    spec, kernel = Spec.of(model), default_kernel(model, size.n_features)
+    n, d, given = size.n_rows, size.n_features, spec.approximation
+    m = n if given is None else given.count(n)
+    # the model of the best bandwidth is made twice
+    n_kernels = 1 if model.sigmas is None else len(model.sigmas) + (len(model.sigmas) > 1)
+    loo, folds = spec.alpha == "loo", spec.alpha == "kfold"
+    yield Stage("read", stream(4 * size.data_bytes) + 4 * calls(n), 0)
+    if not isinstance(given, Functions):
+        # half of the reduction to tridiagonal form reads the matrix column by column
+        work = kernel.work(m, m, size, DOUBLE)
+        work += stream(4 / 3 * m**3) + gemm(2 * m**3, DOUBLE)
+        refits = FOLDS * (1 - 1 / FOLDS) ** 3 if folds else 0.0
+        yield Stage("factor", n_kernels * (1 + refits) * work, (9 + 6 * folds) * m**2 + 32 * m * d)
         return
-    points = m * cost.shape.n_features * 8
-    mapping = cost.kernel(kernel, n, m, DOUBLE)
-    if not isinstance(approximation, Points):
-        mapping = cost.kernel(kernel, n, n, DOUBLE) + cost.gemm(2 * n**2 * m, DOUBLE)
-        yield Phase("draw", widths * mapping, int(8 * n * (m + cost.shape.n_features)))
-    else:
-        chosen, held_then = selected(
-            as_selector(approximation.selector, owner="plan"), kernel, m, cost
-        )
+    points, mixing = 8 * m * d, 0
+    mapping = kernel.work(n, m, size, DOUBLE)
+    if isinstance(given, Points):
+        select = as_selector(given.selector, owner="KRLS").cost(m, kernel, size)
         # each fold has points of its own
-        times = 1 + (FOLDS - 1) * (criterion == "kfold")
-        yield Phase("select", widths * times * chosen, int(held_then + points))
-    kept = 8 * n * m if 8 * n * m < parse_bytes(cost.memory_limit) // 4 else 0
+        times = n_kernels * (FOLDS if folds else 1)
+        yield Stage("select", times * select.work, select.bytes + points)
+    if isinstance(given, Sketch):
+        mixing = 8 * n * m
+        mapping = kernel.work(n, n, size, DOUBLE) + gemm(2 * n**2 * m, DOUBLE)
+        yield Stage("draw", n_kernels * mapping, mixing + 8 * n * d)
+    kept = 8 * n * m if 8 * n * m < size.memory // 4 else 0
     # covariances; residuals, and those of all penalties, unless values are kept; folds
-    again = 0 if kept else 1 + (criterion in ("loo", "gcv"))
-    passes = 1 + again + FOLDS * (criterion == "kfold")
-    seconds = passes * mapping + cost.factor(16 * m**3)
-    products = 1.0 + 2 * (criterion == "loo") + (FOLDS - 1) * (criterion == "kfold")
-    seconds += cost.gemm(products * n * m**2, DOUBLE)
-    blocks = 3 * cost.threads * min(n, 2048) * m * 8
-    held = (48 + 16 * cost.threads) * m**2 + blocks + kept + points
-    held += 8 * n * m if isinstance(approximation, Sketch) else 0
-    yield Phase("solve", widths * seconds, int(held))
-
-
-def _tridiagonal(n: int, cost: Cost) -> float:
-    """Return the seconds of a factorization: half of its reduction reads the matrix column-wise."""
-    return cost.stream(4 / 3 * n**3) + cost.gemm(2 * n**3, DOUBLE)
+    passes = 1 + (0 if kept else 1 + (loo or spec.alpha == "gcv")) + FOLDS * folds
+    work = passes * mapping + factor(16 * m**3)
+    work += gemm((1 + 2 * loo + (FOLDS - 1) * folds) * n * m**2, DOUBLE)
+    blocks = 3 * size.threads * min(n, 2048) * m * 8
+    held = (48 + 16 * size.threads) * m**2 + blocks + kept + points + mixing
+    yield Stage("solve", n_kernels * work, held)

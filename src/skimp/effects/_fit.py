@@ -10,7 +10,8 @@ from sklearn.base import clone
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import Array
 from skimp._params._memory import parse_bytes, require_memory
-from skimp._params._rules import broken, check_params
+from skimp._params._rules import Rule, broken, check_params, number
+from skimp.choice import Task
 from skimp.data import Context, Rows, as_rows, is_frame, keep_rows, kept_bytes, masked_rows
 from skimp.effects._approximation import (
     Approximation,
@@ -39,6 +40,17 @@ from skimp.solvers.ridge import (
 )
 
 _DOUBLE = np.dtype(np.float64)
+_SQUARABLE = number(above=1e-100, at_most=1e100)
+POSITIVE = Rule(
+    f"a sequence, each {_SQUARABLE.wording}",
+    lambda value: (
+        isinstance(value, list | tuple | np.ndarray)
+        and np.ndim(value) == 1
+        and len(value) > 0
+        and all(map(_SQUARABLE.test, value))
+    ),
+)
+"""A rule for grids of penalties and bandwidths, whose squares are numbers, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +90,7 @@ def open_data(estimator: Any, X: Any, y: Any, sample_weight: Any, context: Conte
         present = weight > 0
         rows = masked_rows(rows, present)
     names = rows.feature_names or [f"x{j}" for j in range(rows.n_features)]
-    single_output, middle = mean_target(rows, type(estimator).__name__)
+    single_output, middle = mean_target(rows, type(estimator).__name__, context)
     design = Design(
         rows,
         names,
@@ -117,7 +129,7 @@ class Spec:
         """Return what a `skimp.KRLS` is to fit; raise for a parameter that breaks a rule."""
         owner = type(model).__name__
         check_params(model)
-        kernel = _default_kernel(model, 1)
+        kernel = default_kernel(model, 1)
         require(kernel, "positive_definite", owner=owner, advice="f has a norm only then")
         require(kernel, "differentiable", owner=owner, advice="effects are derivatives")
         if model.sigmas is not None and "gamma" not in kernel.get_params(deep=False):
@@ -150,7 +162,8 @@ class Spec:
             )
 
 
-def _default_kernel(model: Any, n_columns: int) -> Kernel:
+def default_kernel(model: Any, n_columns: int) -> Kernel:
+    """Return the kernel of a `skimp.KRLS`, by default the Gaussian for this many columns."""
     if model.kernel is None:
         return Gaussian(gamma=1 / (n_columns if model.convention == "R" else 2 * n_columns))
     return as_kernel(model.kernel, owner=type(model).__name__, other="None")
@@ -160,7 +173,7 @@ def resolve_kernel(model: Any, data: Data, seed: int, context: Context) -> Kerne
     """Return the kernel of a `skimp.KRLS` with numbers for parameters."""
     design = data.design
     n_columns = design.width if model.convention == "R" else len(design.names)
-    return _default_kernel(model, n_columns).resolve(context.bind(data.scaled), seed)
+    return default_kernel(model, n_columns).resolve(context.bind(data.scaled), seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,18 +339,13 @@ def fit_krls(
     return Fitted(data, spec, models, fit, points, np.asarray(dual), constant, context)
 
 
-def as_regressor(
-    model: Any, X: Any, y: Any = None, sample_weight: Any = None
-) -> tuple[KernelRegressor, Rows]:
-    """Return a regressor with the kernel and the points of a `skimp.KRLS`, and its scaled rows.
+def open_task(model: Any, X: Any, y: Any, sample_weight: Any) -> Task:
+    """Return the task of a regressor with the kernel and the points of a `skimp.KRLS`.
 
     Raises a `ValueError` for models that have no points, or several kernels.
     """
-    owner, rng, context = (
-        type(model).__name__,
-        as_generator(model.random_state),
-        Context(model.n_jobs),
-    )
+    owner, rng = type(model).__name__, as_generator(model.random_state)
+    context = Context(model.n_jobs)
     spec = Spec.of(model)
     if not (spec.approximation is None or isinstance(spec.approximation, Points)):
         wording = "None, a number of points or a selector for budget_curve"
@@ -358,4 +366,4 @@ def as_regressor(
         n_jobs=model.n_jobs,
         random_state=draw_seed(rng),
     )
-    return regressor, data.scaled
+    return regressor.open_task(data.scaled)

@@ -1,4 +1,4 @@
-"""Columns of categories in frames: their levels, and codes in the place of them."""
+"""Columns of categories in frames: their levels, and the numbers that replace these."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ from skimp.data import is_frame
 def find_levels(X: Any, present: Array | None = None) -> dict[int, list[Any]]:
     """Return the levels of each column that holds categories or text, by its number.
 
-    In the order of the categories where the column has one, else sorted; levels without rows, or
-    without any that is ``present``, are left out. Anything but a frame has none.
+    They are in the order of the categories if there is one, and sorted otherwise. Levels without a
+    row that is ``present`` are left out. Only frames have levels.
     """
     if not is_frame(X):
         return {}
@@ -29,16 +29,16 @@ def encode_levels(
     expected: list[str] | None = None,
     present: Array | None = None,
 ) -> Any:
-    """Return the frame with the numbers of levels in their place; other columns are not copied.
+    """Return the frame with numbers instead of levels; other columns are not copied.
 
-    A frame without the ``expected`` columns is returned as it is, for others to say so. Rows that
-    are not ``present`` have the first level.
+    A frame without the ``expected`` columns is returned as it is, and refused later. Rows that are
+    not ``present`` get the first level.
     """
     if not levels:
         return X
     if not is_frame(X):
         raise ValueError(
-            f"X must be a frame, for fit found text or categories in one; got {type(X)}."
+            f"X must be a frame, since fit found text or categories in one; got {type(X)}."
         )
     names = list(X.columns)
     if expected is not None and [str(name) for name in names] != expected:

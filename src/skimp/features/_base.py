@@ -82,9 +82,15 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     """The seed; None for a map that draws nothing."""
     kernel_: Any = None
     """The kernel with numbers for parameters; None for a map of no kernel."""
+    budget_: Any = None
+    """The `Budget` that was chosen; None for a map without."""
     landmarks_: Any = None
     """The `Landmarks` that the features are made of; None for a map without."""
     dtype_: DType
+    penalty: ClassVar[None] = None
+    """None: the features are orthonormal coordinates."""
+    factor: ClassVar[None] = None
+    """None, as the penalty is."""
     size_name: ClassVar[str | None] = None
     """The parameter that says how large the map is."""
     unit: ClassVar[str] = "features"
@@ -303,14 +309,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     @property
     def _n_features_out(self) -> int:
         return self.width
-
-    @property
-    def penalty(self) -> None:
-        """None: the features are orthonormal coordinates."""
-
-    @property
-    def factor(self) -> None:
-        """None, as the penalty is."""
 
     @abstractmethod
     def map_block(self, X: Matrix, out: Array) -> None:

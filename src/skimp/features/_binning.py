@@ -41,8 +41,8 @@ class RandomBinning(FeatureMap):
     operations, less for columns in which most rows agree and for sparse rows.
 
     Bins are told apart by 32-bit hashes. They are those of the training rows, of a sample of about
-    524,288 where there are more, up to ``max_bins`` a grid, the fullest first; other bins have no
-    feature. So a product is unbiased where one of its two rows was seen in ``fit`` and no bin was
+    524,288 if there are more, up to ``max_bins`` a grid, the fullest first; other bins have no
+    feature. So a product is unbiased if one of its two rows was seen in ``fit`` and no bin was
     cut; between new rows it is smaller. Probabilities need a loss that has them, such as "log".
 
     Parameters
@@ -50,7 +50,7 @@ class RandomBinning(FeatureMap):
     kernel : Kernel, str or None, default=None
         A product over columns of convex functions, with ``sample_pitches``: `Laplacian`,
         `Separable`, and sums, multiples and restrictions of them; None for the estimator's own, or
-        Laplacian where the map is used alone. The Gaussian kernel is not one: it is concave at 0.
+        Laplacian if the map is used alone. The Gaussian kernel is not one: it is concave at 0.
     n_grids : int, default=128
         Number of grids P.
     max_bins : int, default=65535
@@ -148,7 +148,6 @@ class RandomBinning(FeatureMap):
 
     @property
     def width(self) -> int:
-        """Number of features."""
         return self.coded.width
 
     def planned_width(self, size: Size | Rows) -> int:

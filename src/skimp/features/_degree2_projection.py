@@ -48,7 +48,7 @@ class Degree2Projection(FeatureMap):
         for classifiers; 10 to 30 keep distances nearly as an explicit projection does.
     sparsity : float, default=3.0
         Achlioptas' s. The default is unbiased; 1 is what López-Sánchez reports distances for, whose
-        bias does little harm where rows are dense.
+        bias does little harm if rows are dense.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the vectors.
 
@@ -116,11 +116,9 @@ class Degree2Projection(FeatureMap):
 
     @property
     def width(self) -> int:
-        """Number of features."""
         return int(self.vectors_.shape[2])
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``, strip by strip."""
         from skimp._core.loops._products import add_squares
 
         t, width, dtype = len(self.vectors_), self.width, self.dtype_

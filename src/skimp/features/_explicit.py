@@ -5,6 +5,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._linalg import check_representable
 from skimp._core._types import Array, DType
@@ -28,7 +29,7 @@ class ExplicitPolynomial(PolynomialMap):
         \right]_{n_1 + \cdots + n_d = g} \quad \text{or} \quad \phi(x) = x \otimes \cdots \otimes x
 
     with :math:`\binom{d + g - 1}{g}` or :math:`d^g` features, so that :math:`\langle \phi(x),
-    \phi(y) \rangle = \langle x, y \rangle^g` to rounding. Where ``coef0`` is c, rows have a column
+    \phi(y) \rangle = \langle x, y \rangle^g` to rounding. If ``coef0`` is c, rows have a column
     :math:`\sqrt c` more. A random projection of it (``make_pipeline(ExplicitPolynomial(),
     GaussianRandomProjection())``) is what the other maps of polynomial kernels are measured by.
 
@@ -84,8 +85,8 @@ class ExplicitPolynomial(PolynomialMap):
 
     def transform(self, X: Any) -> Array:
         """Return the features of each row, unless they do not fit in memory; see `FeatureMap`."""
-        if hasattr(self, "_functions"):
-            self._require_memory(open_rows(X).n_rows, self.width, self.dtype_)
+        check_is_fitted(self)
+        self._require_memory(open_rows(X).n_rows, self.width, self.dtype_)
         return super().transform(X)
 
     def planned_width(self, size: Size | Rows) -> int:

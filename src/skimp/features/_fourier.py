@@ -9,7 +9,7 @@ from skimp._core._work import Size, Work, values
 from skimp._params._rules import RANDOM_STATE, Rule, integer, one_of
 from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
-from skimp.features._frequencies import FAST, frequencies, transform_blocks, transform_work
+from skimp.features._frequencies import FAST, draw_frequencies, transform_blocks, transform_work
 from skimp.features._strips import strips
 from skimp.kernels import Kernel
 
@@ -31,12 +31,12 @@ class RandomFourier(FeatureMap):
 
     The map depends on the data through the number of columns and the kernel's width only. Mapping
     n rows takes 2 n d D operations (half of that in the pair form) and n D cosines or sines, with
-    "structured" and "fastfood" O(n D log d) in the place of the first.
+    "structured" and "fastfood" O(n D log d) instead of the first.
 
     Parameters
     ----------
     kernel : Kernel, str or None, default=None
-        A kernel with ``sample_frequencies``; None for the estimator's own, or Gaussian where the
+        A kernel with ``sample_frequencies``; None for the estimator's own, or Gaussian if the
         map is used alone.
     n_components : int, default=1000
         Number of features D.
@@ -47,13 +47,13 @@ class RandomFourier(FeatureMap):
         - "orthogonal": orthogonal to each other, in groups of d, with independent lengths: a lower
           variance for the same D, for kernels of Euclidean distances;
         - "structured": about the same by products of Walsh-Hadamard transforms and random signs,
-          in groups of a power of two, at least 64, that columns are padded to; faster where d and
+          in groups of a power of two, at least 64, that columns are padded to; faster if d and
           D are some hundreds or more. Its mean is the kernel to within 0.001 for rows up to ten
           widths apart; rows further apart in a single column can seem alike by up to 0.1;
         - "fastfood": two transforms around normal numbers; exactly unbiased, with a variance that
           is mostly above that of "iid";
         - "qmc": scrambled Sobol points (shifted Halton points beyond 21,201 columns): a lower
-          variance, most of all where d is small.
+          variance, most of all if d is small.
     form : "pair" or "phase", default="pair"
         Cosines and sines, or cosines with random phases.
     random_state : int, Generator, RandomState or None, default=None
@@ -64,7 +64,7 @@ class RandomFourier(FeatureMap):
     kernel_ : Kernel
         The kernel with numbers for parameters.
     frequencies_ : array of shape (d, number of frequencies)
-        The frequencies, in turns (divided by :math:`2 \pi`); computed when asked for where they
+        The frequencies, in turns (divided by :math:`2 \pi`); computed when asked for if they
         are products of transforms.
     offset_ : array of shape (number of frequencies,)
         The phases, in turns.
@@ -130,7 +130,7 @@ class RandomFourier(FeatureMap):
         self._width = int(self.n_components)
         size = (self.n_components + 1) // 2 if paired else self.n_components
         self._amplitude = np.sqrt(self.kernel_.diag(np.zeros((1, rows.n_features))).item())
-        self._frequencies = frequencies(
+        self._frequencies = draw_frequencies(
             self.kernel_, self.sampling, rows.n_features, size, rng, rows.dtype
         )
         offset = np.zeros(size)
@@ -151,11 +151,9 @@ class RandomFourier(FeatureMap):
 
     @property
     def width(self) -> int:
-        """Number of features."""
         return self._width
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``, strip by strip."""
         from skimp._core.loops._features import cosine_pairs, cosines
 
         size, dtype = self._frequencies.size, self.dtype_

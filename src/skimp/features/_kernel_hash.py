@@ -39,7 +39,7 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     r"""Binary codes of rows: signs of random projections from feature space.
 
     Two rows at an angle :math:`\theta` in feature space agree in a bit with probability
-    :math:`1 - \theta / \pi` where directions are normal, so that rows of large kernel values have
+    :math:`1 - \theta / \pi` if directions are normal, so that rows of large kernel values have
     codes of small Hamming distance, which takes a few machine instructions to compute.
 
     `transform` returns codes, eight bits to a byte. The codes of the rows of ``fit`` are kept, and

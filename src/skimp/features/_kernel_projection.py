@@ -38,22 +38,22 @@ class KernelProjection(FeatureMap):
     Parameters
     ----------
     kernel : Kernel, str or None, default=None
-        The kernel; None for the estimator's own, or Gaussian where the map is used alone.
+        The kernel; None for the estimator's own, or Gaussian if the map is used alone.
     method : "gaussian", "orthonormal" or "pca", default="gaussian"
         - "gaussian": each direction is the whitened sum of t of the rows, normal for large t by
           the central limit theorem (Kulis and Grauman); its mean is :math:`1 - t / p` of the above;
         - "orthonormal": directions are orthonormal to each other, in groups as large as the space
-          has dimensions: a lower variance, none where k is a multiple of these;
+          has dimensions: a lower variance, none if k is a multiple of these;
         - "pca": directions are normal in kernel principal components.
     n_components : int, default=1000
         Number of features k, as many as the rows: more of them lower the error of distances in the
         span of the rows only.
     budget : int, default=1000
-        Number of rows p; all are taken where there are fewer. Distances outside of their span are
+        Number of rows p; all are taken if there are fewer. Distances outside of their span are
         lost, however many features there are; fitting 1,000 takes a third of a second.
     n_terms : int, default=30
-        Rows t in the sum of a direction, for "gaussian": where a sum is taken for normal. At most
-        half of the budget is taken.
+        Rows t in the sum of a direction, for "gaussian": enough for a sum to be nearly normal. At
+        most half of the budget is taken.
     selector : Selector or str, default="uniform"
         How the rows are chosen.
     random_state : int, Generator, RandomState or None, default=None
@@ -158,11 +158,9 @@ class KernelProjection(FeatureMap):
 
     @property
     def width(self) -> int:
-        """Number of features."""
         return len(self.offset_)
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``, strip by strip."""
         p, dtype = self.landmarks_.width, self.landmarks_.dtype
         for rows, strip, K in strips(X, out, self.width, 1024, columns=p, dtype=dtype):
             self.landmarks_.map_block(rows, K)

@@ -16,7 +16,7 @@ from skimp.kernels import GAMMA, Gamma, Gaussian
 
 @final
 class RandomLayer(FeatureMap):
-    r"""Random hidden layer: an extreme learning machine where a linear model is fitted to it.
+    r"""Random hidden layer: an extreme learning machine if a linear model is fitted to it.
 
     .. math:: z(x) = \frac{a}{\sqrt D} \, [g(w_j^T x + b_j)]_j, \qquad w_j \sim N(0, 2 \gamma I)
 
@@ -108,11 +108,9 @@ class RandomLayer(FeatureMap):
 
     @property
     def width(self) -> int:
-        """Number of features."""
         return len(self.offset_)
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``, strip by strip."""
         from skimp._core.loops._features import cosines, ramps, sigmoids
 
         real = self.dtype_.type

@@ -32,7 +32,7 @@ class RandomMaclaurin(PolynomialMap):
         m = \|x\|^2 \|y\|^2 + 2 \langle x, y \rangle^2 - 2 \sum_i x_i^2 y_i^2
 
     Mapping n rows takes up to 2 n d k g operations: `PolynomialProjection` and `TensorSketch` are
-    faster. Where ``coef0`` is 0, it is the former with signs, one term, and nothing shared.
+    faster. If ``coef0`` is 0, it is the former with signs, one term, and nothing shared.
 
     Parameters
     ----------
@@ -73,7 +73,6 @@ class RandomMaclaurin(PolynomialMap):
         return size.n_features * vectors, work + gather_factors(size.n_rows * vectors)
 
     def draw_functions(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Products:
-        """Draw the features; ``stretch`` turns (x, 1) into x'."""
         k, g, c = int(self.n_components), int(self.degree), float(self.coef0)
         present = rng.random((g, k)) < 1 / (1 + c)
         size = int(np.count_nonzero(present))

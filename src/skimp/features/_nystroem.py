@@ -26,7 +26,7 @@ class Nystroem(FeatureMap):
     .. math:: z(x) = W^T k(B, x), \qquad W W^T = K_{mm}^+
 
     so that :math:`\langle z(x), z(y) \rangle = k(x, B) K_{mm}^+ k(B, y)`, which equals k(x, y)
-    where x or y is one of the points. W is the inverse Cholesky factor of K_mm. Where that is
+    if x or y is one of the points. W is the inverse Cholesky factor of K_mm. If that is
     nearly singular, points that others determine to rounding are left out: the budget is an upper
     limit then, and for smooth kernels of few columns, a few hundred points are all there is. With
     a rank, W is made of the eigenvectors of the largest eigenvalues.
@@ -36,9 +36,9 @@ class Nystroem(FeatureMap):
     Parameters
     ----------
     kernel : Kernel, str or None, default=None
-        The kernel; None for the estimator's own, or Gaussian where the map is used alone.
+        The kernel; None for the estimator's own, or Gaussian if the map is used alone.
     budget : int, default=1000
-        Number of points m; all rows are taken where there are fewer.
+        Number of points m; all rows are taken if there are fewer.
     selector : Selector or str, default="auto"
         How the points are chosen; see `skimp.budgets.Auto` for the default, which looks at y.
     rank : int or None, default=None
@@ -191,7 +191,6 @@ class Nystroem(FeatureMap):
         return int(self.normalization_.shape[1])
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``, strip by strip."""
         WhitenedLandmarks(self.landmarks_, self.normalization_).map_block(X, out)
 
     def basis(self) -> Basis:

@@ -30,7 +30,7 @@ class OrthogonalProjection(FeatureMap):
     .. math:: z(x) = \sqrt{n / k} \, S H D_3 H D_2 H D_1 x
 
     Unbiased, :math:`E \langle z(x), z(y) \rangle = \langle x, y \rangle`, with a variance that is
-    about :math:`(n - k) / (n - 1)` of that of independent normal directions, and none where k is
+    about :math:`(n - k) / (n - 1)` of that of independent normal directions, and none if k is
     n. More features than n come from several rotations.
 
     The map depends on the data through the number of columns only. Mapping a row takes O(n log n)
@@ -99,7 +99,6 @@ class OrthogonalProjection(FeatureMap):
 
     @property
     def width(self) -> int:
-        """Number of features."""
         return len(self.chosen_)
 
     def map_block(self, X: Matrix, out: Array) -> None:

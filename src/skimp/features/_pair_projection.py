@@ -23,8 +23,8 @@ class PairProjection(FeatureMap):
     """Where rows lie between the two of a pair, from the median on: distance-based hashing.
 
     Features are k(x, a) - k(x, b) less the median of that among the rows (10,000 of them). Their
-    signs are bits, which tell about kernel values, but inner products of features do not. Kernel
-    values, of which differences are taken, are in float64.
+    signs are bits; inner products of the features do not approximate the kernel. Kernel values, of
+    which differences are taken, are in float64.
     """
 
     size_name = "n_components"
@@ -55,13 +55,10 @@ class PairProjection(FeatureMap):
 
     @property
     def width(self) -> int:
-        """Number of features."""
         return len(self.medians_)
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``, strip by strip."""
-        for rows, strip, K in strips(
-            X, out, self.width, 1024, columns=2 * self.width, dtype=DOUBLE
-        ):
+        k = self.width
+        for rows, strip, K in strips(X, out, k, 1024, columns=2 * k, dtype=DOUBLE):
             self.landmarks_.map_block(rows, K)
-            strip[...] = K[:, : self.width] - K[:, self.width :] - self.medians_
+            strip[...] = K[:, :k] - K[:, k:] - self.medians_

@@ -76,11 +76,9 @@ class PolynomialMap(FeatureMap, ABC):
 
     @property
     def width(self) -> int:
-        """Number of features."""
         return self._functions.width
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``, strip by strip."""
         self._functions.fill(X, out)
 
 

@@ -23,7 +23,7 @@ class PolynomialProjection(PolynomialMap):
 
     which is the inner product of a random vector with the :math:`d^g` monomials of x, never
     computed. It is unbiased, :math:`E \langle z(x), z(y) \rangle = \langle x, y \rangle^g`, as no
-    vector occurs twice in one feature. With p = g t k, where none is shared, the variance is that
+    vector occurs twice in one feature. With p = g t k, if none is shared, the variance is that
     of an explicit projection but for a part that t divides,
 
     .. math::
@@ -32,7 +32,7 @@ class PolynomialProjection(PolynomialMap):
         \|x\|^{2g} \|y\|^{2g}\right) - \kappa^2, \qquad \kappa = \langle x, y \rangle^g
 
     with :math:`m = \|x\|^2 \|y\|^2 + 2 \langle x, y \rangle^2 + (s - 3) \sum_i x_i^2 y_i^2`, s = 3
-    being normal vectors. Where ``coef0`` is c, rows have a column :math:`\sqrt c` more.
+    being normal vectors. If ``coef0`` is c, rows have a column :math:`\sqrt c` more.
 
     The map does not depend on the data beyond the number of columns (and a named gamma). Mapping
     n rows takes 2 n d p operations and g t k gathers a row.
@@ -48,7 +48,7 @@ class PolynomialProjection(PolynomialMap):
         hundreds on; distances are kept better by thousands (López-Sánchez 2019, tables 4.2, 4.4).
     n_terms : int, default=1
         Products in each feature t. One is enough for classifiers; 10 to 30 make distances as exact
-        as those of an explicit projection where there are vectors enough.
+        as those of an explicit projection if there are vectors enough.
     distribution : "gaussian" or "achlioptas", default="gaussian"
         Entries of the vectors: normal, or Achlioptas' :math:`\sqrt s \{1, 0, -1\}`, which need sums
         alone. Both are equally accurate.
@@ -61,7 +61,7 @@ class PolynomialProjection(PolynomialMap):
         The constant c >= 0; zero for the homogeneous kernel.
     spread : bool, default=True
         Deal the vectors out like cards, so that all are used equally often (repetition
-        minimization), which lowers the variance where p < g t k. Otherwise each feature draws its
+        minimization), which lowers the variance if p < g t k. Otherwise each feature draws its
         own at random.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the vectors.
@@ -134,7 +134,6 @@ class PolynomialProjection(PolynomialMap):
         return numbers, work + gather_factors(size.n_rows * factors)
 
     def draw_functions(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Products:
-        """Draw the features; ``stretch`` turns (x, 1) into x'."""
         k, t, g, p = map(int, (self.n_components, self.n_terms, self.degree, self.n_vectors))
         if g * t > p:
             wording = f"at least degree * n_terms = {g * t}, as no vector may occur twice"

@@ -7,7 +7,7 @@ from skimp._core._types import Array, Matrix
 
 
 def draw_signs(n_features: int, size: int, sparsity: float, rng: np.random.Generator) -> Matrix:
-    r"""Return Achlioptas' vectors as columns, a sparse matrix where most entries are zero.
+    r"""Return Achlioptas' vectors as columns, a sparse matrix if most entries are zero.
 
     Entries are :math:`\sqrt s` times 1, 0 and -1, with probabilities :math:`1 / 2s`,
     :math:`1 - 1 / s` and :math:`1 / 2s`.

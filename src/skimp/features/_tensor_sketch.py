@@ -39,9 +39,9 @@ class TensorSketch(PolynomialMap):
         \operatorname{Var} = \frac{(a + b)^g + (a + c)^g - 2 a^g}{k} +
         \frac{2 - k \bmod 2}{k^2} \left[(a + b + c)^g - (a + b)^g - (a + c)^g + a^g\right]
 
-    Where ``coef0`` is c, rows have a column :math:`\sqrt c` more. Mapping a row takes g operations
+    If ``coef0`` is c, rows have a column :math:`\sqrt c` more. Mapping a row takes g operations
     for each of its entries that is not zero, and O(g k log k) for the transforms, which are fastest
-    where k is a product of small primes.
+    if k is a product of small primes.
 
     Parameters
     ----------
@@ -87,7 +87,6 @@ class TensorSketch(PolynomialMap):
         return 2 * g * d, values(entries / _SCATTERED + steps / _BUTTERFLIES, DOUBLE)
 
     def draw_functions(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> "Sketches":
-        """Draw the features; ``stretch`` turns (x, 1) into x'."""
         g, k = int(self.degree), int(self.n_components)
         self.buckets_ = rng.integers(k, size=(g, len(stretch)), dtype=np.uint32)
         signs = rng.choice([-1.0, 1.0], (g, len(stretch)))

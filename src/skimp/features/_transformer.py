@@ -46,7 +46,7 @@ class Transformer(FeatureMap):
     """Features of a scikit-learn transformer, such as its samplers of chi-square kernels.
 
     Estimators take such a transformer as it is, ``approximation=AdditiveChi2Sampler()``, and make
-    this of it. It is fitted to the rows, to 10,000 of them where there are more: samplers look at
+    this of it. It is fitted to the rows, to 10,000 of them if there are more: samplers look at
     the number of columns alone.
 
     Parameters
@@ -100,11 +100,9 @@ class Transformer(FeatureMap):
 
     @property
     def width(self) -> int:
-        """Number of features."""
         return int(self._width)
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``."""
         check_shape(out, (X.shape[0], self.width))
         out[...] = self._transform(X)
 

@@ -31,7 +31,7 @@ class Auto(Solver):
     Parameters
     ----------
     tol : float or None, default=None
-        Tolerance of the chosen solver, where it has one; None for its default.
+        Tolerance of the chosen solver, if it has one; None for its default.
     max_iter : int or None, default=None
         Most iterations of the chosen solver; None for its default.
 
@@ -71,26 +71,24 @@ class Auto(Solver):
 
     def _choose(self, outline: Outline, loss: Loss) -> tuple[Solver, str]:
         """Return the solver with the parameters that are given, and why."""
-        solver, why = _choose(outline, loss)
+        width, coded = outline.width, outline.coded
+        few = isinstance(loss, Squared) and width <= DIRECT_FEATURES
+        # codes of few rows have more features than rows: equations would be the longer way
+        few &= not coded or width <= max(_FEW_CODED, outline.n_rows)
+        solver: Solver = DualCD()
+        why = "the loss has kinks"
+        if few and Direct().needed_bytes(outline) <= outline.memory:
+            solver, why = Direct(), f"the loss is squared and {width} features are few"
+        elif coded and has_dual(loss):
+            why = f"rows are codes of {width} features, few of which a row has"
+        elif isinstance(loss, Squared) and width > DIRECT_FEATURES:
+            solver, why = PCG(), f"the loss is squared and {width} features are many"
+        elif isinstance(loss, Squared):
+            why = f"normal equations of {width} features do not fit the memory limit"
+            solver = PCG()
+        elif loss.smooth:
+            solver, why = Newton(), "the loss is smooth"
         known = solver.get_params()
         given = {name: value for name, value in self.get_params().items() if value is not None}
         solver.set_params(**{name: value for name, value in given.items() if name in known})
         return solver, why
-
-
-def _choose(outline: Outline, loss: Loss) -> tuple[Solver, str]:
-    width, coded = outline.width, outline.coded
-    few = isinstance(loss, Squared) and width <= DIRECT_FEATURES
-    # codes of few rows have more features than rows: equations would be the longer way
-    few &= not coded or width <= max(_FEW_CODED, outline.n_rows)
-    if few and Direct().needed_bytes(outline) <= outline.memory:
-        return Direct(), f"the loss is squared and {width} features are few"
-    if coded and has_dual(loss):
-        return DualCD(), f"rows are codes of {width} features, few of which a row has"
-    if isinstance(loss, Squared):
-        if width > DIRECT_FEATURES:
-            return PCG(), f"the loss is squared and {width} features are many"
-        return PCG(), f"normal equations of {width} features do not fit the memory limit"
-    if loss.smooth:
-        return Newton(), "the loss is smooth"
-    return DualCD(), "the loss has kinks"

@@ -45,7 +45,7 @@ class Problem:
     monitor : callable or None
         Called with coefficients and intercept after each iteration; true stops the solver.
     factor : array of shape (width, width), or None
-        The upper factor R of P = R^T R in float64, where it is known already.
+        The upper factor R of P = R^T R in float64, if it is known already.
     alphas : array or None
         Penalties of which `Direct` takes the best by cross-validation; others take ``alpha``.
     """

@@ -8,15 +8,14 @@ import numpy as np
 
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array
-from skimp._params._memory import parse_bytes, require_memory
+from skimp._params._memory import require_memory
 from skimp.data import ArrayRows, Context, Rows, keep_rows, kept_bytes
-from skimp.solvers._active_steps import ActiveSteps
+from skimp.solvers._active import ActiveSteps
 from skimp.solvers._base import SAMPLE, Outline, Problem, Solution, Status
 from skimp.solvers._conjugate_gradients import conjugate_gradients
-from skimp.solvers._diagonal import Diagonal
 from skimp.solvers._features import as_dense_features
 from skimp.solvers._objective import Objective, Point
-from skimp.solvers._preconditioner import Preconditioner
+from skimp.solvers._preconditioner import Diagonal, Preconditioner
 
 SUMMED = 4
 """Rows for each landmark, of those where the loss is curved, that its preconditioner sums."""
@@ -30,9 +29,9 @@ _EARLY = 2
 _FLAT = 0.1
 """Share of the slope at the start below which the end of a step is near enough its minimum."""
 _LITTLE = 0.05
-"""Share of a step that tells that curvature was no guide to it."""
+"""Share of a step, taken, below which curvature was not a guide to it."""
 _NOTHING = 1e-10
-"""Share of the objective at the start that is none: where the minimum is zero, that is the end."""
+"""Share of the objective at the start that counts as zero, for minima of zero."""
 _INNER = 60
 """Most products for one step."""
 _FEW = 8
@@ -42,8 +41,8 @@ _EXPECTED = 20
 _LATE = 60
 """The same near the minimum, and the steps that are saved if one is exact."""
 _SLOWER, _CALL = 4, 2e6
-"""How much longer an operation of a product takes than one of a sum, since it waits for memory;
-and operations in the time that calling one takes."""
+"""Relative speed of SYRK on the sample and of a memory-bound product, and operations in the time
+of a call."""
 
 
 def descend(
@@ -75,7 +74,7 @@ def descend(
     with single_threaded_blas():
         outline, n_outputs = problem.outline(context), _n_outputs(problem.rows)
         rows, how = _keep_if_it_fits(problem.rows, outline, n_outputs, context)
-        price = _Price(problem, rows, n_outputs)
+        price = _Price(outline, n_outputs)
         objective = Objective(problem, rows, context)
         start = problem.start
         rough = start is None and not price.summed and rows.n_rows > SMALL
@@ -113,13 +112,28 @@ def descend(
 
 @dataclass(frozen=True)
 class _End:
-    """Where a descent ended, and why."""
+    """Where a descent ended, and why; the last step promised a share of the objective."""
 
     point: Point
     history: list[float]
     products: int
     status: Status
-    reason: str
+    promised: float
+
+    @property
+    def reason(self) -> str:
+        """The status in words."""
+        return _REASONS.get(
+            self.status,
+            f"the last step promised {self.promised:.1e} of the objective, more than tol,",
+        )
+
+
+_REASONS = {
+    Status.STOPPED_EARLY: "stopped by the monitor",
+    Status.CONVERGED: "converged",
+    Status.STALLED: "rounding allows no further descent",
+}
 
 
 class _Price:
@@ -128,19 +142,18 @@ class _Price:
     Sums and factorizations take fewer seconds than products do for as many operations.
     """
 
-    def __init__(self, problem: Problem, rows: Rows, n_outputs: int):
-        self._width, self._k = rows.n_features, n_outputs
-        self._itemsize, self._limit = rows.dtype.itemsize, parse_bytes(problem.memory_limit)
-        self._landmarks = problem.penalty is not None
+    def __init__(self, outline: Outline, n_outputs: int):
+        self._width, self._k, self._landmarks = outline.width, n_outputs, outline.penalized
+        self._itemsize, self._room = outline.dtype.itemsize, outline.memory // 4
         self.most_rows = (SUMMED if self._landmarks else SAMPLE) * self._width
-        n_rows = rows.n_rows
-        first = self._sums(n_rows) / self._product(n_rows * n_outputs)
-        self.summed = self._landmarks and first <= _EXPECTED and self._fits(16 * self._width**2)
+        first = self._sums(outline.n_rows) / self._product(outline.n_rows * n_outputs)
+        self._fits = 16 * self._width**2 <= self._room
+        self.summed = self._landmarks and first <= _EXPECTED and self._fits
         """Whether rows are summed for the first steps, although landmarks could stand for them."""
 
     def of_sums(self, point: Point) -> float:
         """Return the price of sums over rows for all outputs: zero if these are cheap."""
-        if self._landmarks and not self._fits(16 * self._width**2):
+        if self._landmarks and not self._fits:
             return np.inf
         rows = int(np.count_nonzero(point.curvature.any(axis=1)))
         price = self._sums(rows) / self._product(int(np.count_nonzero(point.curvature)))
@@ -149,7 +162,7 @@ class _Price:
 
     def of_each(self, point: Point) -> float:
         """Return the price of factors for each output."""
-        if not self._fits(self._k * self._width**2 * self._itemsize):
+        if self._k * self._width**2 * self._itemsize > self._room:
             return np.inf
         curved = int(np.count_nonzero(point.curvature))
         operations = self._row() * curved + self._k * self._width**3 / 3
@@ -170,9 +183,6 @@ class _Price:
         """Return operations in the time of a product, which waits for memory."""
         solves = (4 if self._landmarks else 2) * self._width**2 * self._k
         return _SLOWER * (4 * self._width * curved + solves) + _CALL
-
-    def _fits(self, size: int) -> bool:
-        return 4 * size <= self._limit
 
 
 @dataclass(frozen=True)
@@ -201,8 +211,8 @@ class _Descent:
         active = ActiveSteps.of(problem, objective) if monitor is None else None
         point = objective.at(*start)
         history: list[float] = []
-        products, promised, shortened = 0, np.inf, False
-        since, since_each = 0, 0
+        products, since, since_each = 0, 0, 0
+        promised, shortened, status = np.inf, False, Status.MAX_ITER
         zero = objective.at_zero()
         least = _NOTHING * point.value
         while len(history) < max_iter:
@@ -236,16 +246,14 @@ class _Descent:
             promised = float(np.sum(slope)) / 2 / scale
             history.append(point.value)
             if monitor is not None and monitor(point.coef, point.intercept):
-                return _End(
-                    point, history, products, Status.STOPPED_EARLY, "stopped by the monitor"
-                )
-            if promised <= tol:
-                return _End(point, history, products, Status.CONVERGED, "converged")
-            if point is before and point.cautious:
-                stalled = "rounding allows no further descent"
-                return _End(point, history, products, Status.STALLED, stalled)
-        reason = f"the last step promised {promised:.1e} of the objective, more than tol,"
-        return _End(point, history, products, Status.MAX_ITER, reason)
+                status = Status.STOPPED_EARLY
+            elif promised <= tol:
+                status = Status.CONVERGED
+            elif point is before and point.cautious:
+                status = Status.STALLED
+            if status is not Status.MAX_ITER:
+                break
+        return _End(point, history, products, status, promised)
 
     def _precondition(
         self, objective: Objective, point: Point, since: int, since_each: int
@@ -336,9 +344,9 @@ def _search(
 ) -> tuple[Point, bool]:
     """Go along a step to the minimum of each output, or near enough, in one pass forth and back.
 
-    The minimum lies beyond the end where many rows cease to cost anything on the way. The first
+    The minimum lies beyond the end if many rows cease to cost anything on the way. The first
     steps do not go there: their models are smooth ones, among which early stopping chooses. Also
-    tell whether little of the step was taken.
+    say whether little of the step was taken.
     """
     change = objective.along(step)
     slopes = objective.slope_along(point, step, change)

@@ -30,11 +30,11 @@ class Direct(Solver):
     .. math:: (S + \alpha P) \, c = s, \qquad b = \bar y - c^T \bar z
 
     with S the weighted covariance of the features and s that with the targets (second moments
-    where no intercept is fitted): n D^2 operations and D^2 float64 numbers for n rows and D
+    if no intercept is fitted): n D^2 operations and D^2 float64 numbers for n rows and D
     features, then O(D^3).
 
     S is summed by SYRK within row blocks and in float64 across them. float32 features are summed
-    in float32 within blocks, at twice the speed; where the equations turn out so ill conditioned
+    in float32 within blocks, at twice the speed; if the equations turn out so ill conditioned
     that its rounding would show, they are summed again in float64, and the solution's message says
     so. A penalty matrix, which can be nearly singular, asks for float64 from the start.
 

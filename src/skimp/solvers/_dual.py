@@ -38,7 +38,7 @@ class DualPoint:
 def kept_in_memory(
     rows: Rows, problem: Problem, context: Context
 ) -> tuple[Rows, "ActiveSample | None", str]:
-    """Return the rows with features in memory; a sample of them, with a note, where none fit."""
+    """Return the rows with features in memory, or with a place to sample them, and a note."""
     first = _first(rows)
     n, k, width = rows.n_rows, first.y.shape[1], rows.n_features
     needed = needed_bytes(n, k, width)
@@ -49,8 +49,8 @@ def kept_in_memory(
         "choose another solver",
     )
     if isinstance(first.X, np.ndarray) and _layout(first.X, rows.dtype) is not first.X:
-        # converted once where that fits, and not in every sweep; files are read in order, too
-        rows = rows.with_targets(_same_targets)
+        # converted once if that fits, and not in every sweep; files are read in order, too
+        rows = rows.with_targets(lambda y, weight: (np.asarray(y), weight))
     free = parse_bytes(problem.memory_limit) - needed
     if kept_bytes(rows) <= free:
         return keep_rows(rows, context), None, ""
@@ -74,10 +74,6 @@ def most_shares(k: int, coded: bool) -> int:
     return max(1, k // 2) if coded else k
 
 
-def _same_targets(y: Any, weight: Array | None) -> tuple[Array, Array | None]:
-    return y, weight
-
-
 def _first(rows: Rows) -> Any:
     """Return two rows, which show how all of them lie in memory."""
     return next(rows.reblocked(2).blocks())
@@ -87,7 +83,7 @@ _NATIVE = {np.dtype(kind) for kind in ("f4", "f8", "u1", "i1", "u2", "i2")}
 
 
 def _layout(X: Matrix, dtype: DType) -> Any:
-    """Return rows as compiled loops know them, converted where a dtype is too rare to compile."""
+    """Return rows as compiled loops know them, converted if a dtype is too rare to compile."""
     if isinstance(X, Codes):
         return X.layout
     dtype = X.dtype if X.dtype in _NATIVE else dtype
@@ -157,7 +153,7 @@ class Dual:
         n, k, width = rows.n_rows, _first(rows).y.shape[1], rows.n_features
         self.rows, self.loss, self.alpha = rows, problem.loss, problem.alpha
         self.context, self.sample, self.seed = context, sample, seed
-        # rows in memory can change places as a whole, which matters where they are sorted
+        # rows in memory can change places as a whole, which matters if they are sorted
         self.sweep_rows, self.sweep_context = rows, context
         if isinstance(rows, ArrayRows):
             self.sweep_rows = rows.reblocked(n)
@@ -198,14 +194,14 @@ class Dual:
         self.Q += self.constant
 
     def start(self, point: tuple[Array, Array] | None) -> tuple[DualPoint, float]:
-        """Set slopes to those at a point, or to zeros where these are better; see `check`."""
+        """Set slopes to those at a point, or to zeros if these are better; see `check`."""
         best = self._kept(np.inf)
         if point is not None:
             V, b = [np.empty_like(own) for own in self.V], self.constant * point[1]
             for share, own in zip(self.shares, V, strict=True):
                 own[...] = point[0][slice(*share)]
             best = DualPoint(self._set_slopes(self._slopes_at, V, b), V, b)
-            best, gap, objective = self._compare(best)
+            best, gap, objective = self.check(best)
             if objective > 0:
                 return best, gap
             self.slopes[:], self.b[:] = 0, 0
@@ -221,7 +217,7 @@ class Dual:
         return Y * np.clip(Y * slopes, _TINY, 1 - _EPS) if isinstance(self.loss, Log) else slopes
 
     def _kept(self, objective: float) -> DualPoint:
-        """Return the coefficients in the place of those that were kept before."""
+        """Keep the coefficients, and forget those that were kept before."""
         for place, own in zip(self.place, self.V, strict=True):
             np.copyto(place, own)
         return DualPoint(objective, self.place, self.b.copy())
@@ -295,22 +291,9 @@ class Dual:
         Q, C, Y = self.Q[part], self.C[part], self.Y[part]
 
         def step(number: int, _: Scratch) -> int:
-            return self.run_sweep(
-                X,
-                order,
-                self.shares[number],
-                Q,
-                C,
-                Y,
-                slopes,
-                active,
-                self.constant,
-                self.V[number],
-                self.b,
-                self.worst,
-                self.largest,
-                *self.parameters,
-            )
+            rows = X, order, self.shares[number], Q, C, Y, slopes, active
+            model = self.constant, self.V[number], self.b
+            return self.run_sweep(*rows, *model, self.worst, self.largest, *self.parameters)
 
         numbers = range(len(self.shares))
         self.steps += fold(numbers, step, lambda a, b: a + b, 0, len(numbers))
@@ -326,21 +309,16 @@ class Dual:
     def is_due(self) -> bool:
         """Whether a check is cheap next to the sweeps since the last one, or is needed.
 
-        It is needed where active slopes violate their optimality ten times less than they did.
+        It is needed if active slopes violate their optimality ten times less than they did.
         """
         return self.steps >= self.n_entries or self.largest.max() <= 0.1 * self.reference
 
-    def check(self, best: DualPoint) -> tuple[DualPoint, float]:
-        """Return the better of two points, and its duality gap relative to its objective.
+    def check(self, best: DualPoint) -> tuple[DualPoint, float, float]:
+        """Return the better of two points, its duality gap over its objective, and the dual one.
 
         Slopes that should move become active again.
         """
-        best, gap, _ = self._compare(best)
         self.reference, self.steps = np.inf, 0
-        return best, gap
-
-    def _compare(self, best: DualPoint) -> tuple[DualPoint, float, float]:
-        """Do what `check` does, and return the dual objective as well."""
 
         def costs(block: Block, scratch: Scratch) -> Array:
             part = _part(block)

@@ -1,6 +1,5 @@
 """Dual coordinate descent: exact steps in the dual variable of one row after the other."""
 
-from dataclasses import dataclass
 from math import sqrt
 from typing import ClassVar, final
 
@@ -8,7 +7,7 @@ import numpy as np
 
 from skimp._core._linalg import inverse_root
 from skimp._core._threads import single_threaded_blas
-from skimp._core._types import Array, DType, Matrix
+from skimp._core._types import Array, Matrix
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, Work, gathers, gemm, stream
 from skimp._params._memory import require_memory
 from skimp._params._rules import Rule, broken, check_params, integer, number
@@ -36,10 +35,10 @@ class DualCD(Solver):
     gradient keeps them are left out until a check of the duality gap finds that they should move.
     An intercept is the coefficient of a constant feature, and penalized like the others.
 
-    Features stay in memory where they fit, n D numbers besides 2 n k for targets and slopes. Where
+    Features stay in memory if they fit, n D numbers besides 2 n k for targets and slopes. If
     they do not, they are computed twice in every sweep, rows change places within blocks only, and
-    as many active rows as fit are drawn for further steps. Few sweeps are needed where alpha is
-    large, many where it is small.
+    as many active rows as fit are drawn for further steps. Few sweeps are needed if alpha is
+    large, many if it is small.
 
     Parameters
     ----------
@@ -96,8 +95,8 @@ class DualCD(Solver):
             raise broken(type(self).__name__, "loss", wording, problem.loss)
         if not problem.alpha > 0:
             raise broken(type(self).__name__, "alpha", "a number > 0", problem.alpha)
-        coordinates = _Coordinates.of(problem)
-        rows, sample, note = kept_in_memory(coordinates.rows(problem), problem, context)
+        coordinates = _Coordinates(problem)
+        rows, sample, note = kept_in_memory(coordinates.rows(problem.rows), problem, context)
         dual = Dual(rows, problem, context, sample, seed=self.random_state)
         best, gap = dual.start(coordinates.forth(problem.start))
         history = [] if problem.start is None else [best.objective]
@@ -106,7 +105,7 @@ class DualCD(Solver):
             dual.sweep(sweeps)
             sweeps += 1
             if dual.is_due or sweeps == self.max_iter:
-                best, gap = dual.check(best)
+                best, gap, _ = dual.check(best)
                 history.append(best.objective)
                 if problem.monitor is not None:
                     # a copy: a monitor may keep it, and its place is used again
@@ -170,55 +169,39 @@ def _usual_sweeps(loss: Loss, n: int, alpha: float) -> float:
 
 
 def has_dual(loss: Loss) -> bool:
-    """Tell whether there are steps for a loss."""
+    """Return whether there are steps for a loss."""
     return isinstance(loss, PiecewiseLoss | Log | MulticlassHinge)
 
 
-class _Whitening:
-    """A map of features z to ``z W``, in float64 inside."""
-
-    def __init__(self, W: Array, dtype: DType):
-        self.W, self.dtype, self.width = W, dtype, W.shape[1]
-
-    def map_block(self, X: Matrix, out: Array) -> None:
-        out[...] = as_features(X, self.W.dtype) @ self.W
-
-
-@dataclass(frozen=True)
 class _Coordinates:
-    """Coordinates v, c = W v, in which the penalty is the identity; W is None where it is one."""
+    """Coordinates v, c = W v, in which the penalty is the identity; W is None if it is one.
 
-    penalty: Array | None
-    W: Array | None
-    dtype: DType
+    A map of features z to ``z W``, in float64 inside.
+    """
 
-    @classmethod
-    def of(cls, problem: Problem) -> "_Coordinates":
-        P, dtype = problem.penalty, problem.rows.dtype
-        if P is None:
-            return cls(None, None, dtype)
-        require_memory(
-            40 * len(P) ** 2,
-            problem.memory_limit,
-            f"the penalty of {len(P)} features",
-            "take a smaller budget or fewer features",
-        )
+    def __init__(self, problem: Problem):
+        self.penalty, self.dtype = problem.penalty, problem.rows.dtype
+        self.W: Array | None = None
+        self.width, self.note = problem.rows.n_features, ""
+        if self.penalty is None:
+            return
+        full = self.width
+        what, remedy = f"the penalty of {full} features", "take a smaller budget or fewer features"
+        require_memory(40 * full**2, problem.memory_limit, what, remedy)
         # not the eps of float32 features: their rounding, over the root of an eigenvalue, is small
         # even there, and what would be cut off is worth percents of the objective
-        W, _ = inverse_root(P, rank=None, eps=_EPS)
-        return cls(P, W, dtype)
+        self.W, _ = inverse_root(self.penalty, rank=None, eps=_EPS)
+        self.width = self.W.shape[1]
+        if self.width < full:
+            cut = full - self.width
+            self.note = f", without {cut} directions that the penalty hardly sees"
 
-    @property
-    def note(self) -> str:
-        """Say how many directions were cut off."""
-        cut = 0 if self.W is None else self.W.shape[0] - self.W.shape[1]
-        return f", without {cut} directions that the penalty hardly sees" if cut else ""
+    def map_block(self, X: Matrix, out: Array) -> None:
+        out[...] = as_features(X, DOUBLE) @ self.W
 
-    def rows(self, problem: Problem) -> Rows:
+    def rows(self, rows: Rows) -> Rows:
         """Return the rows with features in these coordinates."""
-        if self.W is None:
-            return problem.rows
-        return problem.rows.mapped(_Whitening(self.W, self.dtype))
+        return rows if self.W is None else rows.mapped(self)
 
     def forth(self, start: tuple[Array, Array] | None) -> tuple[Array, Array] | None:
         """Return coefficients, of shape (width, k), as V, of shape (k, width)."""

@@ -10,7 +10,7 @@ from skimp.data import Block, Codes
 
 
 def as_features(X: Matrix, dtype: DType) -> Any:
-    """Return features in a dtype, ready for products: X itself where it is that already."""
+    """Return features in a dtype, ready for products: X itself if it is that already."""
     return X if isinstance(X, Codes) else X.astype(dtype, copy=False)
 
 

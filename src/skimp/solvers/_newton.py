@@ -8,7 +8,7 @@ from skimp._core._work import MapCost, Size, Stage
 from skimp._params._rules import Rule, broken, check_params, integer, number
 from skimp.data import LOCAL, Context
 from skimp.losses import Loss
-from skimp.solvers._active_sets import solve_active_sets
+from skimp.solvers._active import solve_active_sets
 from skimp.solvers._base import Problem, Solution, Solver
 from skimp.solvers._descent import descend
 from skimp.solvers._descent_cost import descent_cost
@@ -29,16 +29,15 @@ class Newton(Solver):
     by conjugate gradients, to a tolerance that tightens as the steps get shorter, and goes as far
     along d as the objective falls. One preconditioner serves all outputs: the mean of their
     curvatures over some rows, or over the landmarks as in Falkon if few outputs share it. Outputs
-    that are solved leave the products. It stops where a step
-    promises to lower the objective by less than ``tol`` times its value, or times what it is below
-    that of the zero function if that is less: :math:`g^T H^{-1} g / 2`, the gradient's square in
-    the norm of the inverse curvature. Where the loss is hardly curved, parabolas above it take its
-    place. Small problems with a squared hinge are solved exactly: each step is a least-squares
-    problem of the rows that still cost something.
+    that are solved leave the products. It stops if a step promises to lower the objective by less
+    than ``tol`` times its value, or times what it is below that of the zero function if that is
+    less: :math:`g^T H^{-1} g / 2`, the gradient's square in the norm of the inverse curvature. If
+    the loss is hardly curved, parabolas above it replace it. Small problems with a squared hinge
+    are solved exactly: each step is a least-squares problem of the rows that still cost something.
 
-    A pass over the rows costs 4 n D k operations for D features and k outputs, less where few
-    rows are curved, and n D numbers where features fit the memory limit; they are computed
-    again in each pass where not.
+    A pass over the rows costs 4 n D k operations for D features and k outputs, less if few
+    rows are curved, and n D numbers if features fit the memory limit; otherwise they are
+    recomputed in each pass.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """A problem's objective, its gradient and its curvature, by passes over the rows."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_representable
 from skimp._core._types import Array, DType, Matrix
+from skimp._core._work import DOUBLE
 from skimp.data import LOCAL, ArrayRows, Block, Codes, Context, Rows, no_rows
 from skimp.losses import Loss
 from skimp.solvers._base import Problem
@@ -20,7 +21,6 @@ _FEW = 0.25
 """Share of curved predictions below which they are visited one by one."""
 _NEGLIGIBLE = 1e-3
 """Curvatures below this share of their mean are left out of products, never of gradients."""
-
 _ROUNDINGS = {4: 4, 8: 100}
 """Rounding errors in a sum, by the bytes of its terms."""
 
@@ -77,37 +77,27 @@ def _add(total: Array, part: Array | _Product) -> Array:
     return total
 
 
-@dataclass
-class _Sums:
-    """Sums over rows with their weights."""
-
-    weight: float
-    values: Array
-    gradient: Any
-
-
 class Objective:
     """The objective of a problem over some rows, kept in memory or computed in each pass.
 
     Gradients of landmark models are summed in float64, since their coefficients are large and
-    cancel; products with the curvature are computed in the dtype of the rows.
+    cancel; products with the curvature are computed in the dtype of the rows. The targets and
+    weights of all rows are known once a point was evaluated.
     """
 
+    targets: Array
+
     def __init__(self, problem: Problem, rows: Rows, context: Context = LOCAL):
-        self.rows = rows
-        self.context = context
-        self.n_rows = rows.n_rows
-        self._loss = problem.loss
-        self._alpha = problem.alpha
-        self._penalty = problem.penalty
-        self._fit_intercept = problem.fit_intercept
-        self._targets: Array | None = None
+        self.rows, self.context, self.n_rows = rows, context, rows.n_rows
+        self._loss, self._alpha = problem.loss, problem.alpha
+        self._penalty, self._fit_intercept = problem.penalty, problem.fit_intercept
         self._weight = np.empty((self.n_rows, 1))
-        self._dtype: DType = rows.dtype if problem.penalty is None else np.dtype(np.float64)
+        self._first = True
+        self._dtype: DType = rows.dtype if problem.penalty is None else DOUBLE
 
     @property
     def array(self) -> Array | None:
-        """The features of all rows where they are one dense array in memory."""
+        """The features of all rows if they are one dense array in memory."""
         if not isinstance(self.rows, ArrayRows):
             return None
         X = next(self.rows.reblocked(self.n_rows).blocks()).X
@@ -115,27 +105,16 @@ class Objective:
 
     @property
     def weight(self) -> Array:
-        """The weights of all rows, known after a point was evaluated."""
+        """The weights of all rows."""
         return self._weight[:, 0]
-
-    def bottoms(self, point: Point, rows: Array, output: int) -> Array:
-        """Return where the loss of some rows, a parabola there, has its minimum."""
-        assert self._targets is not None, "a point was evaluated"
-        Y, F = self._targets[rows, output], point.outputs[rows, output]
-        bottoms: Array = F - self._loss.gradient(Y, F) / self._loss.curvature(Y, F)
-        return bottoms
 
     def at(self, coef: Array, intercept: Array) -> Point:
         """Evaluate the objective and its derivatives."""
         if coef.any():
-            return self._at(coef, intercept, self._products(coef, intercept))
+            return self._at(coef, intercept, self.along(np.vstack([coef, intercept])))
         outputs = np.empty((self.n_rows, len(intercept)), self._dtype)
         outputs[...] = intercept
         return self._at(coef, intercept, outputs)
-
-    def along(self, step: Array) -> Array:
-        """Return what a step, of a gradient's shape, adds to the predictions."""
-        return self._products(step[:-1], step[-1])
 
     def moved(self, point: Point, step: Array, t: Array, change: Array) -> Point:
         """Evaluate the objective after t times a step, which changes predictions by ``change``."""
@@ -143,9 +122,9 @@ class Objective:
         outputs += point.outputs
         return self._at(point.coef + t * step[:-1], point.intercept + t * step[-1], outputs)
 
-    def _products(self, coef: Array, intercept: Array) -> Array:
-        """Return the features of all rows times coefficients, plus the intercept."""
-        C, b = coef.astype(self._dtype), intercept.astype(self._dtype)
+    def along(self, step: Array) -> Array:
+        """Return what a step, of a gradient's shape, adds to the predictions."""
+        C, b = step[:-1].astype(self._dtype), step[-1].astype(self._dtype)
         outputs = np.empty((self.n_rows, len(b)), self._dtype)
 
         def of_block(block: Block, scratch: Scratch) -> None:
@@ -170,64 +149,61 @@ class Objective:
 
     def _at(self, coef: Array, intercept: Array, outputs: Array) -> Point:
         """Evaluate the objective where predictions are known: rows that cost nothing are free."""
-        loss, dtype = self._loss, self._dtype
+        loss, dtype, first = self._loss, self._dtype, self._first
         curvature = np.empty(outputs.shape, self.rows.dtype)
-        first = self._targets is None
-        every_target = np.empty(outputs.shape, dtype) if self._targets is None else self._targets
+        if first:
+            self.targets = np.empty(outputs.shape, dtype)
 
-        def of_block(block: Block, scratch: Scratch) -> _Sums:
+        def of_block(block: Block, scratch: Scratch) -> tuple[float, Array, Array | _Product]:
             Y, weight = as_targets(block, dtype)
             rows = slice(block.start, block.start + block.size)
             if first:
-                every_target[rows], self._weight[rows] = Y, weight
+                self.targets[rows], self._weight[rows] = Y, weight
             F = outputs[rows]
             slope = weight * loss.gradient(Y, F)
             curvature[rows] = weight * loss.curvature(Y, F)
-            gradient: Array | _Product
-            if isinstance(block.X, Codes):
-                gradient = _Product(block.X, slope)
-            else:
-                gradient = np.zeros((len(coef) + 1, len(intercept)), dtype)
-                for part in _strips(np.flatnonzero(slope.any(axis=1)), block):
-                    gradient[:-1] += self._strip(block.X, part, scratch).T @ slope[part]
-                gradient[-1] = slope.sum(axis=0)
             values = (weight * loss.value(Y, F)).sum(axis=0, dtype=np.float64)
-            return _Sums(float(weight.sum(dtype=np.float64)), values, gradient)
+            total = float(weight.sum(dtype=np.float64))
+            if isinstance(block.X, Codes):
+                return total, values, _Product(block.X, slope)
+            gradient = np.zeros((len(coef) + 1, len(intercept)), dtype)
+            for part in _strips(np.flatnonzero(slope.any(axis=1)), block):
+                gradient[:-1] += self._strip(block.X, part, scratch).T @ slope[part]
+            gradient[-1] = slope.sum(axis=0)
+            return total, values, gradient
 
-        def add(total: _Sums, part: _Sums) -> _Sums:
-            total.weight += part.weight
-            total.values += part.values
-            _add(total.gradient, part.gradient)
-            return total
+        def add(total: Any, part: Any) -> Any:
+            return total[0] + part[0], total[1] + part[1], _add(total[2], part[2])
 
         n_values = 1 if loss.joint else len(intercept)
-        zeros = _Sums(0.0, np.zeros(n_values), np.zeros((len(coef) + 1, len(intercept))))
-        sums = self.context.map_reduce(self.rows, of_block, add, zeros)
-        check_representable(sums.values, sums.gradient)
-        Pc = coef if self._penalty is None else self._penalty @ coef
-        gradient, values = sums.gradient / sums.weight, sums.values / sums.weight
+        zeros = 0.0, np.zeros(n_values), np.zeros((len(coef) + 1, len(intercept)))
+        weight, values, gradient = self.context.map_reduce(self.rows, of_block, add, zeros)
+        check_representable(values, gradient)
+        Pc = self._penalized(coef)
+        gradient /= weight
         gradient[:-1] += 2 * self._alpha * Pc
         if not self._fit_intercept:
             gradient[-1] = 0
         penalties = self._alpha * np.sum(coef * Pc, axis=0)
-        values += penalties.sum() if loss.joint else penalties
-        curvature /= sums.weight
+        values = values / weight + (penalties.sum() if loss.joint else penalties)
+        curvature /= weight
         curvature[curvature < _NEGLIGIBLE * curvature.mean(axis=0)] = 0
         if first:
-            self._targets = every_target
-            self._weight /= sums.weight
+            self._weight /= weight
+            self._first = False
         return Point(coef, intercept, values, gradient, outputs, curvature)
 
+    def _penalized(self, coef: Array) -> Array:
+        return coef if self._penalty is None else self._penalty @ coef
+
     def at_zero(self) -> float:
-        """Return the objective where all coefficients are zero, which needs no pass."""
-        assert self._targets is not None, "it was evaluated"
-        zeros = np.zeros_like(self._targets)
-        return float(np.sum(self._weight * self._loss.value(self._targets, zeros)))
+        """Return the objective at coefficients of zero, which needs no pass."""
+        zeros = np.zeros_like(self.targets)
+        return float(np.sum(self._weight * self._loss.value(self.targets, zeros)))
 
     def cautious(self, point: Point) -> Point:
         """Return a point with the curvature of parabolas that lie above the loss."""
-        assert self._targets is not None, "it was evaluated"
-        above = self._weight * self._loss.majorant(self._targets, point.outputs)
+        above = self._weight * self._loss.majorant(self.targets, point.outputs)
         return replace(point, curvature=above.astype(self.rows.dtype), cautious=True)
 
     def rounding(self, point: Point) -> Array:
@@ -241,16 +217,14 @@ class Objective:
 
         The step changes predictions by ``change``: no pass over the rows is needed.
         """
-        loss, Y, weight = self._loss, self._targets, self._weight
-        assert Y is not None, "it was evaluated"
-        axis = None if loss.joint else 0
-        coef = step[:-1]
-        Ps = coef if self._penalty is None else self._penalty @ coef
+        loss, axis, coef = self._loss, None if self._loss.joint else 0, step[:-1]
+        Ps = self._penalized(coef)
         at_start, growth = np.sum(point.coef * Ps, axis=axis), np.sum(coef * Ps, axis=axis)
 
         def slope(t: Array) -> Array:
             F = point.outputs + t.astype(change.dtype) * change
-            rises = np.sum(weight * loss.gradient(Y, F) * change, axis=axis, dtype=np.float64)
+            terms = self._weight * loss.gradient(self.targets, F) * change
+            rises = np.sum(terms, axis=axis, dtype=np.float64)
             return np.asarray(rises + 2 * self._alpha * (at_start + t * growth))
 
         return slope
@@ -276,8 +250,8 @@ class Objective:
             few = not exact and np.count_nonzero(D) <= _FEW * len(chosen) * D.shape[1]
             if few and _is_plain(block.X, dtype):
                 return _few_curved(block.X, transposed, D)
-            Y = as_targets(block, dtype)[0]
-            F, weight = point.outputs[rows], self._weight[rows].astype(dtype)
+            Y, F = as_targets(block, dtype)[0], point.outputs[rows]
+            weight = self._weight[rows].astype(dtype)
 
             def product(Z: Any, part: Array | slice) -> Array:
                 U: Array = Z @ V[:-1] + V[-1]
@@ -326,33 +300,13 @@ def mean_loss(
     rows: Rows, loss: Loss, coef: Array, intercept: Array, context: Context = LOCAL
 ) -> float:
     """Return the weighted mean loss of the rows, summed over outputs."""
-    return float(mean_losses(rows, loss, [(coef, intercept)], context)[0])
-
-
-def mean_losses(
-    rows: Rows, loss: Loss, models: Sequence[tuple[Array, Array]], context: Context = LOCAL
-) -> Array:
-    """Return the weighted mean loss of the rows for each of some models, in one pass.
-
-    A model with fewer coefficients than there are features has those of the first ones.
-    """
 
     def of_block(block: Block, _: Scratch) -> Array:
-        dtype = models[0][0].dtype
-        Y, weight = as_targets(block, dtype)
-        Z = as_features(block.X, dtype)
+        Y, weight = as_targets(block, coef.dtype)
+        F = as_features(block.X, coef.dtype) @ coef + intercept
+        return np.array([np.sum(weight * loss.value(Y, F)), weight.sum()])
 
-        def total(coef: Array, intercept: Array) -> float:
-            F = (Z if len(coef) == Z.shape[1] else Z[:, : len(coef)]) @ coef + intercept
-            return float(np.sum(weight * loss.value(Y, F)))
-
-        return np.array([*(total(*model) for model in models), float(weight.sum())])
-
-    def add(total: Array, part: Array) -> Array:
-        return total + part
-
-    sums: Array = context.map_reduce(rows, of_block, add, np.zeros(len(models) + 1))
-    if sums[-1] == 0:
+    total, weight = context.map_reduce(rows, of_block, lambda a, b: a + b, np.zeros(2))
+    if weight == 0:
         raise no_rows()
-    means: Array = sums[:-1] / sums[-1]
-    return means
+    return float(total / weight)

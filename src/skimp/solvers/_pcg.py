@@ -18,9 +18,9 @@ _REDUCTION = 0.01
 class PCG(Solver):
     r"""Least squares by conjugate gradients, preconditioned as in Falkon.
 
-    The machinery of `Newton`, which needs a step or two where the loss is a parabola:
+    The machinery of `Newton`, which needs a step or two if the loss is a parabola:
     4 n D k operations for each of some twenty products with D features and k outputs, and
-    O(D^3) for the preconditioner, where `Direct` takes n D^2.
+    O(D^3) for the preconditioner; `Direct` takes n D^2.
 
     Parameters
     ----------

@@ -9,9 +9,10 @@ from scipy import sparse
 from sklearn.base import clone
 
 from skimp._core._types import Array, DType, Matrix
+from skimp._core._work import DOUBLE, MapCost, Size, Work
 from skimp.data import ArrayRows, Codes, Context, Rows, open_rows
 from skimp.losses import Loss, hinge, softmax, squared
-from skimp.solvers import Problem, Solution, Solver
+from skimp.solvers import Problem, Solution, Solver, Status
 from skimp.testing._optimum import Naive
 from skimp.testing._promises import close, params_of, read_only, require
 
@@ -53,6 +54,7 @@ def check_solver(solver: Solver, loss: Loss = squared, *, tol: float = 1e-8) -> 
     _check_degenerate(trial)
     _check_memory(trial)
     _check_refusals(solver)
+    _check_cost(solver, loss)
     require(params_of(solver) == params == params_of(clone(solver)), "parameters do not change")
 
 
@@ -94,7 +96,8 @@ class _Trial:
         """Raise unless the solver finds the minimum, and says so."""
         found = self.solve()
         said = isinstance(found.message, str) and found.message and found.n_iter >= 1
-        require(found.converged is True and said, "the solver says that it converged, and how")
+        converged = found.status is Status.CONVERGED
+        require(converged and said, "the solver says that it converged, and how")
         require(found.coef.dtype == found.intercept.dtype == float, "a solution is float64")
         naive = self.naive(found)
         naive.check(found.coef, found.intercept, self.tol)
@@ -254,6 +257,17 @@ def _check_refusals(solver: Solver) -> None:
             solver.solve(problem)
         except ValueError as error:
             require(repr(loss) in str(error), f"a refusal names the loss {loss!r}")
+
+
+def _check_cost(solver: Solver, loss: Loss) -> None:
+    """Check that the work of a solver grows with the rows."""
+    stages = []
+    for n in (10_000, 1_000_000):
+        mapped = MapCost((), 100, DOUBLE, Work(values=100.0 * n), held=1e4, scratch=0.0)
+        stages.append(solver.cost(mapped, Size(n, 10), loss, 1e-3))
+    few, many = stages
+    require(few.name == many.name == "solve", 'the stage of a solver is called "solve"')
+    require(many.work.values > few.work.values > 0 and few.bytes > 0, "work grows with the rows")
 
 
 class _Unknown(Loss):

@@ -105,11 +105,6 @@ class _Moments:
     zz: Array
     zy: Array
 
-    def add(self, other: "_Moments") -> None:
-        for field in fields(self):
-            sums = getattr(self, field.name)
-            np.add(sums, getattr(other, field.name), out=sums)
-
 
 def _moments(rows: Rows, dtype: DType, shift: Array, context: Context) -> _Moments:
     """Sum ``z - shift``, in ``dtype`` within blocks and in float64 across them."""
@@ -135,7 +130,9 @@ def _moments(rows: Rows, dtype: DType, shift: Array, context: Context) -> _Momen
     def add(total: _Moments | None, part: _Moments) -> _Moments:
         if total is None:
             total = _Moments(*(np.zeros(getattr(part, f.name).shape) for f in fields(part)))
-        total.add(part)
+        for field in fields(part):
+            sums = getattr(total, field.name)
+            np.add(sums, getattr(part, field.name), out=sums)
         return total
 
     initial: _Moments | None = None

@@ -1,0 +1,291 @@
+"""Newton's method by the rows that cost something, for losses that are parabolas or zero."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from skimp._core._blocks import Scratch, fold
+from skimp._core._linalg import check_representable, triangular_solve
+from skimp._core._threads import single_threaded_blas
+from skimp._core._types import Array
+from skimp._core._work import DOUBLE
+from skimp._params._memory import parse_bytes
+from skimp.data import LOCAL, Context
+from skimp.losses import Loss
+from skimp.solvers._base import Problem, Solution, Status
+from skimp.solvers._features import as_dense_features
+from skimp.solvers._objective import Objective, Point
+
+_MOST_ROWS, _MOST_COLUMNS = 4096, 1024
+_STEPS, _EXPECTED = 40, 2.5
+"""Most steps of an output, and operations of all steps over those of the first: rows that cost
+something soon become few."""
+_WORTH = 2e10
+"""Operations up to which exact minima are the faster way."""
+_HALVINGS = 30
+_MEMORY = 4
+"""Part of the memory limit that rows of `ActiveSteps` may take."""
+
+
+def solve_active_sets(
+    problem: Problem, max_iter: int = 100, context: Context = LOCAL
+) -> Solution | None:
+    r"""Minimise exactly, output by output.
+
+    Return None if conjugate gradients are faster, or if it takes more steps than ``max_iter``.
+
+    On the rows A that cost something the loss is :math:`(t_i - f_i)^2`. With G the inner products
+    of features in coordinates in which the penalty is the identity, the minimum over these rows is
+    :math:`c = Z_A^T \beta` with
+
+    .. math:: \bigl(G_{AA} + \alpha W \, \mathrm{diag}(1 / w_A)\bigr) \beta + b = t_A, \qquad
+        \textstyle\sum_A \beta_i = 0
+
+    or the same in the space of the features if these are fewer than rows. A step goes there, or as
+    far as the objective falls, and the rows that then cost something are the next A. It ends when A
+    stays the same: that is the minimum. It starts from least squares, or from ``problem.start``.
+
+    References
+    ----------
+    Chapelle (2007), Training a support vector machine in the primal, section 4.
+    """
+    n, width = problem.rows.n_rows, problem.rows.n_features
+    small = n <= _MOST_ROWS and width <= _MOST_COLUMNS and problem.rows.coded is None
+    fits = 8 * (n * (3 * width + n) + 3 * width**2) <= parse_bytes(problem.memory_limit)
+    known = problem.penalty is None or problem.factor is not None
+    if not (small and fits and known and problem.loss.parabolic and problem.monitor is None):
+        return None
+    try:
+        with single_threaded_blas():
+            return _solve(problem, max_iter, context)
+    except np.linalg.LinAlgError:
+        # a penalty that is lost in rounding
+        return None
+
+
+def _solve(problem: Problem, max_iter: int, context: Context) -> Solution | None:
+    block, R = problem.rows.collect(), problem.factor
+    Z, Y = as_dense_features(block.X, DOUBLE), np.asarray(block.y, np.float64)
+    if R is not None:
+        Z = triangular_solve(R, Z.T, lower=False, transposed=True).T
+    check_representable(Z, Y)
+    rows = _Rows(np.ascontiguousarray(Z), block.weights(), problem)
+    if problem.start is None:
+        coefs, intercepts = rows.least_squares(np.arange(len(Z)), Y)
+    else:
+        coefs, intercepts = problem.start
+        coefs = coefs if R is None else R @ coefs
+    begun = [rows.at(y, c, float(b)) for y, c, b in zip(Y.T, coefs.T, intercepts, strict=True)]
+    operations = sum(rows.operations(int(point.active.sum())) for point in begun)
+    if _EXPECTED * operations > _WORTH:
+        return None
+    # before threads look for them
+    _ = rows.products
+
+    def solve(output: int, _: Scratch) -> tuple[_Model, int, bool]:
+        return rows.minimum(Y[:, output], begun[output])
+
+    initial: list[Any] = []
+    found = fold(range(len(begun)), solve, lambda a, b: [*a, b], initial, context.threads)
+    steps = max(taken for _, taken, _ in found)
+    if steps > max_iter or not all(done for _, _, done in found):
+        return None
+    coef = np.column_stack([point.coef for point, _, _ in found])
+    return Solution(
+        coef=coef if R is None else triangular_solve(R, coef, lower=False),
+        intercept=np.array([point.intercept for point, _, _ in found]),
+        n_iter=steps,
+        status=Status.CONVERGED,
+        message=f"newton: exact after {steps} steps, rows that cost nothing left out",
+        history=np.full(steps, sum(point.value for point, _, _ in found)),
+        solver="newton",
+    )
+
+
+def solve_dual_ridge(A: Array, T: Array, fit_intercept: bool) -> tuple[Array, Array]:
+    """Solve ``A beta + b = T``, with sums of zero over beta if there is an intercept b."""
+    solved = np.linalg.solve(A, np.column_stack([T, np.ones(len(A))]))
+    beta, one = solved[:, :-1], solved[:, -1]
+    if not fit_intercept:
+        return beta, np.zeros(T.shape[1])
+    intercept = beta.sum(axis=0) / one.sum()
+    return beta - np.outer(one, intercept), intercept
+
+
+def _bottoms(loss: Loss, y: Array, f: Array) -> Array:
+    """Return where the loss, a parabola at these predictions, has its minimum."""
+    bottoms: Array = f - loss.gradient(y, f) / loss.curvature(y, f)
+    return bottoms
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A model of one output, and what the objective is there."""
+
+    coef: Array
+    intercept: float
+    fitted: Array
+    value: float
+    active: Array
+
+
+class _Rows:
+    """Rows in coordinates in which the penalty is the identity."""
+
+    def __init__(self, Z: Array, weight: Array, problem: Problem):
+        self.Z, self.weight, self.alpha = Z, weight, problem.alpha
+        self.loss, self.fit_intercept = problem.loss, problem.fit_intercept
+
+    @cached_property
+    def products(self) -> Array:
+        """Inner products of all rows."""
+        return np.asarray(self.Z @ self.Z.T)
+
+    def operations(self, active: int) -> float:
+        """Return the operations of a step with some active rows."""
+        width = self.Z.shape[1]
+        return float(min(active**3, active * width**2 + width**3) + 4 * self.Z.size)
+
+    def least_squares(self, active: Array, T: Array) -> tuple[Array, Array]:
+        """Return coefficients and intercepts of ridge regression of T on some rows."""
+        Z, w = self.Z[active], self.weight[active]
+        ridge = self.alpha * self.weight.sum()
+        if len(active) <= Z.shape[1]:
+            A = self.products[np.ix_(active, active)]
+            A.flat[:: len(A) + 1] += ridge / w
+            beta, intercept = solve_dual_ridge(A, T, self.fit_intercept)
+            return Z.T @ beta, intercept
+        share = w / w.sum() * self.fit_intercept
+        mean, middle = share @ Z, share @ T
+        centred = Z - mean
+        weighted = centred * w[:, None]
+        A = centred.T @ weighted
+        A.flat[:: len(A) + 1] += ridge
+        coef = np.linalg.solve(A, weighted.T @ (T - middle))
+        return coef, middle - mean @ coef
+
+    def at(self, y: Array, coef: Array, intercept: float, fitted: Array | None = None) -> _Model:
+        """Return the objective at a model."""
+        fitted = self.Z @ coef + intercept if fitted is None else fitted
+        losses = self.loss.value(y, fitted)
+        value = float(self.weight @ losses / self.weight.sum() + self.alpha * (coef @ coef))
+        return _Model(coef, intercept, fitted, value, losses > 0)
+
+    def minimum(self, y: Array, point: _Model) -> tuple[_Model, int, bool]:
+        """Take steps until the rows that cost something stay the same; say if that was reached."""
+        for taken in range(1, _STEPS + 1):
+            active = np.flatnonzero(point.active)
+            if not len(active):
+                # a smaller model may cost nothing, too: this is not the way to it
+                return point, taken, False
+            bottoms = _bottoms(self.loss, y[active], point.fitted[active])
+            coef, intercept = self.least_squares(active, bottoms[:, None])
+            there = self.at(y, coef[:, 0], float(intercept[0]))
+            if np.array_equal(there.active, point.active):
+                return there, taken, True
+            moved = self._towards(y, point, there)
+            if moved is None:
+                # nothing but rounding is left to gain
+                return point, taken, True
+            point = moved
+        return point, _STEPS, False
+
+    def _towards(self, y: Array, point: _Model, there: _Model) -> _Model | None:
+        """Return the first of the end, the middle, ... of a step at which the objective falls."""
+        share, found = 1.0, there
+        for _ in range(_HALVINGS):
+            if found.value < point.value:
+                return found
+            share /= 2
+            coef = point.coef + share * (there.coef - point.coef)
+            intercept = point.intercept + share * (there.intercept - point.intercept)
+            found = self.at(
+                y, coef, intercept, point.fitted + share * (there.fitted - point.fitted)
+            )
+        return None
+
+
+class ActiveSteps:
+    """Newton steps to the minimum over the rows that cost something, solved in their number.
+
+    The equations are those of `solve_active_sets`. Of a rows, each output takes a^2 D + a^3
+    operations for D features; conjugate gradients would take many products. Rows are changed to
+    coordinates in which the penalty is the identity, in D^2 operations each, and kept for the next
+    step.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a loss that is a parabola if it is not zero.
+    objective : Objective
+        Its objective over all rows.
+    features : array of shape (n, D)
+        Features of all rows.
+    """
+
+    def __init__(self, problem: Problem, objective: Objective, features: Array):
+        self._problem, self._objective, self._features = problem, objective, features
+        self._numbers = np.full(len(features), -1)
+        self._kept = np.empty((0, features.shape[1]), features.dtype)
+        self._most = parse_bytes(problem.memory_limit) // _MEMORY // max(1, features[:1].nbytes)
+
+    @classmethod
+    def of(cls, problem: Problem, objective: Objective) -> "ActiveSteps | None":
+        """Return the steps of a problem that has some, else None."""
+        features = objective.array
+        known = problem.penalty is None or problem.factor is not None
+        if features is None or not (known and problem.loss.parabolic):
+            return None
+        return cls(problem, objective, features)
+
+    def operations(self, point: Point) -> float:
+        """Return the operations of a step, infinite if its rows do not fit."""
+        curved = point.curvature > 0
+        D, a = self._features.shape[1], curved.sum(axis=0).astype(float)
+        new = np.count_nonzero(curved.any(axis=1) & (self._numbers < 0))
+        if point.cautious or a.max() > 2 * D or len(self._kept) + new > self._most:
+            return np.inf
+        changed = 0.0 if self._problem.factor is None else float(new) * D**2
+        return changed + float(np.sum(a**2 * D + a**3))
+
+    def step(self, point: Point) -> Array | None:
+        """Return the step of each output, of a gradient's shape; None if rounding allows none."""
+        problem, objective = self._problem, self._objective
+        self._keep(np.flatnonzero(point.curvature.any(axis=1)))
+        ridge = problem.alpha * float(objective.weight.sum())
+        coefs, intercepts = np.zeros_like(point.coef), point.intercept.copy()
+
+        def solve(output: int, _: Scratch) -> None:
+            active = np.flatnonzero(point.curvature[:, output])
+            if not len(active):
+                return
+            V = self._kept[self._numbers[active]]
+            A = (V @ V.T).astype(np.float64)
+            A.flat[:: len(A) + 1] += ridge / objective.weight[active]
+            y, f = objective.targets[active, output], point.outputs[active, output]
+            bottoms = _bottoms(problem.loss, y, f)[:, None]
+            beta, intercept = solve_dual_ridge(A, bottoms, problem.fit_intercept)
+            coefs[:, output] = V.T @ beta[:, 0].astype(V.dtype)
+            intercepts[output] = intercept[0]
+
+        outputs, threads = range(len(intercepts)), objective.context.threads
+        try:
+            fold(outputs, solve, lambda total, _: total, None, threads)
+        except np.linalg.LinAlgError:
+            return None
+        if problem.factor is not None:
+            coefs = triangular_solve(problem.factor, coefs, lower=False)
+        return np.vstack([coefs - point.coef, intercepts - point.intercept])
+
+    def _keep(self, rows: Array) -> None:
+        """Change rows that are new."""
+        new = rows[self._numbers[rows] < 0]
+        if not len(new):
+            return
+        V, R = self._features[new], self._problem.factor
+        if R is not None:
+            V = triangular_solve(R, V.T, lower=False, transposed=True).T.astype(V.dtype)
+        self._numbers[new] = len(self._kept) + np.arange(len(new))
+        self._kept = np.concatenate([self._kept, V])
