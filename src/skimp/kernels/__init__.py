@@ -8,7 +8,7 @@ from skimp._core._pairs import (
     ManhattanDistances,
 )
 from skimp._core._squared_distances import SquaredDistances
-from skimp._core._types import Array
+from skimp._core._types import Array as Array
 from skimp._params._rules import Rule, integer, number
 from skimp.kernels._angular import Angular
 from skimp.kernels._base import Kernel
@@ -45,7 +45,6 @@ __all__ = [
     "AdditiveChi2",
     "Angular",
     "ArcCosine",
-    "Array",
     "Cauchy",
     "Chi2",
     "ChiSquareDistances",

@@ -26,6 +26,9 @@ from skimp.kernels._spectrum import Spectrum
 if TYPE_CHECKING:
     from skimp.kernels import Product, Restricted, Scaled, Sum
 
+_TERMS = 2.0
+"""Terms of a loop over columns that take as long as a function value."""
+
 
 class Kernel(Parametrized, ABC):
     """A kernel: parameters, and the formula that they enter.
@@ -285,8 +288,7 @@ class Kernel(Parametrized, ABC):
     def work(self, n: float, m: float, size: Size, dtype: DType) -> Work:
         """Return the work of an n x m block of values."""
         if self.statistic is not None and self.statistic.looped:
-            # two terms of the loop over columns take as long as a function value
-            return values(n * m * (1 + size.n_features / 2.0), dtype)
+            return values(n * m * (1 + size.n_features / _TERMS), dtype)
         # distances from products, then the function
         return size.rows_times(n, m, dtype) + values(2 * n * m, dtype)
 
@@ -301,8 +303,7 @@ class Kernel(Parametrized, ABC):
             Seed of the sample that ``gamma="median"`` looks at.
         """
         check_params(self)
-        resolved: Self = clone(self)
-        return resolved.set_params(**self._resolved_params(rows, seed))
+        return clone(self).set_params(**self._resolved_params(rows, seed))  # type: ignore[no-any-return]
 
     def _resolved_params(self, rows: RowStatistics, seed: int) -> dict[str, Any]:
         """Return the parameters that `resolve` replaces: gamma, and kernels inside this one."""
