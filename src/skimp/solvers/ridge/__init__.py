@@ -5,7 +5,7 @@ from skimp.solvers.ridge._folds import FOLDS, fold_scores
 from skimp.solvers.ridge._golden_section import golden_section
 from skimp.solvers.ridge._left_out import LeftOut, Measure, leave_one_out, squared_errors
 from skimp.solvers.ridge._moments import Covariance, covariance
-from skimp.solvers.ridge._path import Path, Sampled, penalty_factor, ridge_path
+from skimp.solvers.ridge._path import Path, penalty_factor, ridge_path
 from skimp.solvers.ridge._reduced import ReducedSmoother
 from skimp.solvers.ridge._smoother import Errors, LinearFit, Smoother
 from skimp.solvers.ridge._validation import CRITERIA, best_alpha
@@ -21,7 +21,6 @@ __all__ = [
     "Measure",
     "Path",
     "ReducedSmoother",
-    "Sampled",
     "Smoother",
     "best_alpha",
     "covariance",
