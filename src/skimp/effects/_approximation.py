@@ -1,6 +1,7 @@
 """What KRLS may fit in place of all kernel columns: points, a sketch, or a sample of the rows."""
 
 from abc import ABC, abstractmethod
+from numbers import Integral
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -15,7 +16,6 @@ from skimp._params._rules import (
     check_params,
     instance,
     integer,
-    is_number,
     one_of,
 )
 from skimp.budgets import Selector, as_selector
@@ -40,12 +40,10 @@ class Approximation(Parametrized, ABC):
 
     def count(self, n_rows: int) -> int:
         """Return the size for this many rows."""
-        if self.size is None:
-            size = min(max(100, n_rows // 10), 1000)
-        else:
-            share = not isinstance(self.size, int | np.integer)
-            size = max(1, round(float(self.size) * n_rows)) if share else int(self.size)
-        return min(size, n_rows)
+        size = min(max(100, n_rows // 10), 1000) if self.size is None else self.size
+        if isinstance(size, Integral):
+            return min(int(size), n_rows)
+        return max(1, round(float(size) * n_rows))
 
 
 class Functions(Approximation, ABC):
@@ -183,28 +181,22 @@ class RowSample(Approximation):
 
 def as_approximation(given: Any, *, owner: str) -> Approximation | None:
     """Return what a user's ``approximation`` stands for, None for the exact model."""
+    found: Any = given
     if given is None:
         return None
-    found: Any = given
-    if is_number(given, int | np.integer):  # type: ignore[arg-type]
-        found = Points(size=given)
-    elif isinstance(given, Selector):
-        found = Points(given)
-    elif _NAME.test(given):
+    if isinstance(given, Selector) or _NAME.test(given):
         kinds = {"sample": RowSample(), **{name: Sketch(name) for name in SKETCHES}}
-        found = kinds[given] if given in kinds else Points(given)
+        found = kinds.get(given, Points(given)) if isinstance(given, str) else Points(given)
+    elif integer(at_least=1).test(given):
+        found = Points(size=given)
     elif isinstance(given, FeatureMap) and given.size_name == "budget":
-        found = _take_points(given, owner)
-    if not isinstance(found, Approximation) or (isinstance(found.size, int) and found.size < 1):
+        given.check()
+        params = given.get_params(deep=False)
+        found = Points(params.pop("selector"), params.pop("budget"))
+        for name, value in params.items():
+            if value is not None:
+                raise broken(owner, f"{name} of approximation", "None", value)
+    if not isinstance(found, Approximation):
         raise broken(owner, "approximation", _WORDING, given)
     check_params(found)
     return found
-
-
-def _take_points(given: FeatureMap, owner: str) -> Points:
-    given.check()
-    params = given.get_params(deep=False)
-    for name in sorted(params.keys() - {"budget", "selector"}):
-        if params[name] is not None:
-            raise broken(owner, f"{name} of approximation", "None", params[name])
-    return Points(params["selector"], params["budget"])

@@ -17,18 +17,8 @@ _DOUBLE = np.dtype(np.float64)
 class Term:
     """One effect: the derivative in a column, or the difference between two of its values.
 
-    Attributes
-    ----------
-    name : str
-        The column, or the column and the level.
-    column : int
-        The number of the column.
-    scale : float
-        What a derivative is multiplied by, for the units of the column.
-    low, high : float or None
-        The values that a difference is taken between; None for a derivative.
-    kind : str
-        What it is, in words.
+    ``scale`` gives a derivative the units of the column; ``low`` and ``high`` are the values that a
+    difference is taken between, None for a derivative; ``kind`` says in words what it is.
     """
 
     name: str
@@ -46,19 +36,7 @@ class Design:
     Numbers are centred and divided by their standard deviation. A column of levels becomes one
     indicator for each of its levels, divided by :math:`\sqrt{1 - \sum_l p_l^2}`, with p the shares
     of the levels: two random rows then have the mean squared distance 2, as in every other column.
-
-    Parameters
-    ----------
-    rows : Rows
-        Training rows, with the numbers of levels in the place of levels.
-    names : list of str
-        Names of the columns.
-    levels : dict
-        Levels by the number of their column.
-    standardize : bool
-        Whether to scale.
-    ddof : int, default=0
-        What standard deviations of numbers subtract from the number of rows to divide by.
+    ``levels`` are those of each column by its number; the rows hold their numbers instead.
     """
 
     dtype: DType = _DOUBLE
@@ -172,7 +150,7 @@ class Design:
 
 @dataclass
 class _Statistics:
-    """What a pass over the rows tells about their columns."""
+    """What one pass over the rows finds out about their columns."""
 
     weight: float
     mean: Array
@@ -222,7 +200,7 @@ def _merge(a: _Statistics | None, b: _Statistics) -> _Statistics:
     low, high = np.minimum(a.low, b.low), np.maximum(a.high, b.high)
 
     def within(part: _Statistics) -> Array:
-        """Tell of which columns all values of a part are the least or the largest of both."""
+        """Return whether all values of a part are the least or the largest of both, by column."""
         two = part.binary | (part.low == part.high)
         ends = [(end == low) | (end == high) for end in (part.low, part.high)]
         return np.asarray(two & ends[0] & ends[1])

@@ -61,7 +61,24 @@ def predict_at(fitted: Fitted, rows: Rows, return_std: bool) -> Any:
     return F, fitted.outputs(compute(mapped, errors, shape, dtype))
 
 
-def effects_at(fitted: Fitted, rows: Rows, functionals: Functionals) -> Array:
+def effects_at(fitted: Fitted, rows: Rows, return_std: bool) -> Any:
+    """Return effects at each row, and with ``return_std`` their classical standard errors."""
+    functionals = fitted.functionals(fitted.design.terms)
+    effects = fitted.outputs(_pointwise(fitted, rows, functionals))
+    if not return_std:
+        return effects
+    shape, one = (functionals.n_terms, fitted.dual.shape[1]), np.ones(1)
+
+    def errors(block: Block, _: Scratch) -> Array:
+        L = np.hstack([functionals.sums(block.X[i : i + 1], one) for i in range(block.size)])
+        variances = fitted.fit.variances(fitted.fit.coordinates(fitted.gather(L)))
+        return np.sqrt(variances).reshape(block.size, *shape)
+
+    few = _scale(fitted, rows, shape[0])
+    return effects, fitted.outputs(fitted.context.compute(few, errors, shape, np.float64))
+
+
+def _pointwise(fitted: Fitted, rows: Rows, functionals: Functionals) -> Array:
     """Return effects at each row, of shape (n, n_terms, k)."""
     shape = functionals.n_terms, fitted.dual.shape[1]
 
@@ -69,20 +86,6 @@ def effects_at(fitted: Fitted, rows: Rows, functionals: Functionals) -> Array:
         return functionals.pointwise(block.X, fitted.dual)
 
     return fitted.context.compute(_scale(fitted, rows), of_block, shape, np.float64)
-
-
-def errors_at(fitted: Fitted, rows: Rows, functionals: Functionals) -> Array:
-    """Return classical standard errors of effects at each row, of shape (n, n_terms, k)."""
-    shape = functionals.n_terms, fitted.dual.shape[1]
-    one = np.ones(1)
-
-    def of_block(block: Block, _: Scratch) -> Array:
-        L = np.hstack([functionals.sums(block.X[i : i + 1], one) for i in range(block.size)])
-        variances = fitted.fit.variances(fitted.fit.coordinates(fitted.gather(L)))
-        return np.sqrt(variances).reshape(block.size, *shape)
-
-    few = _scale(fitted, rows, shape[0])
-    return fitted.context.compute(few, of_block, shape, np.float64)
 
 
 def average(fitted: Fitted, rows: Rows, functionals: Functionals) -> Array:
@@ -156,7 +159,7 @@ def _summarize(
     groups = _find_groups(fitted, asked.errors, asked.groups, owner=asked.owner)
     fit, like_r = fitted.fit, fitted.spec.like_r
     corrected = not like_r if corrected is None else corrected
-    pointwise = np.concatenate([effects_at(fitted, rows, part) for part in parts], axis=1)
+    pointwise = np.concatenate([_pointwise(fitted, rows, part) for part in parts], axis=1)
     weight = rows.weights(fitted.context)
     q = fit.coordinates(np.hstack([average(fitted, rows, part) for part in parts]))
     q = fit.corrected(q) if corrected else q

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import Array
 from skimp._params._memory import parse_bytes, require_memory
-from skimp._params._rules import broken, check_params
+from skimp._params._rules import Rule, broken, check_params, number
 from skimp.choice import Task
 from skimp.data import Context, Rows, as_rows, is_frame, keep_rows, kept_bytes, masked_rows
 from skimp.effects._approximation import (
@@ -40,6 +40,17 @@ from skimp.solvers.ridge import (
 )
 
 _DOUBLE = np.dtype(np.float64)
+_SQUARABLE = number(above=1e-100, at_most=1e100)
+POSITIVE = Rule(
+    f"a sequence, each {_SQUARABLE.wording}",
+    lambda value: (
+        isinstance(value, list | tuple | np.ndarray)
+        and np.ndim(value) == 1
+        and len(value) > 0
+        and all(map(_SQUARABLE.test, value))
+    ),
+)
+"""A rule for grids of penalties and bandwidths, whose squares are numbers, too."""
 
 
 @dataclass(frozen=True, eq=False)

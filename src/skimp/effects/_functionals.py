@@ -23,17 +23,8 @@ _KINK = 0.1
 class Functionals:
     r"""Effects of terms on functions :math:`f = \sum_j a_j k(\cdot, b_j)` of scaled rows.
 
-    Parameters
-    ----------
-    landmarks : Landmarks
-        The kernel columns, in float64.
-    design : Design
-        What scaled the rows.
-    terms : list of Term
-        The effects.
-    by : Term, optional
-        The effect of this on the effects, in their place: a second derivative, by a central or
-        forward difference of first ones, or the difference between two values.
+    With ``by``, the effects of this term on these effects instead: a second derivative, by a
+    central or forward difference of first ones, or the difference between two values.
     """
 
     def __init__(
@@ -46,7 +37,7 @@ class Functionals:
         self._by = by
 
     def kinked(self, column: int) -> bool:
-        """Tell whether kernel columns have a kink, and no second derivative, at their points."""
+        """Return whether kernel columns have a kink, so no second derivative, at their points."""
         j = self._design.place(column).start
         A = np.zeros((1, self._size))
         A[:, 0] = 1.0

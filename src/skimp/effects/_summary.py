@@ -156,7 +156,7 @@ class Expectation(Lined):
     def _lines(self) -> Lines:
         n = len(self.values)
         parts = (np.reshape(part, (n, -1)) for part in (self.mean, self.ci_low, self.ci_high))
-        told = [
+        texts = [
             (
                 f"{value:.4g}" if isinstance(value, Real) else f"{value}",
                 "; ".join(f"{m:.4g} [{a:.4g}, {b:.4g}]" for m, a, b in zip(*row, strict=True)),
@@ -164,7 +164,9 @@ class Expectation(Lined):
             for value, *row in zip(self.values, *parts, strict=True)
         ]
         # first, middle and last of many points
-        shown = told if n <= _SHOWN else [told[i * (n - 1) // (_SHOWN - 1)] for i in range(_SHOWN)]
+        shown = (
+            texts if n <= _SHOWN else [texts[i * (n - 1) // (_SHOWN - 1)] for i in range(_SHOWN)]
+        )
         few = "" if n <= _SHOWN else f", {_SHOWN} of {n} points"
         return [(self.column, f"mean of y [nominal {self.level:.0%} band]{few}"), *shown]
 
@@ -195,22 +197,8 @@ def summarize(
 ) -> EffectsSummary:
     """Return the table of effects of terms on outputs.
 
-    Parameters
-    ----------
-    pointwise : array of shape (n, n_terms, k)
-        Effects of single rows.
-    weight : array of shape (n,)
-        Weights of the rows.
-    covariance : array of shape (k, n_terms, n_terms)
-        Covariances of the estimates.
-    corrected : array of shape (n_terms, k), or None
-        Estimates that are corrected for shrinkage; None for means of the pointwise effects.
-    names, kinds : lists of n_terms texts
-        What the effects are.
-    freedom : float
-        Degrees of freedom of the t distribution.
-    level, facts, notes
-        As in `EffectsSummary`.
+    ``pointwise`` has the shape (n, n_terms, k), ``covariance`` (k, n_terms, n_terms), and
+    ``corrected``, None for means of the pointwise effects, (n_terms, k).
     """
     n, n_terms, k = pointwise.shape
     flat = pointwise.transpose(0, 2, 1).reshape(n, k * n_terms)
@@ -252,7 +240,7 @@ def summarize(
 def _weighted_quartiles(values: Array, weight: Array) -> Array:
     """Return the quartiles of each column, of shape (3, n_columns).
 
-    Between rows of equal weight where none is at the quartile, those of a row where weights differ.
+    They are interpolated between rows of equal weight, and those of a row if weights differ.
     """
     shares = np.array([0.25, 0.5, 0.75])
     if np.ptp(weight) == 0:

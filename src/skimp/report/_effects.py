@@ -2,11 +2,13 @@
 
 from typing import TYPE_CHECKING, Any, Self, final
 
-from skimp.report._axes import require_kind
+import numpy as np
+
+from skimp._params._rules import broken, integer
+from skimp.report._axes import draw_legend, open_axes, require_kind
 
 if TYPE_CHECKING:
-    from skimp.diagnostics import EffectsSummary
-    from skimp.effects import KRLS
+    from skimp.effects import KRLS, EffectsSummary
 
 _BINS = 12
 """Groups of equally many rows whose medians a line joins."""
@@ -45,7 +47,7 @@ class EffectsDisplay:
     """
 
     def __init__(self, model: "KRLS", summary: "EffectsSummary", X: Any = None):
-        from skimp.diagnostics import EffectsSummary
+        from skimp.effects import EffectsSummary
 
         _require_krls(model)
         wording = "an EffectsSummary, which model.summary() returns"
@@ -92,8 +94,6 @@ class EffectsDisplay:
         -------
         self
         """
-        import numpy as np
-
         s = self.summary
         ax = self._one(ax, height=1 + 0.42 * len(s.names))
         places = np.arange(len(s.names))
@@ -108,7 +108,7 @@ class EffectsDisplay:
         ax.invert_yaxis()
         ax.set_xlabel("effect of a standard deviation" if standardized else "effect")
         ax.grid(axis="x", alpha=0.3)
-        ax.legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        draw_legend(ax, beside=True)
         return self
 
     def plot_distributions(self, axes: Any = None) -> Self:
@@ -123,8 +123,6 @@ class EffectsDisplay:
         -------
         self
         """
-        import numpy as np
-
         s = self.summary
         axes = self._several(axes, len(s.names))
         for ax, name, mean, single in zip(axes, s.names, s.mean, s.pointwise.T, strict=False):
@@ -153,10 +151,6 @@ class EffectsDisplay:
         -------
         self
         """
-        import numpy as np
-
-        from skimp._params._rules import broken, integer
-
         names = list(self.summary.names)
         known = integer(at_least=0, at_most=len(names) - 1).test(effect)
         if not known and effect not in names:
@@ -201,16 +195,12 @@ class EffectsDisplay:
         n_points : int, default=50
             Points of the curve.
         output : int, default=0
-            Which y, where there are several.
+            Which y, if there are several.
 
         Returns
         -------
         self
         """
-        import numpy as np
-
-        from skimp._params._rules import broken, integer
-
         found = self.model.expectation(column, n_points=n_points, level=self.summary.level)
         last = np.reshape(found.mean, (len(found.values), -1)).shape[1] - 1
         if not integer(at_least=0, at_most=last).test(output):
@@ -234,8 +224,6 @@ class EffectsDisplay:
 
     def _deviations(self) -> Any:
         """Return the standard deviation of the column of each derivative, one for differences."""
-        import numpy as np
-
         model, number = self.model, len(self.summary.names)
         if number % len(model.terms_):
             raise ValueError(
@@ -248,27 +236,20 @@ class EffectsDisplay:
         return np.tile(units, number // len(units))
 
     def _one(self, ax: Any, height: float = 4.0) -> Any:
-        import numpy as np
-
-        if ax is None:
-            from matplotlib import pyplot
-
-            _, ax = pyplot.subplots(figsize=(7.5, height), layout="constrained")
-        self.axes_, self.figure_ = np.array([ax]), ax.figure
-        return ax
+        self.axes_ = open_axes("EffectsDisplay", ax, 1, figsize=(7.5, height))
+        self.figure_ = self.axes_[0].figure
+        return self.axes_[0]
 
     def _several(self, axes: Any, number: int) -> Any:
-        import numpy as np
-
         if axes is None:
             from matplotlib import pyplot
 
             columns = min(4, number)
             rows = -(-number // columns)
-            figure, axes = pyplot.subplots(
-                rows, columns, figsize=(2.8 * columns, 2.4 * rows), squeeze=False
+            size = 2.8 * columns, 2.4 * rows
+            _, axes = pyplot.subplots(
+                rows, columns, figsize=size, squeeze=False, layout="constrained"
             )
-            figure.set_layout_engine("constrained")
             for spare in axes.ravel()[number:]:
                 spare.remove()
             axes = axes.ravel()[:number]
@@ -291,8 +272,6 @@ def _percent(level: float) -> str:
 
 def _groups(values: Any) -> list[Any]:
     """Return groups of neighbouring values, equally many rows each; equal values stay together."""
-    import numpy as np
-
     if len(np.unique(values)) <= _BINS:
         return [values == value for value in np.unique(values)]
     ends = np.unique(np.quantile(values, np.linspace(0, 1, _BINS + 1)))
