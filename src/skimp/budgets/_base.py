@@ -68,6 +68,11 @@ class Selector(Parametrized, ABC):
         return False
 
     @property
+    def spreads(self) -> bool:
+        """True for a rule whose points are far better conditioned than rows drawn at random."""
+        return False
+
+    @property
     def repeats(self) -> bool:
         """True for a rule that may choose a row twice, and more points than there are rows."""
         return False

@@ -82,6 +82,11 @@ class RPCholesky(RowSelector):
         return True
 
     @property
+    def spreads(self) -> bool:
+        """True: rows that earlier points represent are not drawn."""
+        return True
+
+    @property
     def takes_all(self) -> bool:
         """False with a tolerance, which fewer points than rows may reach."""
         return self.tol is None
