@@ -1,9 +1,8 @@
 """Budgets: which points stand for the data."""
 
 from skimp.budgets._agglomerative import Agglomerative
-from skimp.budgets._auto import Auto
-from skimp.budgets._balanced import Balanced
 from skimp.budgets._base import Budget, RowSelector, Selector, as_selector
+from skimp.budgets._by_class import Auto, Balanced
 from skimp.budgets._column_subset import ColumnSubset
 from skimp.budgets._dbh import DBH, random_pairs
 from skimp.budgets._fixed import Fixed, check_points
