@@ -17,7 +17,6 @@ from skimp.effects._fit import Fitted
 from skimp.effects._functionals import Functionals
 from skimp.effects._levels import MISSING
 from skimp.effects._summary import EffectsSummary, Expectation, summarize
-from skimp.solvers.ridge import Errors
 
 _CLOSE = 0.9
 """Effective parameters of a row above which little is known of the errors."""
@@ -136,14 +135,14 @@ def _summarize(
     corrected: bool | None,
 ) -> EffectsSummary:
     check_values(owner, _RULES, level=level, corrected=corrected)
-    known = _find_errors(owner, fitted, errors, groups)
+    groups = _find_groups(owner, fitted, errors, groups)
     fit, like_r = fitted.fit, fitted.spec.like_r
     corrected = not like_r if corrected is None else corrected
     pointwise = np.concatenate([_pointwise(fitted, rows, part) for part in parts], axis=1)
     weight = rows.weights(fitted.context)
     q = fit.coordinates(np.hstack([average(fitted, rows, part) for part in parts]))
     q = fit.corrected(q) if corrected else q
-    covariance = fit.covariances(q, known)
+    covariance = fit.covariances(q, errors, groups)
     if like_r:
         # R multiplies the standard errors of differences by the root of two
         differ = [term.high is not None for part in parts for term in part.terms]
@@ -157,7 +156,7 @@ def _summarize(
         names=names,
         kinds=kinds,
         # groups are numbered from zero on: one less than there are
-        freedom=fitted.freedom if known.groups is None else float(known.groups.max()),
+        freedom=fitted.freedom if groups is None else float(groups.max()),
         level=level,
         facts={
             "rows": f"{len(pointwise):,}",
@@ -177,7 +176,8 @@ def r_squared(fitted: Fitted) -> Array:
     fit, squares = fitted.fit, fitted.fit.squares
     if fitted.spec.like_r:
         # R takes the variance of the residuals, whose mean is not zero without an intercept
-        squares = squares - np.square((fit.root * fit.residuals[0]).sum(axis=0)) / fit.n_rows
+        errors, _, root = fit.residuals
+        squares = squares - np.square((root * errors).sum(axis=0)) / fit.n_rows
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(1 - squares / fit.total)
 
@@ -202,17 +202,17 @@ def _note(fitted: Fitted, level: float, corrected: bool) -> list[str]:
     return notes
 
 
-def _find_errors(owner: str, fitted: Fitted, kind: str, groups: Any) -> Errors:
-    """Return what the user says of the errors of the rows that were fitted, checked.
+def _find_groups(owner: str, fitted: Fitted, errors: str, groups: Any) -> Array | None:
+    """Return the number of the group of each row that was fitted, None if errors have no groups.
 
     Groups may be given for all rows of ``fit``, or for those of positive weight.
     """
-    check_values(owner, _RULES, errors=kind)
-    if (kind == "clustered") != (groups is not None):
+    check_values(owner, _RULES, errors=errors)
+    if (errors == "clustered") != (groups is not None):
         wording = "given for errors='clustered', and for these alone"
         raise broken(owner, "groups", wording, groups)
     if groups is None:
-        return Errors(kind)
+        return None
     groups, n, present = np.asarray(groups), fitted.data.rows.n_rows, fitted.data.present
     given = n if present is None else len(present)
     if groups.ndim != 1 or len(groups) not in (n, given):
@@ -228,7 +228,7 @@ def _find_errors(owner: str, fitted: Fitted, kind: str, groups: Any) -> Errors:
     found, codes = np.unique(groups, return_inverse=True)
     if len(found) < 2:
         raise broken(owner, "groups", "two or more different ones", found.tolist())
-    return Errors(kind, codes)
+    return np.asarray(codes)
 
 
 def covariance_of(fitted: Fitted, errors: str, groups: Any) -> Array:
@@ -237,8 +237,8 @@ def covariance_of(fitted: Fitted, errors: str, groups: Any) -> Array:
     needed = 32 * size * max(size, 0 if errors == "classical" else fit.n_rows)
     what = f"the covariance of {size} coefficients"
     require_memory(needed, fitted.spec.memory_limit, what, "take an approximation")
-    known = _find_errors("vcov", fitted, errors, groups)
-    found = fit.covariances(fit.coordinates(np.eye(size)), known)
+    groups = _find_groups("vcov", fitted, errors, groups)
+    found = fit.covariances(fit.coordinates(np.eye(size)), errors, groups)
     return found[0] if fitted.data.single_output else found
 
 

@@ -155,4 +155,4 @@ def make_models(spec: Spec, rows: Rows, kernel: Kernel, seed: int, context: Cont
     landmarks = Landmarks(kernel, block.X, DOUBLE)
     K = kernel(landmarks.points, n_jobs=context.n_jobs)
     check_gram(K, kernel)
-    return Models(landmarks, ExactSmoother(K, block.y, block.weight, **options), sampled)
+    return Models(landmarks, ExactSmoother(K, block.y, block.weights(), **options), sampled)
