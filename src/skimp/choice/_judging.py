@@ -173,7 +173,7 @@ def judge_left_out(
         costs = found.costs * (1 + _DOUBT * np.sqrt(2 / n) * share)[:, None]
         return judge.judge(alphas, costs, found.lowest, found.highest)
 
-    *half, whole = map(best, leave_one_out(kept, alphas, sizes, counts, measures, context))
+    *half, whole = map(best, leave_one_out(kept, alphas, sizes, measures, counts, context))
     return replace(whole, half_error=half[0].error) if half else whole
 
 
@@ -190,7 +190,6 @@ def judge_held_out(
         S,
         alphas,
         (max(1, width // 2), width) if halved else (width,),
-        intercept=problem.fit_intercept,
         factor=problem.factor,
         context=context,
     )

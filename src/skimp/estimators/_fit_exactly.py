@@ -49,7 +49,7 @@ def fit_exactly(task: Task, choice: Choice, rng: np.random.Generator, clock: Clo
         solution = solve_exact(
             K,
             Y,
-            distinct.weight,
+            distinct.weights(),
             alpha=spec.alpha,
             fit_intercept=spec.fit_intercept,
             trusted=None if spec.classes else lambda b: judge.trusts(b, b),
