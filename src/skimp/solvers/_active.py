@@ -263,7 +263,7 @@ class ActiveSteps:
                 return
             V = self._kept[self._numbers[active]]
             A = (V @ V.T).astype(np.float64)
-            A.flat[:: len(A) + 1] += ridge / objective.weight[active]
+            A.flat[:: len(A) + 1] += ridge / objective.weight[active, 0]
             y, f = objective.targets[active, output], point.outputs[active, output]
             bottoms = _bottoms(problem.loss, y, f)[:, None]
             beta, intercept = solve_dual_ridge(A, bottoms, problem.fit_intercept)

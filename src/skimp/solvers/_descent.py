@@ -272,7 +272,7 @@ class _Descent:
             near.update_each(objective.array, point.curvature)
             return 0, 0
         if near.by_output or 0 < since <= price.of_sums(point):
-            if near.standing_in:
+            if near.height > 0:
                 near.stand_in(height)
             return since, since_each
         near.update(*self._chosen(objective, point, height))
@@ -284,7 +284,7 @@ class _Descent:
         if X is None:
             whole = next(self.part.reblocked(self.part.n_rows).blocks())
             X = as_dense_features(whole.X, objective.rows.dtype)
-            D = D[self.indices] if objective.n_rows > len(self.indices) else D
+            D = D[self.indices] if objective.rows.n_rows > len(self.indices) else D
         curved = np.flatnonzero(D)
         left_out = np.ones(len(D), bool)
         left_out[curved[:: max(1, -(-len(curved) // self.price.most_rows))]] = False
