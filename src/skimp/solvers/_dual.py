@@ -23,17 +23,11 @@ _TINY, _EPS = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class DualPoint:
-    """Coefficients of each share of the outputs, intercepts, and their objective."""
+    """Coefficients of shape (width, k), intercepts, and their objective."""
 
     objective: float
-    V: list[Array]
+    coef: Array
     b: Array
-
-    @property
-    def coef(self) -> Array:
-        """Return the coefficients, of shape (width, k)."""
-        parts = [V.T for V in self.V]
-        return np.ascontiguousarray(parts[0] if len(parts) == 1 else np.hstack(parts))
 
 
 def kept_in_memory(
@@ -170,7 +164,6 @@ class Dual:
         # the coefficients of a code's outputs lie side by side: one cache miss serves all of them
         sizes = [last - first for first, last in self.shares]
         self.V = [np.zeros((size, width), order="F" if coded else "C") for size in sizes]
-        self.place = [np.empty_like(own) for own in self.V]
         self.b = np.zeros(k)
 
         def read(block: Block, _: Scratch) -> None:
@@ -190,12 +183,13 @@ class Dual:
 
     def start(self, point: tuple[Array, Array] | None) -> tuple[DualPoint, float]:
         """Set slopes to those at a point, or to zeros if these are better; see `check`."""
-        best = self._kept(np.inf)
+        best = self._point(np.inf)
         if point is not None:
-            V, b = [np.empty_like(own) for own in self.V], self.constant * point[1]
+            coef, b = point[0], self.constant * point[1]
+            V = [np.empty_like(own) for own in self.V]
             for share, own in zip(self.shares, V, strict=True):
-                own[...] = point[0][slice(*share)]
-            best = DualPoint(self._set_slopes(self._slopes_at, V, b), V, b)
+                own[...] = coef[:, slice(*share)].T
+            best = DualPoint(self._set_slopes(self._slopes_at, V, b), coef, b)
             best, gap, objective = self.check(best)
             if objective > 0:
                 return best, gap
@@ -211,11 +205,9 @@ class Dual:
         slopes = -self.loss.gradient(Y, F)
         return Y * np.clip(Y * slopes, _TINY, 1 - _EPS) if isinstance(self.loss, Log) else slopes
 
-    def _kept(self, objective: float) -> DualPoint:
-        """Keep the coefficients, and forget those that were kept before."""
-        for place, own in zip(self.place, self.V, strict=True):
-            np.copyto(place, own)
-        return DualPoint(objective, self.place, self.b.copy())
+    def _point(self, objective: float) -> DualPoint:
+        coef = np.concatenate([own.T for own in self.V], axis=1)
+        return DualPoint(objective, coef, self.b.copy())
 
     def _set_slopes(self, slopes_of: Callable[..., Array], V: list[Array], b: Array) -> float:
         """Set slopes by what is predicted at a point, and return its objective."""
@@ -328,5 +320,5 @@ class Dual:
         dual = self._in_units(sums[1], self.V, self.b, sign=-1.0)
         check_representable(np.array([primal, dual]))
         if primal < best.objective:
-            best = self._kept(primal)
+            best = self._point(primal)
         return best, max(0.0, best.objective - dual) / max(best.objective, _TINY), dual

@@ -102,17 +102,16 @@ class DualCD(Solver):
         dual = Dual(rows, problem, context, sample, seed=self.random_state)
         start, history, sweeps, stopped = None, [], 0, False
         if problem.start is not None:
-            V, b = (np.asarray(part, np.float64) for part in problem.start)
+            c, b = (np.asarray(part, np.float64) for part in problem.start)
             with single_threaded_blas():
-                start = V.T if W is None else V.T @ np.asarray(problem.penalty) @ W, b
+                start = c if W is None else W.T @ (np.asarray(problem.penalty) @ c), b
         best, gap = dual.start(start)
         if start is not None:
             history.append(best.objective)
 
         def coef() -> Array:
-            # a new array: a monitor may keep it, and the place of the best one is used again
             with single_threaded_blas():
-                return best.coef.copy() if W is None else W @ best.coef
+                return best.coef if W is None else W @ best.coef
 
         while sweeps < self.max_iter and gap > self.tol and not stopped:
             dual.sweep(sweeps)
