@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.datasets import train_test, whole
 from benchmarks.harness import peak_bytes
 from skimp import KernelClassifier, KernelRegressor
-from skimp.choice._rates import Rates, calibrated
+from skimp.choice._rates import Rates, calibrate
 from skimp._core._threads import thread_count
 from skimp.diagnostics import plan
 from skimp.features import Nystroem, RandomBinning, RandomFourier
@@ -68,7 +68,7 @@ def resident():
     return 1024 * int(next(line for line in lines if line.startswith("VmRSS")).split()[1])
 
 def rates():
-    return calibrated(thread_count(None))
+    return calibrate(thread_count(None))
 
 # libraries are loaded and loops are compiled by a small fit of the same kind
 few = np.random.default_rng(1).permutation(X.shape[0])[:SMALL]

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from skimp.choice import _rates
-from skimp.choice._rates import NOMINAL, Rates, calibrated, measured_rates
+from skimp.choice._rates import NOMINAL, Rates, calibrate, measured_rates
 
 OTHER = replace(NOMINAL, gemm32=7e9)
 
@@ -26,7 +26,7 @@ def calls(monkeypatch):
         found.append(n_threads)
         return NOMINAL
 
-    monkeypatch.setattr(_rates, "calibrated", fake)
+    monkeypatch.setattr(_rates, "calibrate", fake)
     _rates._known_rates.cache_clear()
     yield found
     _rates._known_rates.cache_clear()
@@ -34,7 +34,7 @@ def calls(monkeypatch):
 
 def test_speeds_of_this_machine_are_positive_numbers(monkeypatch):
     monkeypatch.setattr(_rates, "_REPEATS", 1)
-    rates = calibrated(1)
+    rates = calibrate(1)
     assert all(math.isfinite(value) and value > 0 for value in asdict(rates).values())
 
 

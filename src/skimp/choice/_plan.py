@@ -4,12 +4,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from skimp._core._html import table
-from skimp._core._work import Size
+from skimp._core._work import DOUBLE, Size, Stage, calls, stream
 from skimp._params._memory import readable
-from skimp.choice._rates import Rates
+from skimp._params._rules import broken
+from skimp.choice._rates import Rates, seconds
 from skimp.features import FeatureMap
-from skimp.losses import Loss
-from skimp.solvers import Solver
+from skimp.kernels import Gaussian
+from skimp.losses import Loss, Squared
+from skimp.solvers import Auto, Solver
+from skimp.solvers.ridge import exact_cost
 
 
 @dataclass(frozen=True)
@@ -114,18 +117,28 @@ def predict_phases(
     Returns
     -------
     tuple of Phase
-    """
-    from skimp.choice._cost import Shape, Traits, predicted_phases
 
-    return predicted_phases(
-        feature_map,
-        Shape(size.n_rows, size.n_features, size.dtype, size.n_outputs, size.density),
-        loss=loss,
-        solver=solver,
-        labelled=size.classes,
-        rates=rates,
-        memory_limit=size.memory,
-        n_jobs=size.threads,
-        alpha=alpha,
-        traits=Traits(size.conditioned, size.n_bins),
-    )
+    Examples
+    --------
+    >>> from skimp._core._work import Size
+    >>> from skimp.choice import NOMINAL, predict_phases
+    >>> from skimp.features import RandomFourier
+    >>> from skimp.losses import squared
+    >>> from skimp.solvers import Auto
+    >>> parts = {"loss": squared, "solver": Auto(), "rates": NOMINAL}
+    >>> phases = predict_phases(RandomFourier(), Size(100_000, 20), **parts)
+    >>> [phase.name for phase in phases]
+    ['read', 'draw', 'solve']
+    """
+    read = stream(2 * size.data_bytes) + 2 * calls(size.n_rows)
+    stages = [Stage("read", read, 0)]
+    if feature_map is None:
+        if not (isinstance(loss, Squared) and isinstance(solver, Auto)):
+            raise broken("predict_phases", "feature_map", "a feature map for this loss", None)
+        n = size.n_rows
+        held = 9 * n**2 + 16 * n * size.n_features
+        stages += [Stage("factor", Gaussian().work(n, n, size, DOUBLE), held), exact_cost(size)]
+    else:
+        mapped = feature_map.cost(size)
+        stages += [*mapped.stages, solver.cost(mapped, size, loss, alpha)]
+    return tuple(Phase(s.name, seconds(s.work, rates), int(s.bytes)) for s in stages)

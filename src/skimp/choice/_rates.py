@@ -89,27 +89,30 @@ def measured_rates(n_jobs: int | None = None) -> Rates:
 
     Examples
     --------
-    >>> from skimp.choice._rates import measured_rates
+    >>> from skimp.choice import measured_rates
     >>> measured_rates().gemm32 > 0
     True
     """
-    return _known_rates(thread_count(n_jobs), str(_file()))
+    given = os.environ.get("XDG_CACHE_HOME")
+    folder = Path(given) if given else Path.home() / ".cache"
+    return _known_rates(thread_count(n_jobs), folder / "skimp" / "rates.json")
 
 
 @cache
-def _known_rates(n_threads: int, name: str) -> Rates:
-    file, key = Path(name), _key(n_threads)
-    stored = _stored(file)
-    rates = _valid(stored.get(key))
-    if rates is None:
-        rates = calibrated(n_threads)
-        _store(file, {**stored, key: asdict(rates)})
+def _known_rates(n_threads: int, file: Path) -> Rates:
+    key, stored = _key(n_threads), {}
+    with suppress(OSError, ValueError, RecursionError):
+        stored = json.loads(file.read_text())
+    stored = stored if isinstance(stored, dict) else {}
+    record = stored.get(key)
+    if isinstance(record, dict) and set(record) == set(asdict(NOMINAL)):
+        values = record.values()
+        if all(type(v) in (int, float) and isfinite(v) and v > 0 for v in values):
+            return Rates(**{name: float(value) for name, value in record.items()})
+    rates = calibrate(n_threads)
+    with suppress(OSError):
+        _write_whole(file, json.dumps({**stored, key: asdict(rates)}, indent=2))
     return rates
-
-
-def _file() -> Path:
-    given = os.environ.get("XDG_CACHE_HOME")
-    return (Path(given) if given else Path.home() / ".cache") / "skimp" / "rates.json"
 
 
 def _key(n_threads: int) -> str:
@@ -121,41 +124,20 @@ def _key(n_threads: int) -> str:
     return f"{model}, {n_threads} threads, numpy {np.__version__}"
 
 
-def _stored(file: Path) -> dict[str, Any]:
-    """Return what a file says, nothing where it says nothing that makes sense."""
+def _write_whole(file: Path, text: str) -> None:
+    """Write a file aside, then rename it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, aside = tempfile.mkstemp(dir=file.parent, suffix=".part")
     try:
-        stored = json.loads(file.read_text())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return stored if isinstance(stored, dict) else {}
+        with os.fdopen(handle, "w") as stream:
+            stream.write(text)
+        Path(aside).replace(file)
+    except OSError:
+        Path(aside).unlink(missing_ok=True)
+        raise
 
 
-def _valid(record: Any) -> Rates | None:
-    """Return the rates of a record, None unless it has every one as a positive number."""
-    names = {field.name for field in fields(Rates)}
-    if not isinstance(record, dict) or set(record) != names:
-        return None
-    positive = all(
-        type(value) in (int, float) and isfinite(value) and value > 0 for value in record.values()
-    )
-    return Rates(**{name: float(value) for name, value in record.items()}) if positive else None
-
-
-def _store(file: Path, records: dict[str, Any]) -> None:
-    """Write the file aside, then rename it."""
-    with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        handle, aside = tempfile.mkstemp(dir=file.parent, suffix=".part")
-        try:
-            with os.fdopen(handle, "w") as stream:
-                json.dump(records, stream, indent=2)
-            Path(aside).replace(file)
-        except OSError:
-            Path(aside).unlink(missing_ok=True)
-            raise
-
-
-def calibrated(n_threads: int) -> Rates:
+def calibrate(n_threads: int) -> Rates:
     """Measure the speeds of this machine with a number of threads."""
     rng = np.random.default_rng(0)
     return Rates(
@@ -181,18 +163,21 @@ def _per_second(units: float, run: Callable[[], object]) -> float:
     return units / max(best, 1e-9)
 
 
-def _on_blocks(n_blocks: int, n_threads: int, run: Callable[[int], object]) -> None:
-    fold(range(n_blocks), lambda block, _: run(block), lambda total, _: total, None, n_threads)
+def _by_threads(units: float, n_threads: int, run: Callable[[int], object]) -> float:
+    """Return the speed of threads together, over four blocks of these units for each of them."""
+    blocks = range(4 * n_threads)
+
+    def run_all() -> None:
+        fold(blocks, lambda block, _: run(block), lambda total, _: total, None, n_threads)
+
+    return _per_second(units * len(blocks), run_all)
 
 
 def _gemm(rng: np.random.Generator, dtype: Any, n_threads: int) -> float:
-    size, n_blocks = 512, 4 * n_threads
+    size = 512
     A = rng.standard_normal((size, size)).astype(dtype)
-    places = [np.empty_like(A) for _ in range(n_blocks)]
-    return _per_second(
-        2 * size**3 * n_blocks,
-        lambda: _on_blocks(n_blocks, n_threads, lambda b: np.matmul(A, A, out=places[b])),
-    )
+    places = [np.empty_like(A) for _ in range(4 * n_threads)]
+    return _by_threads(2 * size**3, n_threads, lambda b: np.matmul(A, A, out=places[b]))
 
 
 def _factor(rng: np.random.Generator) -> float:
@@ -206,20 +191,13 @@ def _factor(rng: np.random.Generator) -> float:
 def _values(rng: np.random.Generator, n_threads: int) -> float:
     from skimp._core.loops._profiles import negative_exp
 
-    n_blocks = 4 * n_threads
-    blocks = [rng.random((256, 1000)) for _ in range(n_blocks)]
-    return _per_second(
-        blocks[0].size * n_blocks,
-        lambda: _on_blocks(n_blocks, n_threads, lambda b: negative_exp(blocks[b])),
-    )
+    blocks = [rng.random((256, 1000)) for _ in range(4 * n_threads)]
+    return _by_threads(blocks[0].size, n_threads, lambda b: negative_exp(blocks[b]))
 
 
 def _bytes(n_threads: int) -> float:
-    n_blocks = 4 * n_threads
-    blocks = np.ones((n_blocks, 2**20))
-    return _per_second(
-        blocks.nbytes, lambda: _on_blocks(n_blocks, n_threads, lambda b: float(blocks[b].sum()))
-    )
+    blocks = np.ones((4 * n_threads, 2**20))
+    return _by_threads(blocks[0].nbytes, n_threads, lambda b: float(blocks[b].sum()))
 
 
 def _gathers(rng: np.random.Generator) -> float:

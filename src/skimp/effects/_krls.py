@@ -12,37 +12,31 @@ from skimp._core._types import Array, RandomState
 from skimp._core._work import Size, Stage
 from skimp._params._memory import MEMORY_LIMIT
 from skimp._params._parametrized import Parametrized, whole_or_nothing
-from skimp._params._rules import BOOLEAN, N_JOBS, NONE, RANDOM_STATE, Rule, integer, number, one_of
+from skimp._params._rules import BOOLEAN, N_JOBS, RANDOM_STATE, Rule, integer, number, one_of
 from skimp.choice import Task
 from skimp.data import Context, LineReport, Rows, as_rows
+from skimp.effects import _effects
 from skimp.effects._cost import count_cost
-from skimp.effects._effects import (
-    Inference,
-    covariance_of,
-    effects_at,
-    errors_at,
-    expect_along,
-    predict_at,
-    summarize_interaction,
-    summarize_terms,
-    values_of,
-)
 from skimp.effects._fit import Fitted, fit_krls, open_task
 from skimp.effects._levels import encode_levels
 from skimp.effects._summary import EffectsSummary, Expectation
 from skimp.kernels import Kernel
 from skimp.solvers.ridge import CRITERIA
 
-
-def _are_positive(value: Any) -> bool:
-    sequence = isinstance(value, list | tuple) or (
-        isinstance(value, np.ndarray) and value.ndim == 1
-    )
-    return sequence and len(value) > 0 and all(map(_SQUARABLE.test, value))
-
-
 _SQUARABLE = number(above=1e-100, at_most=1e100)
-_POSITIVE = Rule(f"a sequence, each {_SQUARABLE.wording}", _are_positive)
+_GRID = Rule(
+    f"None or a sequence, each {_SQUARABLE.wording}",
+    lambda value: (
+        value is None
+        or (
+            isinstance(value, list | tuple | np.ndarray)
+            and np.ndim(value) == 1
+            and len(value) > 0
+            and all(map(_SQUARABLE.test, value))
+        )
+    ),
+)
+"""Penalties and bandwidths, whose squares are numbers, too."""
 
 
 @final
@@ -73,11 +67,10 @@ class KRLS(RegressorMixin, Parametrized):
     approximation : None, int, str, Selector, Nystroem, Points, Sketch or RowSample, default=None
         None fits the exact model. An int is a number of points with which all rows are fitted. A
         selector, or its name ("auto", "uniform", "kmeans", "agglomerative", "leverage",
-        "rpcholesky"), chooses a tenth of the rows as points, but at least 100 and at most 1,000;
-        `skimp.effects.Points` has another size, and so has `skimp.features.Nystroem`. "gaussian",
-        "achlioptas", "sign", "very_sparse" and "subsampling" are random sums of the kernel columns
-        of all rows, `skimp.effects.Sketch` with a size. "sample", `skimp.effects.RowSample` with a
-        size, fits the exact model of sampled rows alone.
+        "rpcholesky"), chooses a tenth of the rows, but at least 100 and at most 1,000; with another
+        size write `skimp.features.Nystroem` or `skimp.effects.Points`. The methods of
+        `skimp.effects.Sketch` ("gaussian", "sign", ...) fit random sums of all kernel columns.
+        "sample", or `skimp.effects.RowSample`, fits the exact model of sampled rows alone.
     alpha : float or str, default="loo"
         Strength of the penalty; it does not grow with n. "loo" minimises the error of rows that are
         left out one by one, in closed form; "gcv" its rotation invariant form; "kfold" that of five
@@ -86,8 +79,7 @@ class KRLS(RegressorMixin, Parametrized):
     lams : sequence of float or None, default=None
         Penalties n alpha to choose from; None for all between rounding and nothing.
     sigmas : sequence of float or None, default=None
-        Widths to choose from as well, ``gamma`` being :math:`1 / 2 \sigma^2`; None for the kernel's
-        own.
+        Bandwidths to choose from, gamma being :math:`1 / 2 \sigma^2`; None for the kernel's own.
     fit_intercept : bool, default=True
         Whether there is an unpenalized constant b.
     convention : "skimp" or "R", default="skimp"
@@ -157,8 +149,8 @@ class KRLS(RegressorMixin, Parametrized):
     _rules: ClassVar[dict[str, Rule]] = {
         "standardize": BOOLEAN,
         "alpha": number(above=0) | one_of(*CRITERIA),
-        "lams": NONE | _POSITIVE,
-        "sigmas": NONE | _POSITIVE,
+        "lams": _GRID,
+        "sigmas": _GRID,
         "fit_intercept": BOOLEAN,
         "convention": one_of("skimp", "R"),
         "memory_limit": MEMORY_LIMIT,
@@ -204,23 +196,19 @@ class KRLS(RegressorMixin, Parametrized):
         ----------
         X : array, CSR matrix, frame or Rows of shape (n, d)
             Training rows. Columns of a frame that hold categories or text are encoded. They are
-            not copied, and read again where effects are asked for: do not change them.
+            not copied, and read again if effects are asked for: do not change them.
         y : array of shape (n,) or (n, k)
             Targets.
         sample_weight : array of shape (n,), optional
             A weight of 2 equals a row given twice in what is estimated; for standard errors,
             weights are inverse variances of the errors.
-
-        Returns
-        -------
-        self
         """
         with whole_or_nothing(self):
             context = Context(self.n_jobs, LineReport("KRLS") if self.verbose else None)
             rng = as_generator(self.random_state)
             self.fitted_ = fitted = fit_krls(self, X, y, sample_weight, rng, context)
             models, fit, outputs = fitted.models, fitted.fit, fitted.outputs
-            self.kernel_, self.alpha_ = models.kernel, models.alpha
+            self.kernel_, self.alpha_ = models.basis.kernel, models.alpha
             self.alphas_, self.scores_ = models.alphas, models.scores
             self.points_ = models.basis.points
             self.terms_ = [term.name for term in fitted.design.terms]
@@ -231,37 +219,24 @@ class KRLS(RegressorMixin, Parametrized):
         return self
 
     def cost(self, size: Size) -> tuple[Stage, ...]:
-        """Return the work and the memory of a fit, stage by stage; see `skimp.diagnostics.plan`.
-
-        Parameters
-        ----------
-        size : Size
-            Size of the data.
-        """
+        """Return the work and the memory of a fit, stage by stage; see `skimp.diagnostics.plan`."""
         return tuple(count_cost(self, size))
 
     def open_task(self, X: Any, y: Any = None, sample_weight: Any = None) -> Task:
-        """Return scaled rows and a machine with this kernel and these points, without fitting.
+        """Return the task of a `skimp.KernelRegressor` with this kernel, points and scaled rows.
 
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in ``fit``.
-
-        Returns
-        -------
-        Task
-            That of a `skimp.KernelRegressor`, for `skimp.diagnostics.budget_curve`.
+        `skimp.diagnostics.budget_curve` computes curves from it; parameters are those of ``fit``.
         """
         return open_task(self, X, y, sample_weight)
 
-    def _open(self, X: Any) -> Rows:
-        """Return rows with the columns of ``fit``, those of ``fit`` for None."""
+    def _open(self, X: Any, fallback: bool = True) -> tuple[Fitted, Rows]:
+        """Return the record, and rows with the columns of ``fit``; those of ``fit`` for None."""
         check_is_fitted(self)
-        if X is None:
-            return self.fitted_.data.rows
-        design = self.fitted_.design
-        return as_rows(self, encode_levels(X, design.levels, design.names), reset=False)
+        fitted = self.fitted_
+        if X is None and fallback:
+            return fitted, fitted.data.rows
+        encoded = encode_levels(X, fitted.design.levels, fitted.design.names)
+        return fitted, as_rows(self, encoded, reset=False)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the fitted function at each row, and how sure it is.
@@ -279,8 +254,7 @@ class KRLS(RegressorMixin, Parametrized):
         array of shape (n,) or (n, k), or a tuple of two
             Values, and their standard errors.
         """
-        check_is_fitted(self)
-        return predict_at(self.fitted_, self._open(X), return_std)
+        return _effects.predict_at(*self._open(X, fallback=False), return_std)
 
     def effects(self, X: Any = None, return_std: bool = False) -> Any:
         """Return the effect of each term at each row.
@@ -302,12 +276,7 @@ class KRLS(RegressorMixin, Parametrized):
         array of shape (n, n_terms) or (n, n_terms, k), or a tuple of two
             A column for each of ``terms_``.
         """
-        rows, fitted = self._open(X), self.fitted_
-        functionals = fitted.functionals(fitted.design.terms)
-        effects = fitted.outputs(effects_at(fitted, rows, functionals))
-        if not return_std:
-            return effects
-        return effects, fitted.outputs(errors_at(fitted, rows, functionals))
+        return _effects.effects_at(*self._open(X), return_std)
 
     def summary(
         self,
@@ -325,9 +294,8 @@ class KRLS(RegressorMixin, Parametrized):
         X : array, CSR matrix, frame or Rows of shape (n, d), optional
             Rows to average over; those of ``fit``, with their weights, by default.
         errors : str, default="classical"
-            What is taken for granted of the errors of y: "classical", that they have equal
-            variances and are independent; "robust", that they are independent; "clustered", that
-            those of different groups are.
+            What is assumed of the errors of y: "classical", that they are independent with equal
+            variances; "robust", that they are independent; "clustered", across groups.
         groups : array of shape (n,), optional
             The group of each row of ``fit``, for "clustered".
         level : float, default=0.95
@@ -336,13 +304,9 @@ class KRLS(RegressorMixin, Parametrized):
             Whether effects, and with them standard errors, t, p and intervals, are corrected for
             the shrinkage of the penalty, which moves averages by up to a standard error. False
             takes means of the pointwise effects. None is True, but False for ``convention="R"``.
-
-        Returns
-        -------
-        EffectsSummary
         """
-        rows, asked = self._open(X), Inference("summary", errors, groups, level, corrected)
-        return summarize_terms(self.fitted_, rows, asked)
+        asked = {"errors": errors, "groups": groups, "level": level, "corrected": corrected}
+        return _effects.summarize_terms(*self._open(X), **asked)
 
     def interaction(
         self,
@@ -373,8 +337,8 @@ class KRLS(RegressorMixin, Parametrized):
         EffectsSummary
             With an effect for each pair of terms, and ``pointwise`` the interactions at each row.
         """
-        rows, asked = self._open(X), Inference("interaction", errors, groups, level, corrected)
-        return summarize_interaction(self.fitted_, rows, first, second, asked)
+        asked = {"errors": errors, "groups": groups, "level": level, "corrected": corrected}
+        return _effects.summarize_interaction(*self._open(X), first, second, **asked)
 
     def expectation(
         self, column: str | int, *, n_points: int = 50, level: float = 0.95
@@ -391,13 +355,9 @@ class KRLS(RegressorMixin, Parametrized):
             Points between the least and the largest value of a column of numbers.
         level : float, default=0.95
             Nominal coverage of the bands at each point.
-
-        Returns
-        -------
-        Expectation
         """
         check_is_fitted(self)
-        return expect_along(self.fitted_, column, n_points, level)
+        return _effects.expect_along(self.fitted_, column, n_points, level)
 
     def column_values(self, column: str | int, X: Any = None) -> tuple[str, Array]:
         """Return the name of a column and its values: what effects can be drawn against.
@@ -409,7 +369,7 @@ class KRLS(RegressorMixin, Parametrized):
         X : array, CSR matrix, frame or Rows of shape (n, d), optional
             The rows; those of ``fit`` by default.
         """
-        return values_of(self.fitted_, self._open(X), column)
+        return _effects.values_of(*self._open(X), column)
 
     def vcov(self, *, errors: str = "classical", groups: Any = None) -> Array:
         """Return the covariance of the coefficients ``coef_``.
@@ -424,7 +384,7 @@ class KRLS(RegressorMixin, Parametrized):
         array of shape (m, m) or (k, m, m)
         """
         check_is_fitted(self)
-        return covariance_of(self.fitted_, errors, groups)
+        return _effects.covariance_of(self.fitted_, errors, groups)
 
     @property
     def loo_residuals_(self) -> Array:

@@ -1,4 +1,4 @@
-"""Columns of categories in frames: their levels, and codes in the place of them."""
+"""Columns of categories in frames: their levels, and the numbers that replace these."""
 
 from typing import Any
 
@@ -7,20 +7,33 @@ import numpy as np
 from skimp._core._types import Array
 from skimp.data import is_frame
 
+MISSING = {"None", "nan", "NaT", "<NA>"}
+"""How missing values print."""
+
 
 def find_levels(X: Any, present: Array | None = None) -> dict[int, list[Any]]:
     """Return the levels of each column that holds categories or text, by its number.
 
-    In the order of the categories where the column has one, else sorted; levels without rows, or
-    without any that is ``present``, are left out. Anything but a frame has none.
+    They are in the order of the categories if there is one, and sorted otherwise. Levels without a
+    row that is ``present`` are left out. Only frames have levels.
     """
-    if not is_frame(X):
-        return {}
-    return {
-        j: _levels(_column(X, j), str(name), present)
-        for j, name in enumerate(X.columns)
-        if _is_categorical(_column(X, j))
-    }
+    levels = {}
+    for j, column in enumerate(_columns(X) if is_frame(X) else ()):
+        kind, values = str(column.dtype), list(column)
+        # text, and not numbers, that is held as objects
+        text = kind == "object" and any(isinstance(value, str) for value in values)
+        if not (text or kind.lower().startswith(("category", "categorical", "enum", "str"))):
+            continue
+        found = set(values if present is None else [values[i] for i in np.flatnonzero(present)])
+        if any(not isinstance(value, str) and str(value) in MISSING for value in found):
+            name = str(X.columns[j])
+            raise ValueError(
+                f"X must not miss values, found some in column {name!r}: fill them first."
+            )
+        ordered = kind.startswith(("category", "Enum"))
+        given = column.dtype.categories if ordered else sorted(found, key=str)
+        levels[j] = [level for level in given if level in found]
+    return levels
 
 
 def encode_levels(
@@ -29,24 +42,23 @@ def encode_levels(
     expected: list[str] | None = None,
     present: Array | None = None,
 ) -> Any:
-    """Return the frame with the numbers of levels in their place; other columns are not copied.
+    """Return the frame with numbers instead of levels; other columns are not copied.
 
-    A frame without the ``expected`` columns is returned as it is, for others to say so. Rows that
-    are not ``present`` have the first level.
+    A frame without the ``expected`` columns is returned as it is, and refused later. Rows that are
+    not ``present`` get the first level.
     """
     if not levels:
         return X
     if not is_frame(X):
         raise ValueError(
-            f"X must be a frame, for fit found text or categories in one; got {type(X)}."
+            f"X must be a frame, since fit found text or categories in one; got {type(X)}."
         )
     names = list(X.columns)
     if expected is not None and [str(name) for name in names] != expected:
         return X
-    codes = {
-        names[j]: _codes(_column(X, j), found, names[j], present) for j, found in levels.items()
-    }
-    if hasattr(X, "with_columns"):
+    columns = _columns(X)
+    codes = {names[j]: _encode(columns[j], levels[j], names[j], present) for j in levels}
+    if not _is_pandas(X):
         import polars
 
         return X.with_columns(**{name: polars.Series(code) for name, code in codes.items()})
@@ -56,32 +68,16 @@ def encode_levels(
     return X
 
 
-def _column(X: Any, j: int) -> Any:
-    return X.iloc[:, j] if hasattr(X, "iloc") else X.to_series(j)
+def _is_pandas(X: Any) -> bool:
+    return hasattr(X, "iloc")
 
 
-def _is_categorical(column: Any) -> bool:
-    kind = str(column.dtype).lower()
-    if kind == "object":
-        # text, and not numbers that are held as objects
-        return any(isinstance(value, str) for value in column)
-    return kind.startswith(("category", "categorical", "enum", "str"))
+def _columns(X: Any) -> list[Any]:
+    # by number: names of pandas may be equal, which is refused later
+    return [X.iloc[:, j] for j in range(X.shape[1])] if _is_pandas(X) else list(X.get_columns())
 
 
-def _levels(column: Any, name: str, present: Array | None) -> list[Any]:
-    rows = column
-    if present is not None:
-        rows = column.filter(present) if hasattr(column, "is_null") else column[present]
-    missing = rows.isna() if hasattr(rows, "isna") else rows.is_null()
-    if missing.any():
-        raise ValueError(f"X must not miss values, found some in column {name!r}: fill them first.")
-    found = set(rows.unique())
-    if str(column.dtype).startswith(("category", "Enum")):
-        return [level for level in column.dtype.categories if level in found]
-    return sorted(found, key=str)
-
-
-def _codes(column: Any, levels: list[Any], name: Any, present: Array | None) -> Any:
+def _encode(column: Any, levels: list[Any], name: Any, present: Array | None) -> Array:
     numbers = {level: number for number, level in enumerate(levels)}
     codes = np.array([numbers.get(value, -1) for value in column], np.float64)
     if present is not None:

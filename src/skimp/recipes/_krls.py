@@ -23,16 +23,18 @@ def krls(task: str = "regression", **overrides: Any) -> KRLS:
     - y centred, no intercept, and :math:`\lambda = n \alpha` by R's search over leave-one-out
       errors, which stops early. A lambda that was published is ``alpha=lam / n``.
     - plain means of derivatives, and of differences for columns of two values.
-    - the variance of the errors is that of the residuals over n; standard errors of differences are
-      multiplied by :math:`\sqrt 2`; t has n - d degrees of freedom.
+    - the sum of squared residuals over n as the variance of the errors, which is too small for a
+      surface that follows single rows; standard errors of differences times :math:`\sqrt 2`; t with
+      n - d degrees of freedom.
 
-    The default `KRLS` departs from all of these, for intervals that cover. Levels of categories,
+    The default `KRLS` departs from all of these, for intervals that cover: it divides by the trace
+    of :math:`(I - H)^2`, with H the matrix that turns y into fitted values. Levels of categories,
     weights and approximations are not in R; they work here with the same formulas.
 
     The thesis on data reduction [2]_ takes :math:`\sigma^2 = d` in a kernel with
     :math:`2 \sigma^2`, which is the default of `KRLS`, and chooses :math:`\lambda` among
     ``recipes.POWERS`` by five folds: ``KRLS(lams=POWERS, alpha="kfold")``; in its simulations the
-    width as well: ``sigmas=POWERS``.
+    bandwidth as well: ``sigmas=POWERS``.
 
     Parameters
     ----------
