@@ -7,7 +7,7 @@ from scipy import sparse
 
 from skimp.choice import Phase
 from skimp.estimators import Certificate
-from skimp.estimators._quality import measure_quality
+from skimp.estimators._certificate import measure_quality
 from skimp.features import Landmarks, Nystroem, RandomBinning, RandomFourier, RandomLayer
 from skimp.kernels import Gaussian, Laplacian, Linear
 from tests.problems import regression

@@ -13,8 +13,7 @@ from sklearn.base import clone
 from skimp._core._blocks import block_rows_for
 from skimp._core._work import DOUBLE, Size
 from skimp._params._memory import parse_bytes, require_memory
-from skimp.choice._plan import Phase, Plan, predict_phases
-from skimp.choice._rates import NOMINAL
+from skimp.choice._plan import NOMINAL, Phase, Plan, predict_phases
 from skimp.choice._task import Task
 from skimp.features import FeatureMap
 from skimp.solvers import DIRECT_FEATURES
@@ -199,10 +198,9 @@ class Limits:
 
     def observe(self, feature_map: FeatureMap, n_rows: int, seconds: float) -> None:
         """Learn from a trial how fast this machine is."""
-        if self.deadline is None or feature_map.size is None:
-            return
-        predicted = self._trial_seconds(feature_map.size, n_rows)
-        self.slowness = min(_SLOWEST, max(_FASTEST, seconds / predicted))
+        if self.deadline is not None and feature_map.size is not None:
+            ratio = seconds / self._trial_seconds(feature_map.size, n_rows)
+            self.slowness = min(_SLOWEST, max(_FASTEST, ratio))
 
     @contextmanager
     def explain(self, feature_map: FeatureMap, *, given: bool = True) -> Iterator[None]:

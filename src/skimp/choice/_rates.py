@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 from functools import cache
 from math import isfinite
 from pathlib import Path
@@ -19,60 +19,9 @@ from scipy import linalg
 from skimp._core._blocks import fold
 from skimp._core._threads import single_threaded_blas, thread_count
 from skimp._core._types import Array
-from skimp._core._work import Work
-
-
-@dataclass(frozen=True)
-class Rates:
-    """Speeds of a machine, in units a second.
-
-    Attributes
-    ----------
-    gemm32, gemm64 : float
-        Operations of matrix products on row blocks, by all threads together: two for each
-        multiplication and addition.
-    factor64 : float
-        Operations of LAPACK in float64, such as Cholesky, by one thread.
-    values : float
-        Values of a function such as the exponential in float64, by all threads together.
-    bytes : float
-        Bytes that are read from memory in order, by all threads together.
-    gathers : float
-        Coefficients that are read and changed at random places, by one thread.
-    sweeps : float
-        Multiplications of dense rows, in random order, with coefficients, by one thread.
-    calls : float
-        Calls of NumPy functions with next to nothing to do, by one thread.
-    """
-
-    gemm32: float
-    gemm64: float
-    factor64: float
-    values: float
-    bytes: float
-    gathers: float
-    sweeps: float
-    calls: float
-
-
-NOMINAL = Rates(
-    gemm32=150e9,
-    gemm64=70e9,
-    factor64=20e9,
-    values=5e8,
-    bytes=20e9,
-    gathers=6e7,
-    sweeps=1e9,
-    calls=1e6,
-)
-"""Speeds of an ordinary machine with two cores, for decisions that must not depend on a clock."""
+from skimp.choice._plan import NOMINAL, Rates
 
 _REPEATS = 3
-
-
-def seconds(work: Work, rates: Rates) -> float:
-    """Return how long some work takes at some speeds."""
-    return float(sum(getattr(work, f.name) / getattr(rates, f.name) for f in fields(Rates)))
 
 
 def measured_rates(n_jobs: int | None = None) -> Rates:

@@ -5,10 +5,11 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
+from skimp._core._linalg import canonical
 from skimp._core._types import Array
 from skimp.choice._candidates import Candidate
-from skimp.choice._fit_fixed import fit_map, pose_problem
 from skimp.choice._judging import (
     Judge,
     Judgement,
@@ -17,10 +18,10 @@ from skimp.choice._judging import (
     judge_left_out,
 )
 from skimp.choice._limits import Limits
-from skimp.choice._merge_equal import merge_equal
 from skimp.data import ArrayRows, Block, Context, Rows
-from skimp.features import FeatureMap, mean_diagonal
-from skimp.losses import squared
+from skimp.features import FeatureMap, Landmarks, mean_diagonal
+from skimp.losses import Loss, squared
+from skimp.solvers import Problem
 
 SMALL = 8192
 """Rows up to which every row is left out once, and landmarks of two kernels are tried."""
@@ -39,6 +40,9 @@ _LEAST_BLOCK = 256
 _EXACT, _CONSTANT = 1e-7, 0.99
 """Errors, over the variance of y: rounding up to the first, no better than the mean above the
 second."""
+
+_FEW_DISTINCT, _MOST_REPEATED = 128, 5
+"""Few distinct rows, and the most times on average that rows are given to be left out together."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +163,7 @@ class Trials:
         drawn, spec = self.draw(n), self.limits.task.spec
         sized = candidate.sized(size)
         rng = np.random.default_rng(self.seed)
-        fitted = fit_map(sized.quick(), drawn.training, rng, self.context)
+        fitted = sized.quick().fit_rows(drawn.training, rng, None, self.context)
         if spec.alpha is not None:
             alphas = np.array([spec.alpha])
         # the first trials on small data are many: of the best one alone, half is tried later
@@ -248,3 +252,45 @@ class Trials:
         if fitted.codes:
             return judge_codes(problem, alphas, judging, judge, context)
         return judge_held_out(problem, alphas, judging, judge, halved, context)
+
+
+def pose_problem(
+    fitted: FeatureMap | Landmarks, rows: Rows, loss: Loss, alpha: float, **options: Any
+) -> Problem:
+    """State what is to be minimised over functions of a fitted map, for rows with numbers for y."""
+    basis = fitted.basis()
+    mapped = rows.mapped(basis)
+    return Problem(mapped, loss, alpha, penalty=basis.penalty, factor=basis.factor, **options)
+
+
+def merge_equal(rows: Block) -> tuple[Block, Array]:
+    """Return rows of which no two are equal, targets included, and as how many each counts.
+
+    Equal rows become one with the sum of their weights, which gives the same models. One of them
+    is left out at a time, as columns with few values have many that are equal. But rows that were
+    given several times are left out together: few rows, or rows that always have the same target,
+    a few of each. A weight of 2 is then the same as a row given twice, and neither is more to
+    choose by.
+    """
+    X, Y = canonical(rows.X), np.ascontiguousarray(rows.y, np.float64)
+    keys: list[Any]
+    if sparse.issparse(X):
+        ends = zip(X.indptr, X.indptr[1:], strict=False)
+        keys = [(X.indices[i:j].tobytes(), X.data[i:j].tobytes()) for i, j in ends]
+    elif np.asarray(X).dtype == object:
+        keys = [tuple(row) for row in np.asarray(X)]
+        try:
+            hash(tuple(keys))
+        except TypeError:
+            keys = list(range(len(keys)))
+    else:
+        keys = [row.tobytes() for row in np.asarray(X)]
+    numbers: dict[Any, int] = {}
+    pairs = zip(keys, (row.tobytes() for row in Y), strict=True)
+    group = np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs])
+    _, first, counts = np.unique(group, return_index=True, return_counts=True)
+    given_again = len(first) <= _FEW_DISTINCT or len(set(keys)) == len(first)
+    if given_again and rows.size <= _MOST_REPEATED * len(first):
+        counts = np.ones_like(counts)
+    distinct = rows.X if len(first) == rows.size else rows.X[first]
+    return Block(distinct, Y[first], np.bincount(group, rows.weights()), 0), counts
