@@ -7,7 +7,7 @@ from skimp.choice._plan import NOMINAL, Phase, Plan, Rates, predict_phases, seco
 from skimp.choice._rates import measured_rates
 from skimp.choice._search import Choice, predict_search
 from skimp.choice._task import Spec, Task
-from skimp.choice._trials import Trial, Trials, merge_equal, pose_problem
+from skimp.choice._trials import Trial, Trials, merge_equal
 
 __all__ = [
     "NOMINAL",
@@ -25,7 +25,6 @@ __all__ = [
     "choose_penalty",
     "measured_rates",
     "merge_equal",
-    "pose_problem",
     "predict_phases",
     "predict_search",
     "seconds",

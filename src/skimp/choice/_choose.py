@@ -1,5 +1,6 @@
 """What becomes of "auto": objects and numbers for everything that a spec leaves open."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from warnings import warn
 
@@ -60,11 +61,8 @@ def choose(trials: Trials) -> Choice:
         choice = Choice(given, spec.alpha)
     else:
         candidates = list_candidates(task, columns, trials.seed, small=trials.small)
-        if given is None or spec.exact:
+        with nullcontext() if given is None or spec.exact else limits.explain(given):
             choice = search(trials, candidates)
-        else:
-            with limits.explain(given):
-                choice = search(trials, candidates)
     scaled = choice.columns or "as given"
     return replace(choice, columns=f"{scaled}; {dominated}" if dominated else scaled)
 

@@ -149,36 +149,7 @@ def predict_phases(
 ) -> tuple[Phase, ...]:
     """Predict what the phases of a fit cost, from sizes alone.
 
-    Parameters
-    ----------
-    feature_map : FeatureMap or None
-        The map, not fitted; None for the exact model of the squared loss.
-    size : Size
-        The size of the data, and what a fit may use.
-    loss : Loss
-        The loss.
-    solver : Solver
-        The solver.
-    rates : Rates
-        Speeds of the machine.
-    alpha : float, default=1e-6
-        The penalty.
-
-    Returns
-    -------
-    tuple of Phase
-
-    Examples
-    --------
-    >>> from skimp._core._work import Size
-    >>> from skimp.choice import NOMINAL, predict_phases
-    >>> from skimp.features import RandomFourier
-    >>> from skimp.losses import squared
-    >>> from skimp.solvers import Auto
-    >>> parts = {"loss": squared, "solver": Auto(), "rates": NOMINAL}
-    >>> phases = predict_phases(RandomFourier(), Size(100_000, 20), **parts)
-    >>> [phase.name for phase in phases]
-    ['read', 'draw', 'solve']
+    ``feature_map`` is not fitted; None stands for the exact model of the squared loss.
     """
     read = stream(2 * size.data_bytes) + 2 * calls(size.n_rows)
     stages = [Stage("read", read, 0)]

@@ -44,6 +44,8 @@ _CLEARLY, _HOPELESS = 0.99, 1.5
 second."""
 _STEP, _REACH = 4.0, 256.0
 """What bandwidths are multiplied by, once and in all while models are no better than a constant."""
+_CONSTANT = 0.99
+"""Errors above this, over the variance of y, are no better than that of the mean."""
 _DIMINISHING = 0.7
 """The next doubling brings this power of what the last one did."""
 _NEXT = 16
@@ -86,32 +88,25 @@ def search(trials: Trials, candidates: Sequence[Candidate]) -> Choice:
 
     A map that was given keeps its size.
     """
-    small, grow = trials.small, trials.limits.task.given is None
+    small, limits, grow = trials.small, trials.limits, trials.limits.task.given is None
     n = trials.available if small else min(FIRST_ROWS, trials.available)
     size = min(n, SMALL_SIZE if small else FIRST_SIZE)
-    size, n = trials.limits.first_trial(size, n, left_out=small)
+    size, n = limits.first_trial(size, n, left_out=small)
     trials.judging = min(trials.judging, max(1, n // 2))
-    best = _best_of(trials, candidates, size, n, grow)
-    return _grow(trials, best) if grow else _conclude(trials, best, None, "its size was given")
-
-
-def _best_of(
-    trials: Trials, candidates: Sequence[Candidate], size: int, n: int, grow: bool
-) -> Trial:
-    """Try a candidate of each family, and more bandwidths of the promising ones."""
     found: list[Trial] = []
+    # a candidate of each family, and more bandwidths of the promising ones
     for _, members in groupby(candidates, lambda c: (type(c.approximation), type(c.kernel))):
         family = list(members)
-        if found and (trials.limits.are_near or found[0].is_exact):
+        if found and (limits.are_near or found[0].is_exact):
             break
         if found:
             scaling = found[0].candidate.scaling
             family = [c for c in family if c.scaling == scaling] or family[:1]
             # a family whose smallest model or first trial exceeds a limit is not tried
             first = family[0].sized(_first_size(family[0], size, grow))
-            held = trials.limits.trial_bytes(first, n, left_out=trials.small)
-            tight = held > trials.limits.size.memory
-            if grow and (tight or trials.limits.exceeded_by(family[0].sized(_LEAST_SIZE))):
+            held = limits.trial_bytes(first, n, left_out=small)
+            tight = held > limits.size.memory
+            if grow and (tight or limits.exceeded_by(family[0].sized(_LEAST_SIZE))):
                 continue
         # features keep the bandwidth that was best for landmarks; grids like narrower ones
         kernel = type(family[0].kernel)
@@ -122,7 +117,7 @@ def _best_of(
         # members differ in the scaling of columns
         trial = trials.run(family[0], _first_size(family[0], size, grow), n)
         for candidate in family[1:]:
-            if trials.limits.are_near:
+            if limits.are_near:
                 break
             other = trials.run(candidate, _first_size(candidate, size, grow), n)
             trial = other if other.error < _CLEARLY * trial.error else trial
@@ -136,7 +131,7 @@ def _best_of(
         else:
             better = _price(trials, trial) < _CLEARLY * _price(trials, best)
         best = trial if better else best
-    return best
+    return _grow(trials, best) if grow else _conclude(trials, best, None, "its size was given")
 
 
 def _first_size(candidate: Candidate, size: int, grow: bool) -> int | None:
@@ -161,7 +156,8 @@ def _climb(trials: Trials, first: Trial) -> Trial:
             improving = trial.error < _CLEARLY * best.error
             best = trial if improving else best
             # functions with many hills are a constant to all bandwidths but narrow ones
-            improving |= step > 1 and factor < reach and best.is_constant
+            constant = best.error > _CONSTANT * best.variance
+            improving |= step > 1 and factor < reach and constant
     return best
 
 

@@ -24,27 +24,17 @@ class Spec:
     ----------
     owner : str
         The name of the estimator, for messages.
-    kernel : Kernel or None
-        The kernel.
     approximation : FeatureMap or None
         The map, checked and not fitted. It may have a kernel of its own, which wins.
     exact : bool
         Whether every row is a landmark; ``approximation`` is None then.
-    loss : Loss
-        What a mistake costs.
-    alpha : float or None
-        The penalty.
     solver : Solver
         The solver, with the tolerance and the iterations that were asked for.
     classes : bool
         Whether y are classes.
-    fit_intercept : bool
-        Whether there is an intercept.
-    warm_start : bool
-        Whether to start from an earlier fit that was asked for the same features.
     held_out : float or None
         Share of the rows that early stopping holds out; None if it is off.
-    memory_limit, time_limit, random_state
+    kernel, loss, alpha, fit_intercept, warm_start, memory_limit, time_limit, random_state
         As in estimators.
     """
 

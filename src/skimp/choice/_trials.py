@@ -19,8 +19,8 @@ from skimp.choice._judging import (
 )
 from skimp.choice._limits import Limits
 from skimp.data import ArrayRows, Block, Context, Rows
-from skimp.features import FeatureMap, Landmarks, mean_diagonal
-from skimp.losses import Loss, squared
+from skimp.features import FeatureMap, mean_diagonal
+from skimp.losses import squared
 from skimp.solvers import Problem
 
 SMALL = 8192
@@ -37,9 +37,8 @@ squares separates would have the least of all, and nearly no solution."""
 _JUDGING_ROWS = 4096
 """Rows that all trials are judged by, a fifth at most."""
 _LEAST_BLOCK = 256
-_EXACT, _CONSTANT = 1e-7, 0.99
-"""Errors, over the variance of y: rounding up to the first, no better than the mean above the
-second."""
+_EXACT = 1e-7
+"""Errors, over the variance of y, that are rounding."""
 
 _FEW_DISTINCT, _MOST_REPEATED = 128, 5
 """Few distinct rows, and the most times on average that rows are given to be left out together."""
@@ -83,11 +82,6 @@ class Trial:
     def is_exact(self) -> bool:
         """Whether its error is rounding, so that no other need improve on it."""
         return self.error <= _EXACT * self.variance
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether it does no better than the mean of the targets."""
-        return self.error > _CONSTANT * self.variance
 
     def to_dict(self) -> dict[str, Any]:
         """Return names and numbers, for a certificate."""
@@ -211,34 +205,40 @@ class Trials:
             self._present = everything.size
         if self.small:
             distinct, counts = merge_equal(everything)
-            training, judging, n_rows = self._rows(distinct), None, everything.size
+            parts, n_rows = [distinct], everything.size
         else:
             cut = min(self.judging, everything.size - 1)
             if everything.size < wanted:
                 self.available = max(1, everything.size - cut)
             # a single row is judged by itself
-            judging = self._rows(everything[: max(1, cut)])
-            training = self._rows(everything[cut:])
-            n_rows, counts = training.n_rows, np.empty(0)
-        drawn = _Drawn(n_rows, training, judging, counts, judge, variance)
+            parts, counts = [everything[cut:], everything[: max(1, cut)]], np.empty(0)
+            n_rows = parts[0].size
+        rows = []
+        for part in parts:
+            # several blocks for several threads
+            size = min(task.rows.block_rows, max(_LEAST_BLOCK, part.size // 4))
+            names = task.rows.feature_names
+            rows.append(
+                ArrayRows(part.X, part.y, part.weight, block_rows=size, feature_names=names)
+            )
+        judging = None if self.small else rows[1]
+        drawn = _Drawn(n_rows, rows[0], judging, counts, judge, variance)
         self.drawn = n, drawn
         return drawn
-
-    def _rows(self, block: Block) -> Rows:
-        """Return a part of the sample, in several blocks for several threads."""
-        rows = self.limits.task.rows
-        size = min(rows.block_rows, max(_LEAST_BLOCK, block.size // 4))
-        part = ArrayRows(block.X, block.y, block.weight, block_rows=size)
-        part.feature_names = rows.feature_names
-        return part
 
     def _judge(
         self, fitted: FeatureMap, drawn: _Drawn, alphas: Array | None, *, halved: bool
     ) -> Judgement:
         context, judge = self.context, drawn.judge
         spec = self.limits.task.spec
-        problem = pose_problem(
-            fitted, drawn.training, squared, 1.0, fit_intercept=spec.fit_intercept
+        basis = fitted.basis()
+        problem = Problem(
+            drawn.training.mapped(basis),
+            squared,
+            1.0,
+            penalty=basis.penalty,
+            factor=basis.factor,
+            fit_intercept=spec.fit_intercept,
         )
         if alphas is None:
             grid = ALPHAS[:: 1 if drawn.judging is None and not spec.classes else 2]
@@ -248,19 +248,10 @@ class Trials:
             alphas = np.asarray(grid * mean_diagonal(fitted, drawn.training, context))
         if drawn.judging is None:
             return judge_left_out(problem, alphas, drawn.counts, judge, halved, context)
-        judging = drawn.judging.mapped(fitted.basis())
+        judging = drawn.judging.mapped(basis)
         if fitted.codes:
             return judge_codes(problem, alphas, judging, judge, context)
         return judge_held_out(problem, alphas, judging, judge, halved, context)
-
-
-def pose_problem(
-    fitted: FeatureMap | Landmarks, rows: Rows, loss: Loss, alpha: float, **options: Any
-) -> Problem:
-    """State what is to be minimised over functions of a fitted map, for rows with numbers for y."""
-    basis = fitted.basis()
-    mapped = rows.mapped(basis)
-    return Problem(mapped, loss, alpha, penalty=basis.penalty, factor=basis.factor, **options)
 
 
 def merge_equal(rows: Block) -> tuple[Block, Array]:

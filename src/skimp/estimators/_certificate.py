@@ -189,7 +189,8 @@ def measure_quality(
         if kernel is not None:
             own = kernel.diag(X)
             if feature_map.nested and share @ own > 0:
-                missed = np.clip(own - _squares(Z), 0, None)
+                squares = Z.multiply(Z) if sparse.issparse(Z) else Z**2
+                missed = np.clip(own - np.asarray(squares.sum(axis=1)).ravel(), 0, None)
                 residual = float(share @ missed / (share @ own))
             K, A = kernel(X[:_PAIRS]), Z[:_PAIRS] @ Z[:_PAIRS].T
             norm = float(np.linalg.norm(K))
@@ -227,8 +228,3 @@ def _coordinates(basis: Basis, X: Matrix) -> Any:
     R = basis.factor
     R = cholesky(basis.penalty, jitter=8 * _EPS * len(basis.penalty)) if R is None else R
     return linalg.solve_triangular(R, Z.T, trans="T").T
-
-
-def _squares(Z: Any) -> Array:
-    squares = Z.multiply(Z) if sparse.issparse(Z) else Z**2
-    return np.asarray(squares.sum(axis=1)).ravel()

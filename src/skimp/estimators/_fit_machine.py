@@ -26,13 +26,12 @@ from skimp.choice import (
     choose,
     choose_penalty,
     merge_equal,
-    pose_problem,
 )
 from skimp.data import Block, Rows, has_weight, split_rows
 from skimp.estimators._fitted import Clock, Fitted, Model
 from skimp.features import Landmarks
 from skimp.kernels import Gaussian, as_kernel, check_gram, require
-from skimp.solvers import Deadline, EarlyStopping, solve_exact
+from skimp.solvers import Deadline, EarlyStopping, Problem, solve_exact
 
 _SAMPLE = 1000
 """Rows that a certificate looks at."""
@@ -58,7 +57,13 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
         rng = as_generator(spec.random_state)
         held_out, recipe = None, None
         if spec.held_out is not None:
-            task, held_out = _hold_out(task, spec.held_out, rng)
+            rest, apart = split_rows(task.rows, spec.held_out, draw_seed(rng))
+            if not (has_weight(rest) and has_weight(apart)):
+                raise ValueError(
+                    f"{spec.owner}: validation_fraction={spec.held_out} must leave rows of "
+                    "positive weight on both sides: choose another one, or give more rows."
+                )
+            task, held_out = task.on(rest), task.on(apart).numbers
         if spec.warm_start and not spec.exact:
             recipe = _recipe(task)
         start = before if recipe and before is not None and before.recipe == recipe else None
@@ -97,30 +102,24 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
             stacklevel=3,
         )
     phases = (Phase(name, seconds, model.bytes[name]) for name, seconds in clock.seconds.items())
+    basis, coef, dtype = model.feature_map.basis(), solution.coef, task.rows.dtype
+    # those of kernel columns are large and cancel: their products need float64
+    if basis.dtype == np.float32 and basis.penalty is None:
+        coef = coef.astype(dtype)
     return Fitted(
         spec=spec,
         feature_map=model.feature_map,
-        basis=model.feature_map.basis(),
+        basis=basis,
         solution=replace(solution, intercept=solution.intercept + task.shift),
         alpha=model.alpha,
         choice=choice,
         sample=model.sample,
-        dtype=task.rows.dtype,
+        coef=coef,
+        dtype=dtype,
         phases=tuple(phases),
         kernel_evaluations=tally.count,
         recipe=recipe,
     )
-
-
-def _hold_out(task: Task, share: float, rng: np.random.Generator) -> tuple[Task, Rows]:
-    """Return the task without the rows that early stopping holds out, and these with numbers."""
-    rest, held_out = split_rows(task.rows, share, draw_seed(rng))
-    if not (has_weight(rest) and has_weight(held_out)):
-        raise ValueError(
-            f"{task.spec.owner}: validation_fraction={share} must leave rows of positive weight on "
-            "both sides: choose another one, or give more rows."
-        )
-    return task.on(rest), task.on(held_out).numbers
 
 
 def _recipe(task: Task) -> Any:
@@ -176,11 +175,13 @@ def _fit_features(
     if held_out is not None:
         monitor = EarlyStopping(held_out.mapped(feature_map.basis()), spec.loss, context)
     watch = None if limits.deadline is None else Deadline(limits.deadline, monitor)
-    problem = pose_problem(
-        feature_map,
-        task.numbers,
+    basis = feature_map.basis()
+    problem = Problem(
+        task.numbers.mapped(basis),
         spec.loss,
         alpha,
+        penalty=basis.penalty,
+        factor=basis.factor,
         alphas=alphas,
         fit_intercept=spec.fit_intercept,
         memory_limit=spec.memory_limit,

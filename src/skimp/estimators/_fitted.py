@@ -72,6 +72,8 @@ class Fitted:
         What was chosen, and by which trials.
     sample : Block
         Rows that certificates and `typicality` look at.
+    coef : array of shape (width, k)
+        The coefficients as predictions multiply them.
     dtype : dtype
         What predictions are returned in.
     phases : tuple of Phase
@@ -89,19 +91,11 @@ class Fitted:
     alpha: float
     choice: Choice
     sample: Block
+    coef: Array
     dtype: DType
     phases: tuple[Phase, ...]
     kernel_evaluations: int
     recipe: Any = None
-
-    @cached_property
-    def coef(self) -> Array:
-        """Coefficients as predictions multiply them.
-
-        Those of kernel columns are large and cancel: their products need float64.
-        """
-        single = self.basis.dtype == np.float32 and self.basis.penalty is None
-        return self.solution.coef.astype(self.dtype) if single else self.solution.coef
 
     @cached_property
     def certificate(self) -> "Certificate":

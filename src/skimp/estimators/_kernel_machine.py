@@ -30,11 +30,10 @@ from skimp.choice import Spec, Task
 from skimp.data import Context, LineReport, Rows, as_rows
 from skimp.estimators._certificate import Certificate
 from skimp.estimators._fit_machine import fit_machine
-from skimp.estimators._fitted import Fitted
-from skimp.features import MAP_NAMES, TRANSFORMER, FeatureMap, Landmarks, Nystroem, as_map
+from skimp.features import MAP_NAMES, TRANSFORMER, FeatureMap, Nystroem, as_map
 from skimp.kernels import Kernel, as_kernel, has_flag
 from skimp.losses import Loss, as_loss
-from skimp.solvers import Solution, Solver, as_solver
+from skimp.solvers import Solver, as_solver
 
 
 class KernelMachine(Parametrized, ABC):
@@ -82,13 +81,6 @@ class KernelMachine(Parametrized, ABC):
     n_jobs: int | None
     verbose: int
     random_state: RandomState
-    fitted_: Fitted
-    approximation_: FeatureMap | Landmarks
-    alpha_: float
-    coef_: Array
-    intercept_: Array
-    n_iter_: int
-    solution_: Solution
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.

@@ -192,26 +192,18 @@ def mean_target(rows: Rows, owner: str, context: Context = LOCAL) -> tuple[bool,
         Y, weight = _targets(block, owner)
         return Y.ndim == 1, float(weight.sum()), weight @ Y.reshape(len(Y), -1)
 
-    def add(a: tuple[bool, float, Array] | None, b: tuple[bool, float, Array]) -> Any:
-        return b if a is None else (a[0], a[1] + b[1], a[2] + b[2])
-
-    initial: Any = None
-    summed = context.map_reduce(rows, sums, add, initial)
-    if summed is None or summed[1] == 0:
+    initial: list[Any] = []
+    parts = context.map_reduce(rows, sums, _append, initial)
+    weight = sum(part[1] for part in parts)
+    if weight == 0:
         raise no_rows()
-    single, weight, total = summed
-    return single, total / weight
+    return parts[0][0], sum(part[2] for part in parts) / weight
 
 
 def _median_target(rows: Rows, owner: str, context: Context = LOCAL) -> tuple[bool, Array]:
     """Return whether y is one-dimensional, and its weighted median, which outliers do not move."""
-
-    def append(parts: list[Any], part: Any) -> list[Any]:
-        parts.append(part)
-        return parts
-
     initial: list[Any] = []
-    parts = context.map_reduce(rows, lambda block, _: _targets(block, owner), append, initial)
+    parts = context.map_reduce(rows, lambda block, _: _targets(block, owner), _append, initial)
     if not any(weight.any() for _, weight in parts):
         raise no_rows()
     Y = np.concatenate([part for part, _ in parts])
@@ -232,3 +224,8 @@ def _targets(block: Any, owner: str) -> tuple[Array, Array]:
         raise ValueError(f"{owner} requires y to be passed, but the rows have none.")
     refuse_target(block.y, numeric=True, owner=owner)
     return np.asarray(block.y, np.float64), block.weights()
+
+
+def _append(parts: list[Any], part: Any) -> list[Any]:
+    parts.append(part)
+    return parts
