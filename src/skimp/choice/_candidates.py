@@ -37,15 +37,12 @@ class Columns:
 
     Attributes
     ----------
-    deviation : array of shape (d,)
-        Standard deviations.
     dominant : str
         The column that holds 99 % of the variance of X, as messages name it; "" if none does.
     scalings : dict
         Scales that differ from those of the columns as they are, by name.
     """
 
-    deviation: Array
     dominant: str = ""
     scalings: dict[str, Array] = field(default_factory=dict)
 
@@ -90,7 +87,7 @@ def measure_columns(X: Matrix, weight: Array, names: list[str] | None = None) ->
             scalings[STANDARDIZED] = deviation
         if np.any(deviation > _HEAVY * middle):
             scalings[MIDDLE] = middle
-    return Columns(deviation, dominant, scalings)
+    return Columns(dominant, scalings)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 from skimp._core._types import Array, Matrix
 from skimp.choice._candidates import Columns, list_candidates, measure_columns
 from skimp.choice._limits import TIME
-from skimp.choice._plan import Plan
 from skimp.choice._search import NEAR_ALPHAS, Choice, search
 from skimp.choice._trials import ALPHAS, SMALL, Trials
 from skimp.data import ArrayRows
@@ -33,9 +32,8 @@ def choose(trials: Trials) -> Choice:
     limits = trials.limits
     task, spec = limits.task, limits.task.spec
     given, kernel, rows = task.given, task.kernel, task.numbers
-    if kernel is not None and kernel.takes_objects:
-        columns = Columns(np.empty(0))
-    else:
+    columns = Columns()
+    if kernel is None or not kernel.takes_objects:
         size = min(_LOOKED_AT, limits.size.memory // 16) // (8 * max(1, rows.n_features))
         drawn = rows.sample(max(64, min(SMALL, size)), 0, task.context)
         columns = measure_columns(drawn.X, drawn.weight, rows.feature_names)
@@ -52,7 +50,7 @@ def choose(trials: Trials) -> Choice:
     if given is not None and limits.exceeded_by(given) == TIME:
         warn(
             f"{spec.owner}: time_limit={spec.time_limit} will probably be exceeded by "
-            f"approximation={given!r}. The plan of the fit:\n{Plan(limits.phases(given))}",
+            f"approximation={given!r}. The plan of the fit:\n{limits.plan(given)}",
             ConvergenceWarning,
             stacklevel=4,
         )

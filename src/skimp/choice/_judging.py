@@ -10,6 +10,7 @@ from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import check_representable
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array
+from skimp._core._work import DOUBLE
 from skimp.data import ArrayRows, Block, Context, Rows, keep_rows
 from skimp.losses import Loss, Squared
 from skimp.solvers import DualCD, Problem, as_dense_features, as_features, as_targets
@@ -32,7 +33,6 @@ _DOUBT = 2.0
 _LEAST_RATE = 1e-9
 _FACTORS = (2.0, 8.0, 32.0)
 """What scores are multiplied by to be log-odds."""
-_DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -223,12 +223,12 @@ def _turn(problem: Problem, judging: Rows | None) -> tuple[Problem, Any]:
     """
     block = problem.rows.collect()
     with single_threaded_blas():
-        turned, R = np.linalg.qr(as_dense_features(block.X, _DOUBLE).T)
+        turned, R = np.linalg.qr(as_dense_features(block.X, DOUBLE).T)
     narrow = replace(problem, rows=ArrayRows(R.T, block.y, block.weight))
     if judging is None:
         return narrow, None
     judged = judging.collect()
-    Z = as_dense_features(judged.X, _DOUBLE) @ turned
+    Z = as_dense_features(judged.X, DOUBLE) @ turned
     return narrow, ArrayRows(Z, judged.y, judged.weight)
 
 

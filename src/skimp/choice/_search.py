@@ -250,7 +250,7 @@ def _half_error(trials: Trials, best: Trial) -> float:
 def _price(trials: Trials, trial: Trial, trying: float = 0.0) -> float:
     """Return the price of a model, and of trying it first, which takes a share of a fit."""
     limits, ridge = trials.limits, trial.alpha * trial.n_rows
-    plan = Plan(limits.phases(trial.approximation, ridge, conditioned=trial.conditioned))
+    plan = limits.plan(trial.approximation, ridge, conditioned=trial.conditioned)
     return price(trial.error, (1 + trying) * plan.seconds, limits.size.n_rows)
 
 

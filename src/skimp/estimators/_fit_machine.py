@@ -40,16 +40,7 @@ _SAMPLE = 1000
 def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
     """Fit a kernel machine.
 
-    Parameters
-    ----------
-    task : Task
-        The rows, and what is asked for.
-    before : Fitted or None, default=None
-        An earlier fit. A warm start takes its map, and begins with its coefficients.
-
-    Returns
-    -------
-    Fitted
+    A warm start takes the map of the fit before, and begins with its coefficients.
     """
     spec, clock = task.spec, Clock()
     deadline = None if spec.time_limit is None else monotonic() + spec.time_limit
@@ -153,7 +144,7 @@ def _fit_features(
     feature_map: Any
     if start is None:
         with clock.phase("map"), limits.explain(approximation, given=given):
-            *made, solved = limits.phases(approximation)
+            *made, solved = limits.plan(approximation).phases
             seed = approximation.random_state
             rng = rng if seed is None else as_generator(seed)
             rows = task.rows.labelled_as(spec.classes)

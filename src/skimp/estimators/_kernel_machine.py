@@ -225,6 +225,7 @@ class KernelMachine(Parametrized, ABC):
         """Say what scikit-learn may pass in."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.target_tags.multi_output = not self.classes
         given, kernel = self.approximation, self.kernel
         if isinstance(given, FeatureMap):
             kernel = kernel if given.kernel is None else given.kernel

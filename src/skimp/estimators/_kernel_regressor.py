@@ -178,12 +178,6 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         F = self._outputs(X)
         return F[:, 0] if self._single_output else F
 
-    def __sklearn_tags__(self) -> Any:
-        """Say what scikit-learn may pass in."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
 
 def mean_target(rows: Rows, owner: str, context: Context = LOCAL) -> tuple[bool, Array]:
     """Return whether y is one-dimensional, and its weighted mean: float32 then keeps its digits."""
