@@ -162,7 +162,7 @@ def judge_left_out(
     kept = replace(problem, rows=keep_rows(problem.rows, context))
     measures: tuple[Measure, ...] = (squared_errors, judge.costs)[-len(sizes) :]
     judged = []
-    for found in leave_one_out(kept, alphas, sizes, counts, measures, context):
+    for found in leave_one_out(kept, alphas, sizes, measures, counts, context):
         share = np.minimum(found.dimensions / n, 1.0)
         costs = found.costs * (1 + _DOUBT * np.sqrt(2 / n) * share)[:, None]
         judged.append(judge.judge(alphas, costs, found.lowest, found.highest))
@@ -183,7 +183,6 @@ def judge_held_out(
         S,
         alphas,
         (max(1, width // 2), width) if halved else (width,),
-        intercept=problem.fit_intercept,
         factor=problem.factor,
         context=context,
     )

@@ -213,7 +213,7 @@ def _fit_exactly(task: Task, choice: Choice, rng: np.random.Generator, clock: Cl
         solution = solve_exact(
             K,
             Y,
-            distinct.weight,
+            distinct.weights(),
             alpha=spec.alpha,
             fit_intercept=spec.fit_intercept,
             trusted=None if spec.classes else lambda b: judge.trusts(b, b),

@@ -5,12 +5,7 @@ from typing import final
 
 import numpy as np
 
-from skimp._core._linalg import (
-    check_representable,
-    cholesky,
-    reciprocal_condition,
-    solve_positive,
-)
+from skimp._core._linalg import check_representable, condition_number, solve_positive
 from skimp._core._types import Array
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, factor, gathers, gemm, stream
 from skimp._params._memory import require_memory
@@ -19,8 +14,7 @@ from skimp.data import LOCAL, Context
 from skimp.losses import Loss, Squared
 from skimp.solvers._base import Outline, Problem, Solution, Solver, Status
 from skimp.solvers._costs import outline_of
-from skimp.solvers.ridge._moments import Covariance, covariance
-from skimp.solvers.ridge._path import Path, penalty_factor, ridge_path
+from skimp.solvers.ridge import Covariance, Path, covariance, penalty_factor, ridge_path
 
 
 @final
@@ -77,19 +71,13 @@ class Direct(Solver):
         check_representable(S.within, S.across)
         dimension = None
         if problem.alphas is not None:
-            path = ridge_path(
-                S,
-                problem.alphas,
-                intercept=problem.fit_intercept,
-                factor=penalty_factor(problem),
-                context=context,
-            )
+            path = ridge_path(S, problem.alphas, factor=penalty_factor(problem), context=context)
             best = path.best(trusted=_trusted(S, path))
             problem = replace(problem, alpha=float(path.alphas[best]))
             dimension = float(path.dimensions[-1, best])
         H = _penalized(S, problem)
         note = ""
-        if dtype != DOUBLE and _condition(H) > _LARGEST_CONDITION * np.sqrt(S.n_rows):
+        if dtype != DOUBLE and condition_number(H) > _LARGEST_CONDITION * np.sqrt(S.n_rows):
             note = ", summed in float64 because they are ill conditioned for float32"
             S = covariance(problem.rows, problem.fit_intercept, DOUBLE, context)
             H = _penalized(S, problem)
@@ -143,11 +131,6 @@ def _trusted(S: Covariance, path: Path) -> Array:
     varies = S.targets > _CONSTANT * S.target_mean**2
     near: Array = np.all(away[:, varies] <= _FARTHEST * np.sqrt(S.targets[varies]), axis=1)
     return near
-
-
-def _condition(H: Array) -> float:
-    R = cholesky(H)
-    return np.inf if R is None else 1 / reciprocal_condition(R, H)
 
 
 def _penalized(S: Covariance, problem: Problem) -> Array:
