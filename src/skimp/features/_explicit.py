@@ -1,5 +1,6 @@
 """The feature space of a polynomial kernel, computed."""
 
+from dataclasses import dataclass
 from math import comb
 from typing import Any, ClassVar, final
 
@@ -13,13 +14,13 @@ from skimp._core._work import Size, Work
 from skimp._params._memory import MEMORY_LIMIT, require_memory
 from skimp._params._rules import Rule, one_of
 from skimp.data import Rows, open_rows
-from skimp.features._polynomial import POLYNOMIAL, PolynomialMap, Products, gather_factors
-from skimp.kernels import Gamma
+from skimp.features._polynomial import POLYNOMIAL, PolynomialMap, Products, product_work
 
 _COUNTLESS = 10**18
 
 
 @final
+@dataclass(eq=False, repr=False, kw_only=True)
 class ExplicitPolynomial(PolynomialMap):
     r"""All monomials of degree g: the feature space of a polynomial kernel, computed.
 
@@ -61,27 +62,14 @@ class ExplicitPolynomial(PolynomialMap):
     [[1.0, 2.828, 4.0]]
     """
 
-    size_name = None
+    form: str = "monomials"
+    memory_limit: int | str | None = None
+
     _rules: ClassVar[dict[str, Rule]] = {
         **POLYNOMIAL,
         "form": one_of("monomials", "kronecker"),
         "memory_limit": MEMORY_LIMIT,
     }
-
-    def __init__(
-        self,
-        degree: int = 2,
-        *,
-        gamma: Gamma = 1.0,
-        coef0: float = 0.0,
-        form: str = "monomials",
-        memory_limit: int | str | None = None,
-    ):
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.form = form
-        self.memory_limit = memory_limit
 
     def transform(self, X: Any) -> Array:
         """Return the features of each row, unless they do not fit in memory; see `FeatureMap`."""
@@ -90,22 +78,19 @@ class ExplicitPolynomial(PolynomialMap):
         return super().transform(X)
 
     def planned_width(self, size: Size | Rows) -> int:
-        """Return the number of monomials."""
-        return self._n_monomials(size.n_features + (self.coef0 > 0))
+        return self._n_monomials(size.n_features)
 
-    def _n_monomials(self, d: int) -> int:
-        g = int(self.degree)
+    def _n_monomials(self, n_features: int) -> int:
+        d, g = n_features + (self.coef0 > 0), int(self.degree)
         return comb(d + g - 1, g) if self.form == "monomials" else d**g
 
     def count(self, size: Size) -> tuple[float, Work]:
-        """Return the number of factors, and the work of their products."""
         factors = self.degree * self.planned_width(size)
-        return factors, gather_factors(size.n_rows * factors)
+        return factors, product_work(size, 0, factors)
 
     def draw_functions(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Products:
-        """Find the monomials; ``stretch`` turns (x, 1) into x'."""
         d, g = len(stretch) - (self.coef0 == 0), int(self.degree)
-        self._require_memory(1, self._n_monomials(d), dtype)
+        self._require_memory(1, self._n_monomials(len(stretch) - 1), dtype)
         with np.errstate(over="ignore"):
             factors, scale = _monomials(d, g) if self.form == "monomials" else _entries(d, g)
         check_representable(scale)

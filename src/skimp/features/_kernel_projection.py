@@ -1,6 +1,6 @@
 """Random projections from the feature space of any kernel, in the span of some rows."""
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, final
 
 import numpy as np
@@ -9,13 +9,12 @@ from skimp._core._draws import OrthogonalDraws
 from skimp._core._linalg import centred, check_finite, eigenpairs
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, calls, factor, gemm
-from skimp._params._rules import RANDOM_STATE, Rule, integer, one_of
+from skimp._params._rules import Rule, integer, one_of
 from skimp.budgets import Selector
 from skimp.data import Context, Rows
-from skimp.features._base import FeatureMap
+from skimp.features._base import SIZED, FeatureMap
 from skimp.features._landmarks import Landmarks
 from skimp.features._pool import hands
-from skimp.features._strips import strips
 from skimp.kernels import Kernel
 
 _EPS64 = float(np.finfo(np.float64).eps)
@@ -23,6 +22,7 @@ _TOLERANCE = 1e-3
 
 
 @final
+@dataclass(eq=False, repr=False)
 class KernelProjection(FeatureMap):
     r"""Random projection from the feature space of any kernel (KG-RP, KORP, KPCA-RP).
 
@@ -89,38 +89,26 @@ class KernelProjection(FeatureMap):
     True
     """
 
+    kernel: Kernel | str | None = None
+    _: KW_ONLY
+    method: str = "gaussian"
+    n_components: int = 1000
+    budget: int = 1000
+    n_terms: int = 30
+    selector: Selector | str = "uniform"
+    random_state: RandomState = None
+
     size_name = "n_components"
     centred = True
     needs_flag = ("positive_definite", "its features need a root")
     _rules: ClassVar[dict[str, Rule]] = {
+        **SIZED,
         "method": one_of("gaussian", "orthonormal", "pca"),
-        "n_components": integer(at_least=1),
         "budget": integer(at_least=1),
         "n_terms": integer(at_least=1),
-        "random_state": RANDOM_STATE,
     }
 
-    def __init__(
-        self,
-        kernel: Kernel | str | None = None,
-        *,
-        method: str = "gaussian",
-        n_components: int = 1000,
-        budget: int = 1000,
-        n_terms: int = 30,
-        selector: Selector | str = "uniform",
-        random_state: RandomState = None,
-    ):
-        self.kernel = kernel
-        self.method = method
-        self.n_components = n_components
-        self.budget = budget
-        self.n_terms = n_terms
-        self.selector = selector
-        self.random_state = random_state
-
     def cost(self, size: Size, kernel: Kernel | None = None) -> MapCost:
-        """Return what choosing rows, eigenvectors and directions take; see `FeatureMap.cost`."""
         n, d, dtype, k = size.n_rows, size.n_features, size.dtype, int(self.n_components)
         p, chosen = min(int(self.budget), n), self.chosen_kernel(kernel)
         points = p * d * dtype.itemsize
@@ -139,16 +127,15 @@ class KernelProjection(FeatureMap):
         )
 
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
-        selector = self.chosen_selector()
-        budget = selector.select(rows, self.budget, self.kernel_, rng, context=context)
-        points = budget.points
-        self.landmarks_ = Landmarks(self.kernel_, points, rows.dtype, n_jobs=context.n_jobs)
+        selector, kernel, n_jobs = self.chosen_selector(), self.kernel_, context.n_jobs
+        points = selector.select(rows, self.budget, kernel, rng, context=context).points
+        self.landmarks_ = Landmarks(kernel, points, rows.dtype, n_jobs=n_jobs)
         K, eps = self.landmarks_.penalty, float(np.finfo(rows.dtype).eps)
         means, V, roots = _principal(K)
         if _noise(K, roots, eps) > _TOLERANCE:
             # large coefficients cancel, and with them the digits that float32 has
-            self.landmarks_ = Landmarks(self.kernel_, points, DOUBLE, n_jobs=context.n_jobs)
-        M = _DIRECTIONS[self.method](V, int(self.n_components), int(self.n_terms), rng)
+            self.landmarks_ = Landmarks(kernel, points, DOUBLE, n_jobs=n_jobs)
+        M = self._draw_directions(V, rng)
         W = V @ np.divide(M, roots[:, None], out=np.zeros_like(M), where=roots[:, None] > 0)
         W /= np.sqrt(self.n_components)
         # rows of the kernel are centred by directions that sum to zero
@@ -156,14 +143,25 @@ class KernelProjection(FeatureMap):
         dtype = self.landmarks_.dtype
         self.directions_, self.offset_ = W.astype(dtype), -(means @ W).astype(dtype)
 
+    def _draw_directions(self, V: Array, rng: np.random.Generator) -> Array:
+        """Draw coefficients of the eigenvectors V in each direction."""
+        (p, rank), size = V.shape, int(self.n_components)
+        M = rng.standard_normal((rank, size)) if self.method == "pca" else np.empty((rank, size))
+        if self.method == "orthonormal":
+            M[:] = np.sqrt(rank) * OrthogonalDraws(size, rng).directions(rank)
+        elif self.method == "gaussian":
+            t = max(1, min(int(self.n_terms), p // 2))
+            for c, chosen in enumerate(hands(p, size, t, rng, spread=False)):
+                M[:, c] = V[chosen].sum(axis=0)
+            M *= np.sqrt((p - 1) / t)
+        return M
+
     @property
     def width(self) -> int:
         return len(self.offset_)
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        p, dtype = self.landmarks_.width, self.landmarks_.dtype
-        for rows, strip, K in strips(X, out, self.width, 1024, columns=p, dtype=dtype):
-            self.landmarks_.map_block(rows, K)
+        for strip, K in self.landmarks_.strips(X, out, self.width):
             strip[...] = K @ self.directions_ + self.offset_
             check_finite(strip)
 
@@ -185,27 +183,3 @@ def _noise(K: Array, roots: Array, eps: float) -> float:
     kept = roots[roots > 0]
     errors = np.linalg.norm(eps * np.abs(K).max() / kept)
     return float(errors / np.sqrt(np.mean(kept**2) * len(kept) / len(K))) if len(kept) else 0.0
-
-
-def _summed(V: Array, size: int, n_terms: int, rng: np.random.Generator) -> Array:
-    p = len(V)
-    t = max(1, min(n_terms, p // 2))
-    M = np.empty((V.shape[1], size))
-    for c, chosen in enumerate(hands(p, size, t, rng, spread=False)):
-        M[:, c] = V[chosen].sum(axis=0)
-    M *= np.sqrt((p - 1) / t)
-    return M
-
-
-def _orthonormal(V: Array, size: int, n_terms: int, rng: np.random.Generator) -> Array:
-    rank = V.shape[1]
-    M = OrthogonalDraws(size, rng).directions(rank)
-    M *= np.sqrt(rank)
-    return M
-
-
-def _normal(V: Array, size: int, n_terms: int, rng: np.random.Generator) -> Array:
-    return rng.standard_normal((V.shape[1], size))
-
-
-_DIRECTIONS = {"gaussian": _summed, "orthonormal": _orthonormal, "pca": _normal}

@@ -1,5 +1,6 @@
 """Projections onto the lines between pairs of rows, in feature space."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, final
 
 import numpy as np
@@ -7,18 +8,18 @@ import numpy as np
 from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._core._work import DOUBLE
-from skimp._params._rules import RANDOM_STATE, Rule, integer
+from skimp._params._rules import Rule
 from skimp.budgets import random_pairs
 from skimp.data import Context, Rows
-from skimp.features._base import FeatureMap
+from skimp.features._base import SIZED, FeatureMap
 from skimp.features._landmarks import Landmarks
-from skimp.features._strips import strips
 from skimp.kernels import Kernel
 
 _SAMPLE = 10_000
 
 
 @final
+@dataclass(eq=False, repr=False)
 class PairProjection(FeatureMap):
     """Where rows lie between the two of a pair, from the median on: distance-based hashing.
 
@@ -27,31 +28,21 @@ class PairProjection(FeatureMap):
     which differences are taken, are in float64.
     """
 
-    size_name = "n_components"
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": integer(at_least=1),
-        "random_state": RANDOM_STATE,
-    }
+    kernel: Kernel | str | None = None
+    _: KW_ONLY
+    n_components: int = 1000
+    random_state: RandomState = None
 
-    def __init__(
-        self,
-        kernel: Kernel | str | None = None,
-        *,
-        n_components: int = 1000,
-        random_state: RandomState = None,
-    ):
-        self.kernel = kernel
-        self.n_components = n_components
-        self.random_state = random_state
+    size_name = "n_components"
+    _rules: ClassVar[dict[str, Rule]] = SIZED
 
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
-        points = random_pairs(rows, int(self.n_components), rng, context)
+        size = int(self.n_components)
+        points = random_pairs(rows, size, rng, context)
         self.landmarks_ = Landmarks(self.kernel_, points, DOUBLE, n_jobs=context.n_jobs)
         sample = rows.sample(_SAMPLE, draw_seed(rng), context).X
-        self.medians_ = np.zeros(int(self.n_components))
-        Z = np.empty((sample.shape[0], self.width))
-        self.map_block(sample, Z)
-        self.medians_ = np.median(Z, axis=0)
+        K = self.landmarks_.block(sample)
+        self.medians_ = np.median(K[:, :size] - K[:, size:], axis=0)
 
     @property
     def width(self) -> int:
@@ -59,6 +50,5 @@ class PairProjection(FeatureMap):
 
     def map_block(self, X: Matrix, out: Array) -> None:
         k = self.width
-        for rows, strip, K in strips(X, out, k, 1024, columns=2 * k, dtype=DOUBLE):
-            self.landmarks_.map_block(rows, K)
+        for strip, K in self.landmarks_.strips(X, out, k):
             strip[...] = K[:, :k] - K[:, k:] - self.medians_

@@ -2,16 +2,18 @@
 
 from dataclasses import dataclass
 from math import log2
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from scipy import fft, sparse
 
 from skimp._core._linalg import check_columns, check_finite
 from skimp._core._objects import as_numbers, as_real
-from skimp._core._types import Array, DType, Matrix
+from skimp._core._types import Array, DType, Matrix, RandomState
 from skimp._core._work import DOUBLE, Size, Work, values
-from skimp.features._polynomial import PolynomialMap
+from skimp._params._rules import Rule
+from skimp.features._base import SIZED
+from skimp.features._polynomial import POLYNOMIAL, PolynomialMap
 from skimp.features._strips import strips
 
 _STRIP_NUMBERS = 2**17
@@ -22,6 +24,7 @@ _SCATTERED = 2.0
 
 
 @final
+@dataclass(eq=False, repr=False, kw_only=True)
 class TensorSketch(PolynomialMap):
     r"""TensorSketch features of a polynomial kernel.
 
@@ -47,12 +50,12 @@ class TensorSketch(PolynomialMap):
     ----------
     degree : int, default=2
         The degree g. Two are pairs of columns; higher degrees need more features.
-    n_components : int, default=1000
-        Number of features k; the error of kernel values falls with its root.
     gamma : float, array of shape (d,), "scale", "median" or "dim", default=1.0
         Factor of the inner product, as in `~skimp.kernels.Polynomial`.
     coef0 : float, default=0.0
         The constant c >= 0; zero for the homogeneous kernel.
+    n_components : int, default=1000
+        Number of features k; the error of kernel values falls with its root.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the buckets and signs.
 
@@ -79,8 +82,13 @@ class TensorSketch(PolynomialMap):
     True
     """
 
+    n_components: int = 1000
+    random_state: RandomState = None
+
+    size_name = "n_components"
+    _rules: ClassVar[dict[str, Rule]] = POLYNOMIAL | SIZED
+
     def count(self, size: Size) -> tuple[float, Work]:
-        """Return the numbers of buckets and signs, and the work of sketches and transforms."""
         n, d, g, k = size.n_rows, size.n_features, self.degree, self.n_components
         entries = n * g * (d * size.density + 1)
         steps = n * (g + 1) * k * log2(max(2, k)) if g > 1 else 0

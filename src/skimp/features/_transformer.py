@@ -1,5 +1,6 @@
 """A scikit-learn transformer as a feature map."""
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar, final
 
@@ -25,8 +26,7 @@ _SAMPLE = 10_000
 
 
 def _is_transformer(value: Any) -> bool:
-    methods = ("fit", "transform", "get_params")
-    has_all = all(hasattr(value, name) for name in methods)
+    has_all = all(hasattr(value, name) for name in ("fit", "transform", "get_params"))
     return has_all and not isinstance(value, type | KernelHash)
 
 
@@ -42,6 +42,7 @@ MAP_NAMES = one_of(*_NAMES)
 
 
 @final
+@dataclass(eq=False, repr=False)
 class Transformer(FeatureMap):
     """Features of a scikit-learn transformer, such as its samplers of chi-square kernels.
 
@@ -72,14 +73,13 @@ class Transformer(FeatureMap):
     True
     """
 
+    transformer: Any
+    _: KW_ONLY
+    random_state: RandomState = None
+
     _rules: ClassVar[dict[str, Rule]] = {"transformer": TRANSFORMER, "random_state": RANDOM_STATE}
 
-    def __init__(self, transformer: Any, *, random_state: RandomState = None):
-        self.transformer = transformer
-        self.random_state = random_state
-
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
-        """Fit the transformer to a sample of the rows."""
         seed, transformer = draw_seed(rng), clone(self.transformer)
         params = transformer.get_params()
         unset = [n for n in params if n.endswith("random_state") and params[n] is None]
