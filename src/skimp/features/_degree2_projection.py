@@ -46,11 +46,10 @@ class Degree2Projection(FeatureMap):
     n_components : int, default=1000
         Number of features k; the error of kernel values falls with its root.
     n_terms : int, default=2
-        Vectors of each feature t, an even number, or 1 for the form with that bias. Two are enough
-        for classifiers; 10 to 30 keep distances nearly as an explicit projection does.
+        Vectors of each feature t, an even number, or 1 for the form with that bias; 10 to 30 keep
+        distances nearly as an explicit projection does.
     sparsity : float, default=3.0
-        Achlioptas' s. The default is unbiased; 1 is what López-Sánchez reports distances for, whose
-        bias does little harm if rows are dense.
+        Achlioptas' s. The default is unbiased; 1 is what López-Sánchez reports distances for.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the vectors.
 

@@ -31,23 +31,17 @@ class ExplicitPolynomial(PolynomialMap):
 
     with :math:`\binom{d + g - 1}{g}` or :math:`d^g` features, so that :math:`\langle \phi(x),
     \phi(y) \rangle = \langle x, y \rangle^g` to rounding. If ``coef0`` is c, rows have a column
-    :math:`\sqrt c` more. A random projection of it (``make_pipeline(ExplicitPolynomial(),
-    GaussianRandomProjection())``) is what the other maps of polynomial kernels are measured by.
+    :math:`\sqrt c` more.
 
     Parameters
     ----------
-    degree : int, default=2
-        The degree g. Two are pairs of columns; the width grows with the power g of the columns.
-    gamma : float, array of shape (d,), "scale", "median" or "dim", default=1.0
-        Factor of the inner product, as in `~skimp.kernels.Polynomial`.
-    coef0 : float, default=0.0
-        The constant c >= 0; zero for the homogeneous kernel.
+    degree, gamma, coef0 : default=2, 1.0 and 0.0
+        As in `~skimp.kernels.Polynomial`: g, the factor (a number, one for each column, "scale",
+        "median" or "dim") and the constant c >= 0.
     form : "monomials" or "kronecker", default="monomials"
-        Each monomial once, or all entries of the Kronecker power: the same inner products of
-        nearly g! times as many features.
+        Each monomial once, or all entries of the Kronecker power, nearly g! times as many.
     memory_limit : int, str or None, default=None
-        Memory for features, such as ``"2GB"``; half of the machine's by default. What needs more
-        is refused before it is computed.
+        Memory for features, such as ``"2GB"``; half of the machine's by default.
 
     Attributes
     ----------

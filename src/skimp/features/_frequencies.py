@@ -51,24 +51,13 @@ class TransformFrequencies:
     directions (Yu et al. 2016, section 4). Or two around a permutation and normal numbers: each
     frequency alone is exactly normal, those of a block depend on each other (Le, Sarlos and Smola
     2013, Fastfood).
-
-    Attributes
-    ----------
-    scale : array of shape (d,)
-        What columns are multiplied by first.
-    lengths : array of shape (size,)
-        What products are multiplied by last: they give each frequency its length.
-    signs : array of shape (blocks, 3, n), or (blocks, n)
-        The random signs.
-    orders, normals : arrays of shape (blocks, n), or None
-        The permutation and the normal numbers of Fastfood.
     """
 
-    scale: Array
-    lengths: Array
-    signs: Array
-    orders: Array | None = None
-    normals: Array | None = None
+    scale: Array  # (d,): what columns are multiplied by first
+    lengths: Array  # (size,): what products are multiplied by last
+    signs: Array  # (blocks, 3, n), or (blocks, n) for Fastfood
+    orders: Array | None = None  # (blocks, n): the permutations of Fastfood
+    normals: Array | None = None  # (blocks, n): its normal numbers
 
     @property
     def size(self) -> int:

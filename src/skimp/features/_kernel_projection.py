@@ -46,14 +46,12 @@ class KernelProjection(FeatureMap):
           has dimensions: a lower variance, none if k is a multiple of these;
         - "pca": directions are normal in kernel principal components.
     n_components : int, default=1000
-        Number of features k, as many as the rows: more of them lower the error of distances in the
-        span of the rows only.
+        Number of features k; more than the rows lower the error within their span only.
     budget : int, default=1000
         Number of rows p; all are taken if there are fewer. Distances outside of their span are
-        lost, however many features there are; fitting 1,000 takes a third of a second.
+        lost, however many features there are.
     n_terms : int, default=30
-        Rows t in the sum of a direction, for "gaussian": enough for a sum to be nearly normal. At
-        most half of the budget is taken.
+        Rows t in the sum of a direction, for "gaussian"; at most half of the budget.
     selector : Selector or str, default="uniform"
         How the rows are chosen.
     random_state : int, Generator, RandomState or None, default=None
@@ -167,11 +165,9 @@ class KernelProjection(FeatureMap):
 
 
 def _principal(K: Array) -> tuple[Array, Array, Array]:
-    """Return means of K's columns, and eigenvectors of K around them with roots of eigenvalues.
-
-    Eigenvalues that are rounding are left out, all but the largest.
-    """
+    """Return means of K's columns, and eigenvectors of K around them with roots of eigenvalues."""
     values, vectors = eigenpairs(centred(K))
+    # eigenvalues that are rounding are left out, all but the largest
     rounding = len(K) * _EPS64 * np.abs(K).max()
     values = np.where(values > rounding, values, 0.0)
     first = min(np.count_nonzero(values == 0), len(K) - 1)

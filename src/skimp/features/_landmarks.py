@@ -137,19 +137,10 @@ class Landmarks:
 @final
 @dataclass(frozen=True, eq=False)
 class WhitenedLandmarks:
-    """Combinations of kernel columns that are orthonormal functions.
-
-    Attributes
-    ----------
-    landmarks_ : Landmarks
-        The kernel columns.
-    root : array of shape (m, r)
-        The coefficients of each combination, in the dtype that the functions are computed in.
-    """
+    """Combinations of kernel columns that are orthonormal functions."""
 
     landmarks_: Landmarks
-    root: Array
-
+    root: Array  # (m, r): coefficients of each combination, in the dtype of the functions
     penalty: ClassVar[None] = None
     factor: ClassVar[None] = None
 

@@ -40,12 +40,9 @@ class RandomMaclaurin(PolynomialMap):
 
     Parameters
     ----------
-    degree : int, default=2
-        The degree g. Two are pairs of columns; higher degrees need more features.
-    gamma : float, array of shape (d,), "scale", "median" or "dim", default=1.0
-        Factor of the inner product, as in `~skimp.kernels.Polynomial`.
-    coef0 : float, default=0.0
-        The constant c >= 0; zero for the homogeneous kernel.
+    degree, gamma, coef0 : default=2, 1.0 and 0.0
+        As in `~skimp.kernels.Polynomial`: g, the factor (a number, one for each column, "scale",
+        "median" or "dim") and the constant c >= 0.
     n_components : int, default=1000
         Number of features k; the error of kernel values falls with its root.
     random_state : int, Generator, RandomState or None, default=None

@@ -62,23 +62,12 @@ class Products:
     .. math:: z_c(x) = a_c \sum_i \prod_j (\langle x, v_{f(i, j, c)} \rangle + b_{f(i, j, c)})
 
     Inner products with the pool are computed once for a strip of rows; the rest is gathering.
-
-    Attributes
-    ----------
-    vectors : array or CSR matrix of shape (d, p)
-        The pool of vectors v.
-    offset : array of shape (p,)
-        The constants b.
-    factors : array of shape (terms, degree, k), unsigned
-        Numbers f of the functions in each product.
-    scale : array of shape (k,)
-        The numbers a.
     """
 
-    vectors: Matrix
-    offset: Array
-    factors: Array
-    scale: Array
+    vectors: Matrix  # (d, p): the pool of vectors v
+    offset: Array  # (p,): the constants b
+    factors: Array  # (terms, degree, k), unsigned: numbers f of the functions in each product
+    scale: Array  # (k,): the numbers a
 
     @classmethod
     def of(cls, vectors: Matrix, offset: Array, factors: Array, scale: Array, dtype: DType) -> Self:

@@ -41,30 +41,25 @@ class PolynomialProjection(PolynomialMap):
 
     Parameters
     ----------
-    degree : int, default=2
-        The degree g. Two are pairs of columns; higher degrees need more features.
-    gamma : float, array of shape (d,), "scale", "median" or "dim", default=1.0
-        Factor of the inner product, as in `~skimp.kernels.Polynomial`.
-    coef0 : float, default=0.0
-        The constant c >= 0; zero for the homogeneous kernel.
+    degree, gamma, coef0 : default=2, 1.0 and 0.0
+        As in `~skimp.kernels.Polynomial`: g, the factor (a number, one for each column, "scale",
+        "median" or "dim") and the constant c >= 0.
     n_components : int, default=1000
         Number of features k; the error of kernel values falls with its root.
     n_vectors : int, default=500
-        Vectors in the pool p, at least g t. What classifiers reach does not change from some
-        hundreds on; distances are kept better by thousands (López-Sánchez 2019, tables 4.2, 4.4).
+        Vectors in the pool p, at least g t. Hundreds are enough for classifiers, thousands keep
+        distances better (López-Sánchez 2019, tables 4.2, 4.4).
     n_terms : int, default=1
         Products in each feature t. One is enough for classifiers; 10 to 30 make distances as exact
         as those of an explicit projection if there are vectors enough.
     distribution : "gaussian" or "achlioptas", default="gaussian"
-        Entries of the vectors: normal, or Achlioptas' :math:`\sqrt s \{1, 0, -1\}`, which need sums
-        alone. Both are equally accurate.
+        Entries of the vectors: normal, or Achlioptas' :math:`\sqrt s \{1, 0, -1\}`.
     sparsity : float, default=3.0
         Achlioptas' s; one entry in s is not zero. 1 has the lowest variance, 3 that of normal
         numbers; from 10 on, for rows of thousands of columns, products with sparse rows are faster.
     spread : bool, default=True
-        Deal the vectors out like cards, so that all are used equally often (repetition
-        minimization), which lowers the variance if p < g t k. Otherwise each feature draws its
-        own at random.
+        Deal the vectors out like cards, so that all are used equally often, which lowers the
+        variance if p < g t k. Otherwise each feature draws its own at random.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the vectors.
 

@@ -43,17 +43,13 @@ class TensorSketch(PolynomialMap):
         \frac{2 - k \bmod 2}{k^2} \left[(a + b + c)^g - (a + b)^g - (a + c)^g + a^g\right]
 
     If ``coef0`` is c, rows have a column :math:`\sqrt c` more. Mapping a row takes g operations
-    for each of its entries that is not zero, and O(g k log k) for the transforms, which are fastest
-    if k is a product of small primes.
+    for each entry that is not zero, and O(g k log k), fastest if k is a product of small primes.
 
     Parameters
     ----------
-    degree : int, default=2
-        The degree g. Two are pairs of columns; higher degrees need more features.
-    gamma : float, array of shape (d,), "scale", "median" or "dim", default=1.0
-        Factor of the inner product, as in `~skimp.kernels.Polynomial`.
-    coef0 : float, default=0.0
-        The constant c >= 0; zero for the homogeneous kernel.
+    degree, gamma, coef0 : default=2, 1.0 and 0.0
+        As in `~skimp.kernels.Polynomial`: g, the factor (a number, one for each column, "scale",
+        "median" or "dim") and the constant c >= 0.
     n_components : int, default=1000
         Number of features k; the error of kernel values falls with its root.
     random_state : int, Generator, RandomState or None, default=None
@@ -128,7 +124,6 @@ class Sketches:
             check_finite(strip)
 
     def _sketch(self, X: Matrix, j: int, out: Array) -> None:
-        """Write a count sketch of the rows into ``out``."""
         from skimp._core.loops._sketch import sketch_dense, sketch_sparse
 
         if sparse.issparse(X):

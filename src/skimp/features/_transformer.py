@@ -46,9 +46,8 @@ MAP_NAMES = one_of(*_NAMES)
 class Transformer(FeatureMap):
     """Features of a scikit-learn transformer, such as its samplers of chi-square kernels.
 
-    Estimators take such a transformer as it is, ``approximation=AdditiveChi2Sampler()``, and make
-    this of it. It is fitted to the rows, to 10,000 of them if there are more: samplers look at
-    the number of columns alone.
+    Estimators make this of such a transformer. It is fitted to at most 10,000 of the rows: samplers
+    look at the number of columns alone.
 
     Parameters
     ----------
@@ -94,7 +93,7 @@ class Transformer(FeatureMap):
         return dense(self.transformer_.transform(as_numbers(X, self.dtype_)), self.dtype_)
 
     def planned_width(self, size: Size | Rows) -> int:
-        """Return ``n_components`` of the transformer, or the number of columns: a guess."""
+        # a guess for transformers that do not say it
         given = getattr(self.transformer, "n_components", None)
         return int(given) if isinstance(given, Integral) else size.n_features
 
