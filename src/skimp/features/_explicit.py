@@ -66,7 +66,6 @@ class ExplicitPolynomial(PolynomialMap):
     }
 
     def transform(self, X: Any) -> Array:
-        """Return the features of each row, unless they do not fit in memory; see `FeatureMap`."""
         check_is_fitted(self)
         self._require_memory(open_rows(X).n_rows, self.width, self.dtype_)
         return super().transform(X)

@@ -24,8 +24,7 @@ from skimp._params._rules import (
 )
 from skimp.data import LOCAL, Block, Rows, as_rows
 from skimp.features._base import FeatureMap, declare_inputs
-from skimp.features._kernel_projection import KernelProjection
-from skimp.features._pair_projection import PairProjection
+from skimp.features._kernel_projection import KernelProjection, PairProjection
 from skimp.features._polynomial_projection import PolynomialProjection
 from skimp.kernels import Kernel, Polynomial, as_kernel
 

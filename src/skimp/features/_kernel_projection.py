@@ -1,4 +1,4 @@
-"""Random projections from the feature space of any kernel, in the span of some rows."""
+"""Projections from the feature space of any kernel, in the span of some rows."""
 
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, final
@@ -7,10 +7,11 @@ import numpy as np
 
 from skimp._core._draws import OrthogonalDraws
 from skimp._core._linalg import centred, check_finite, eigenpairs
+from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, calls, factor, gemm
 from skimp._params._rules import Rule, integer, one_of
-from skimp.budgets import Selector
+from skimp.budgets import Selector, random_pairs
 from skimp.data import Context, Rows
 from skimp.features._base import SIZED, FeatureMap
 from skimp.features._landmarks import Landmarks
@@ -19,6 +20,7 @@ from skimp.kernels import Kernel
 
 _EPS64 = float(np.finfo(np.float64).eps)
 _TOLERANCE = 1e-3
+_SAMPLE = 10_000
 
 
 @final
@@ -162,6 +164,42 @@ class KernelProjection(FeatureMap):
         for strip, K in self.landmarks_.strips(X, out, self.width):
             strip[...] = K @ self.directions_ + self.offset_
             check_finite(strip)
+
+
+@final
+@dataclass(eq=False, repr=False)
+class PairProjection(FeatureMap):
+    """Where rows lie between the two of a pair, from the median on: distance-based hashing.
+
+    Features are k(x, a) - k(x, b) less the median of that among the rows (10,000 of them). Their
+    signs are bits; inner products of the features do not approximate the kernel. Kernel values, of
+    which differences are taken, are in float64.
+    """
+
+    kernel: Kernel | str | None = None
+    _: KW_ONLY
+    n_components: int = 1000
+    random_state: RandomState = None
+
+    size_name = "n_components"
+    _rules: ClassVar[dict[str, Rule]] = SIZED
+
+    def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
+        size = int(self.n_components)
+        points = random_pairs(rows, size, rng, context)
+        self.landmarks_ = Landmarks(self.kernel_, points, DOUBLE, n_jobs=context.n_jobs)
+        sample = rows.sample(_SAMPLE, draw_seed(rng), context).X
+        K = self.landmarks_.block(sample)
+        self.medians_ = np.median(K[:, :size] - K[:, size:], axis=0)
+
+    @property
+    def width(self) -> int:
+        return len(self.medians_)
+
+    def map_block(self, X: Matrix, out: Array) -> None:
+        k = self.width
+        for strip, K in self.landmarks_.strips(X, out, k):
+            strip[...] = K[:, :k] - K[:, k:] - self.medians_
 
 
 def _principal(K: Array) -> tuple[Array, Array, Array]:

@@ -51,7 +51,6 @@ class Landmarks:
     """
 
     nested: ClassVar[bool] = True
-    """As for feature maps: the first half of the functions is that of half the points."""
 
     def __init__(
         self,
@@ -68,17 +67,14 @@ class Landmarks:
 
     @property
     def kernel_(self) -> Kernel:
-        """The kernel, as feature maps call it."""
         return self.kernel
 
     @property
     def landmarks_(self) -> "Landmarks":
-        """The functions themselves."""
         return self
 
     @property
     def width(self) -> int:
-        """Number of points."""
         return int(self.points.shape[0])
 
     @cached_property
@@ -126,7 +122,6 @@ class Landmarks:
             yield strip, K
 
     def basis(self) -> "Landmarks":
-        """Return the functions themselves, as feature maps do."""
         return self
 
     def __getstate__(self) -> dict[str, Any]:
