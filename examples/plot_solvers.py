@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
 
-from skimp.data import open_rows
+from skimp.data import Context, open_rows
 from skimp.features import Nystroem
 from skimp.kernels import Gaussian
 from skimp.losses import squared_hinge
@@ -80,10 +80,10 @@ def follow(solver, alpha, rows=n):
         trace.append((passes, perf_counter() - start, coef[:, 0].copy()))
         return False
 
-    source = open_rows(Z[:rows], target=y[:rows, None]).copy_with(report=report)
+    source = open_rows(Z[:rows], target=y[:rows, None])
     problem = Problem(source, squared_hinge, alpha, fit_intercept=False, monitor=monitor)
     start = perf_counter()
-    solver.solve(problem)
+    solver.solve(problem, Context(report=report))
     return trace
 
 

@@ -171,6 +171,8 @@ KERNELS = [
     _row(0.5 * Matern() + 2.0 * Cauchy().on([3, 0])),
     _row((Gaussian("median").on([0, 1]) + Chi2().on([2])) * ArcCosine()),
     _row((Linear().on([1, 0]) + Tanh()).on([4, 2, 0])),
+    _row(3.0 * Laplacian(gamma=0.7) + Matern(nu=0.5, gamma=0.4).on([2])),
+    _row(Laplacian(gamma=0.7).on([0, 3]) * Separable(naive.slow_decay, gamma=0.5).on([1])),
 ]
 
 MAPS = [

@@ -48,7 +48,7 @@ def test_few_centres_are_those_of_lloyd_from_seeds_of_kmeans_plusplus(n_clusters
     X, weight = data()
     weight = weight if weighted else None
     Z, share = (
-        Scaling.of(X).scale_rows(X),
+        Scaling(X).scale_rows(X),
         np.ones(len(X)) if weight is None else weight / weight.max(),
     )
     seeds = X[spread_seeds(Z, n_clusters, np.random.default_rng(1), share)]
@@ -157,7 +157,7 @@ def test_a_label_is_the_number_of_the_nearest_centre():
 @pytest.mark.parametrize("offset", [0.0, 1.0])
 def test_scaled_rows_are_near_zero(offset, scale):
     X = scale * (data()[0] + offset)
-    scaled = Scaling.of(X).scale_rows(X)
+    scaled = Scaling(X).scale_rows(X)
     assert np.array_equal(scaled[0], np.zeros(3))
     assert np.abs(scaled).max() == pytest.approx(1)
 
@@ -166,14 +166,14 @@ def test_scaled_rows_are_near_zero(offset, scale):
 @pytest.mark.parametrize("value", [0.0, 7.0])
 def test_the_scaling_of_equal_rows(wrap, value):
     X = wrap(np.full((5, 2), value))
-    scaled = Scaling.of(X).scale_rows(X)
+    scaled = Scaling(X).scale_rows(X)
     expected = float(value > 0) if sparse.issparse(X) else 0.0
     assert np.array_equal(abs(scaled).max(), expected)
 
 
 def test_a_scaling_does_not_shift_sparse_rows():
     X = sparse.csr_matrix(np.diag([4.0, 0.0, -8.0]))
-    scaled = Scaling.of(X).scale_rows(X)
+    scaled = Scaling(X).scale_rows(X)
     assert sparse.issparse(scaled)
     assert np.array_equal(scaled.toarray(), np.diag([0.5, 0.0, -1.0]))
 

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skimp.budgets._completion import complete, complete_centres
+from skimp.budgets._base import complete
+from skimp.budgets._clusters import complete_centres
 
 
 def rng(seed=0):

@@ -3,9 +3,10 @@ import pytest
 from scipy import sparse
 
 from skimp._core._random import draw_seed
-from skimp.budgets import _clusters, _groups
+from skimp.budgets import _clusters, _uniform
 from skimp.budgets._clusters import cluster, vectors
-from skimp.budgets._groups import are_classes, class_codes, cluster_codes
+from skimp.budgets._groups import are_classes, class_codes
+from skimp.budgets._uniform import _cluster_codes
 from skimp.data import LOCAL, open_rows
 from skimp.kernels import Gaussian, Precomputed
 from tests.reference import naive
@@ -81,7 +82,7 @@ def test_what_holds_no_classes_is_refused(y, message):
 
 def codes_of(rows, n_clusters, seed=0, kernel=GAUSSIAN):
     rng = np.random.default_rng(seed)
-    return cluster_codes(rows, n_clusters, kernel, rng, LOCAL, owner="Uniform")
+    return _cluster_codes(rows, n_clusters, kernel, rng, LOCAL)
 
 
 def nearest(X, centres):
@@ -124,7 +125,7 @@ def test_rows_far_from_the_origin_belong_to_the_nearest_centre():
 
 def test_blocks_that_stay_sparse_have_the_clusters_of_a_dense_sample(monkeypatch):
     X = sparse.csr_matrix(blobs(offset=20.0))
-    monkeypatch.setattr(_groups, "_SAMPLE", 50)
+    monkeypatch.setattr(_uniform, "_SAMPLE", 50)
     expected = codes_of(open_rows(X), 4)
     monkeypatch.setattr(_clusters, "_DENSE_ENTRIES", 50 * 3)
     assert np.array_equal(codes_of(open_rows(X), 4), expected)

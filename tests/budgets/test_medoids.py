@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skimp.budgets._medoids import _TOGETHER, find_medoids
+from skimp.budgets._groups import _TOGETHER, find_medoids
 from skimp.data import Context
 from skimp.kernels import FunctionKernel, Gaussian, Linear, Precomputed
 from tests.problems import regression

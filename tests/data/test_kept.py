@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skimp.data import ArrayRows, Codes, open_rows
+from skimp.data import LOCAL, ArrayRows, Codes, Context, open_rows
 from skimp.data._kept import keep_rows, kept_bytes
 from tests.problems import regression
 from tests.sources import ChunkedRows
@@ -25,10 +25,10 @@ class Doubled:
 def test_the_same_blocks(weighted, n_jobs):
     X, y, weight = regression(50)
     doubled = Doubled()
-    rows = ChunkedRows(X, y, weight if weighted else None).copy_with(n_jobs=n_jobs).mapped(doubled)
-    kept = keep_rows(rows)
+    rows = ChunkedRows(X, y, weight if weighted else None).mapped(doubled)
+    kept = keep_rows(rows, Context(n_jobs))
     assert (kept.n_rows, kept.n_features, kept.dtype) == (50, 3, np.float32)
-    assert (kept.block_rows, kept.n_jobs) == (rows.block_rows, n_jobs)
+    assert kept.block_rows == rows.block_rows
     assert doubled.n_blocks == 4
     for mine, original in zip(kept.blocks(), rows.blocks(), strict=True):
         assert mine.start == original.start
@@ -37,7 +37,7 @@ def test_the_same_blocks(weighted, n_jobs):
         assert (mine.weight is None) == (not weighted)
         assert not weighted or np.array_equal(mine.weight, original.weight)
     n_blocks = doubled.n_blocks
-    assert kept.map_reduce(lambda block, _: block.size, lambda a, b: a + b, 0) == 50
+    assert LOCAL.map_reduce(kept, lambda block, _: block.size, lambda a, b: a + b, 0) == 50
     assert doubled.n_blocks == n_blocks
 
 
@@ -76,13 +76,13 @@ class Coded:
 def test_codes_are_kept_as_codes(n_jobs):
     X, y, weight = regression(50)
     coded = Coded()
-    rows = ChunkedRows(X, y, weight).copy_with(n_jobs=n_jobs).mapped(coded)
-    kept = keep_rows(rows)
+    rows = ChunkedRows(X, y, weight).mapped(coded)
+    kept = keep_rows(rows, Context(n_jobs))
     assert isinstance(kept, ArrayRows)
     assert (kept.n_rows, kept.n_features, kept.dtype) == (50, 6, np.float32)
     assert kept.coded.layout[1:] == coded.coded.layout[1:]
     assert coded.n_blocks == 4
-    whole = next(kept.copy_with(block_rows=50).blocks())
+    whole = next(kept.reblocked(50).blocks())
     assert np.array_equal(whole.X.codes, X > 0)
     assert whole.X.codes.dtype == np.uint16
     assert np.array_equal(whole.y, y)

@@ -87,14 +87,13 @@ def test_bad_rows_are_refused(bad):
         as_rows(Model(), X, np.ones(X.shape[0]), **TARGETS)
 
 
-def test_as_rows_sets_columns_and_threads():
+def test_as_rows_sets_columns():
     X, y, weight = regression(20)
     model = Model()
-    rows = as_rows(model, pd.DataFrame(X, columns=list("abc")), y, weight, **TARGETS)
+    as_rows(model, pd.DataFrame(X, columns=list("abc")), y, weight, **TARGETS)
     assert model.n_features_in_ == 3
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
-    assert rows.n_jobs == 3
-    rows = as_rows(model, X, y, **TARGETS)
+    as_rows(model, X, y, **TARGETS)
     assert not hasattr(model, "feature_names_in_")
     as_rows(model, open_rows(pd.DataFrame(X, columns=list("xyz"))))
     assert model.feature_names_in_.tolist() == ["x", "y", "z"]

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from skimp._core._blocks import block_rows_for
-from skimp.data import Codes, open_rows
+from skimp.data import LOCAL, Codes, Context, open_rows
 from tests.problems import regression
 from tests.sources import ChunkedRows
 
@@ -58,30 +58,32 @@ def test_rows_are_counted_once(monkeypatch):
     rows = ChunkedRows(np.ones((40, 1)))
     assert rows.n_rows == rows.n_rows == 40
     assert rows.mapped(Doubled(1, np.float64)).n_rows == 40
-    assert rows.copy_with(block_rows=3).n_rows == 40
+    assert rows.reblocked(3).n_rows == 40
     assert reads == [rows]
     assert ChunkedRows(np.ones((7, 1))).n_rows == 7
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
 def test_map_reduce_folds_in_order(n_jobs):
-    rows = ChunkedRows(np.arange(90.0)[:, None]).copy_with(n_jobs=n_jobs)
-    starts = rows.map_reduce(lambda block, _: block.start, lambda a, b: [*a, b], [])
+    rows = ChunkedRows(np.arange(90.0)[:, None])
+    starts = Context(n_jobs).map_reduce(
+        rows, lambda block, _: block.start, lambda a, b: [*a, b], []
+    )
     assert starts == [0, 16, 32, 48, 64, 80]
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_map_reduce_reports_the_rows_done(n_jobs):
     seen = []
-    rows = ChunkedRows(np.ones((40, 1))).copy_with(report=seen.append, n_jobs=n_jobs)
-    rows.map_reduce(lambda block, _: None, lambda a, b: a, None)
+    rows = ChunkedRows(np.ones((40, 1)))
+    Context(n_jobs, seen.append).map_reduce(rows, lambda block, _: None, lambda a, b: a, None)
     assert seen == [16, 32, 40]
 
 
-def test_copy_with_leaves_the_original_alone():
+def test_other_blocks_leave_the_original_alone():
     rows = open_rows(np.ones((10, 2)), block_rows=4)
-    other = rows.copy_with(block_rows=3, n_jobs=2)
-    assert (rows.block_rows, rows.n_jobs) == (4, None)
+    other = rows.reblocked(3)
+    assert rows.block_rows == 4
     assert [block.size for block in other.blocks()] == [3, 3, 3, 1]
 
 
@@ -96,20 +98,16 @@ def test_collect_leaves_out_rows_of_weight_zero():
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_mapped_rows_have_features_for_columns(n_jobs):
     X, y, weight = regression(100, dtype=np.float32)
-    rows = ChunkedRows(X, y, weight).copy_with(n_jobs=n_jobs)
+    rows = ChunkedRows(X, y, weight)
     mapped = rows.mapped(Doubled(3, np.float32))
     assert (mapped.n_features, mapped.dtype, mapped.n_rows) == (6, np.float32, 100)
     expected = np.hstack([X, -X])
-    copies = mapped.map_reduce(lambda b, _: b, lambda a, b: [*a, (b.X.copy(), b.y)], [])
+    copies = Context(n_jobs).map_reduce(
+        mapped, lambda b, _: b, lambda a, b: [*a, (b.X.copy(), b.y)], []
+    )
     assert np.array_equal(np.vstack([features for features, _ in copies]), expected)
     assert np.array_equal(np.concatenate([target for _, target in copies]), y)
     assert np.array_equal(np.vstack([block.X for block in mapped.blocks()]), expected)
-
-
-def test_mapped_rows_use_the_threads_of_their_source():
-    rows = open_rows(np.ones((10, 3))).copy_with(n_jobs=3)
-    assert rows.mapped(Doubled(3, np.float64)).n_jobs == 3
-    assert rows.with_targets(lambda y, w: (y, w)).n_jobs == 3
 
 
 def test_targets_are_computed_block_by_block():
@@ -126,7 +124,7 @@ def test_mapped_blocks_shrink_with_the_number_of_features():
     rows = open_rows(np.ones((10, 1), dtype))
     wide = rows.mapped(Doubled(4096, dtype)).block_rows
     assert wide == block_rows_for(8192, dtype) < rows.block_rows
-    assert rows.copy_with(block_rows=3).mapped(Doubled(4096, dtype)).block_rows == 3
+    assert rows.reblocked(3).mapped(Doubled(4096, dtype)).block_rows == 3
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -162,8 +160,8 @@ def test_rows_by_number_in_their_order(numbers, as_csr, block_rows):
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_mapped_rows_by_number(n_jobs):
     X, y, _ = regression(100)
-    rows = ChunkedRows(X, y).copy_with(n_jobs=n_jobs).mapped(Doubled(3, np.float64))
-    taken = rows.take([70, 2, 2, 33])
+    rows = ChunkedRows(X, y).mapped(Doubled(3, np.float64))
+    taken = rows.take([70, 2, 2, 33], Context(n_jobs))
     assert np.array_equal(taken.X, np.hstack([X, -X])[[70, 2, 2, 33]])
     assert np.array_equal(taken.y, y[[70, 2, 2, 33]])
 
@@ -224,8 +222,8 @@ def test_weights_are_checked(bad):
 def test_what_is_computed_of_each_row(shape):
     X = np.arange(80.0).reshape(40, 2)
     for rows in (open_rows(X, block_rows=7), ChunkedRows(X)):
-        values = rows.computed(
-            lambda block, _: 3 * block.X[:, 0] if not shape else 3 * block.X, shape, int
+        values = LOCAL.compute(
+            rows, lambda block, _: 3 * block.X[:, 0] if not shape else 3 * block.X, shape, int
         )
         assert values.dtype == int
         assert np.array_equal(values, 3 * X[:, 0] if not shape else 3 * X)
@@ -258,11 +256,13 @@ def signs(X):
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_mapped_rows_that_are_codes(n_jobs):
     X, y, _ = regression(100)
-    rows = ChunkedRows(X, y).copy_with(n_jobs=n_jobs).mapped(Signs(3))
+    rows = ChunkedRows(X, y).mapped(Signs(3))
     assert (rows.n_features, rows.dtype, rows.n_rows, rows.block_rows) == (6, np.float64, 100, 16)
     assert rows.coded.shape == (0, 6)
     # a block lives in a buffer until it is combined
-    found = rows.map_reduce(lambda b, _: b, lambda a, b: [*a, b.X.tocsr().toarray()], [])
+    found = Context(n_jobs).map_reduce(
+        rows, lambda b, _: b, lambda a, b: [*a, b.X.tocsr().toarray()], []
+    )
     assert np.array_equal(np.vstack(found), signs(X))
     chunks = [block.X.tocsr().toarray() for block in list(rows.blocks())]
     assert np.array_equal(np.vstack(chunks), signs(X))
@@ -308,5 +308,5 @@ def test_maps_of_mapped_rows_have_buffers_of_their_own():
 
     X = np.random.default_rng(0).normal(size=(50, 3))
     rows = open_rows(X, block_rows=8).mapped(Doubled()).mapped(Doubled())
-    found = rows.computed(lambda block, _: block.X, (3,), np.float64)
+    found = LOCAL.compute(rows, lambda block, _: block.X, (3,), np.float64)
     np.testing.assert_array_equal(found, 4 * X)

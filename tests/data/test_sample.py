@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from skimp.data import LOCAL, open_rows
+from skimp.data import LOCAL, Context, open_rows
 from skimp.data._array import ArrayRows
 from skimp.data._sample import take_rows
 from tests.problems import regression
@@ -19,7 +19,7 @@ def test_a_sample_is_the_rows_of_the_smallest_keys(n, size, block_rows, seed):
     rng = np.random.default_rng(n)
     X, weight = rng.normal(size=(n, 2)), rng.integers(0, 3, n)
     weight[0] = 1
-    rows = open_rows(X, weight=weight, block_rows=block_rows).copy_with(n_jobs=1)
+    rows = open_rows(X, weight=weight, block_rows=block_rows)
     sample = rows.sample(size, seed)
     expected = naive.sampled_rows(n, size, seed, weight)
     assert np.array_equal(sample.indices, expected)
@@ -32,8 +32,8 @@ def test_a_sample_is_the_rows_of_the_smallest_keys(n, size, block_rows, seed):
 def test_the_same_rows_from_any_source(n_jobs, as_csr):
     X = regression(500)[0]
     expected = open_rows(X).sample(20, 3)
-    chunked = ChunkedRows(sparse.csr_matrix(X) if as_csr else X).copy_with(n_jobs=n_jobs)
-    sample = chunked.sample(20, 3)
+    chunked = ChunkedRows(sparse.csr_matrix(X) if as_csr else X)
+    sample = chunked.sample(20, 3, Context(n_jobs))
     assert np.array_equal(sample.indices, expected.indices)
     assert np.array_equal(sample.X.toarray() if as_csr else sample.X, X[expected.indices])
 
@@ -45,7 +45,7 @@ def test_a_smaller_sample_is_the_beginning_of_a_larger_one():
 
 
 def test_every_row_is_drawn_equally_often():
-    rows, draws = open_rows(np.zeros((20, 1)), block_rows=7).copy_with(n_jobs=1), 1500
+    rows, draws = open_rows(np.zeros((20, 1)), block_rows=7), 1500
     counts = sum(np.bincount(rows.sample(5, seed).indices, minlength=20) for seed in range(draws))
     # Hoeffding and a union over 20 rows: larger with a probability of at most 1e-6
     assert np.abs(counts / draws - 5 / 20).max() <= np.sqrt(np.log(2 * 20 / 1e-6) / (2 * draws))

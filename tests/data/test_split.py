@@ -65,10 +65,10 @@ def test_seeds_differ():
 
 def test_parts_are_rows_like_their_source():
     X, y, _ = regression(100)
-    source = open_rows(X.astype(np.float32), target=y, block_rows=16).copy_with(n_jobs=1)
+    source = open_rows(X.astype(np.float32), target=y, block_rows=16)
     for part in split_rows(source, 0.3, 0):
         assert (part.n_features, part.dtype) == (3, np.float32)
-        assert (part.block_rows, part.n_jobs) == (16, 1)
+        assert part.block_rows == 16
         assert part.sample(5, 0).X.shape == (5, 3)
 
 

@@ -339,7 +339,7 @@ def test_numbers_are_classes_where_they_are_whole_and_few():
     few, many = np.arange(300) % 30, np.arange(300) % 31
     assert budget_quality(X[:3], KERNEL, X, few).class_shares is not None
     assert budget_quality(X[:3], KERNEL, X, many).class_shares is None
-    said = open_rows(X, target=many).copy_with(labelled=True)
+    said = open_rows(X, target=many).labelled_as(True)
     assert budget_quality(X[:3], KERNEL, said).class_shares is not None
 
 

@@ -1,13 +1,13 @@
 import pytest
 
-from skimp.estimators import _clock
-from skimp.estimators._clock import Clock
+from skimp.estimators import _fitted
+from skimp.estimators._fitted import Clock
 
 
 @pytest.fixture
 def now(monkeypatch):
     time = [100.0]
-    monkeypatch.setattr(_clock, "perf_counter", lambda: time[0])
+    monkeypatch.setattr(_fitted, "perf_counter", lambda: time[0])
     return time
 
 

@@ -64,9 +64,3 @@ def test_derivatives_where_entries_are_zero():
     # d/dx of 2 x y / (x + y) is 2 y^2 / (x + y)^2; 0 stands for 0 / 0
     G = AdditiveChi2().gradient(np.array([[0.0, 0.0, 1.0, 1.0]]), np.array([[3.0, 0.0, 0.0, 1.0]]))
     np.testing.assert_allclose(G[0, 0], [2.0, 0.0, 0.0, 0.5], rtol=1e-12)
-
-
-def test_has_no_parameters():
-    assert AdditiveChi2().get_params() == {}
-    assert AdditiveChi2().needs_nonnegative
-    assert not AdditiveChi2().stationary

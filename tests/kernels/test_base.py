@@ -64,17 +64,6 @@ def test_one_argument_stands_for_two(kernel):
     assert np.array_equal(kernel.gradient(X), kernel.gradient(X, X))
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_sparse_rows_give_what_dense_rows_give(kernel):
-    X, Y = pair()
-    X[X < 0.5], Y[Y < 0.5] = 0, 0
-    expected, slopes = kernel(X, Y), kernel.gradient(X, Y)
-    for given_X in (X, sparse.csr_matrix(X), sparse.csc_array(X)):
-        for given_Y in (Y, sparse.csr_array(Y)):
-            np.testing.assert_allclose(kernel(given_X, given_Y), expected, rtol=1e-12)
-            np.testing.assert_allclose(kernel.gradient(given_X, given_Y), slopes, atol=1e-12)
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2, None])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_the_diagonal_has_the_same_bits_for_any_number_of_threads(kernel, n_jobs):
@@ -110,31 +99,6 @@ def test_bad_arguments_are_refused(kernel, bad):
     ):
         with pytest.raises((ValueError, TypeError), match=message):
             refused()
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_columns_must_agree(kernel):
-    X, Y = np.ones((4, 3)), np.ones((4, 2))
-    for refused in (kernel, kernel.gradient, lambda X, Y: kernel.expansion_gradient(X, Y, [1] * 4)):
-        with pytest.raises(ValueError, match=r"Y must have 3 columns as X has, found 2\."):
-            refused(X, Y)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_an_expansion_has_the_sum_of_gradients(kernel):
-    X, B = pair()
-    coef = np.random.default_rng(1).normal(size=(5, 2))
-    G = kernel.gradient(X, B)
-    assert G.shape == (9, 5, 4)
-    many, one = kernel.expansion_gradient(X, B, coef), kernel.expansion_gradient(X, B, coef[:, 1])
-    assert many.shape == (9, 4, 2)
-    assert many.flags.c_contiguous
-    assert one.shape == (9, 4)
-    np.testing.assert_allclose(many, np.einsum("ijk,jo->iko", G, coef), atol=1e-12)
-    np.testing.assert_allclose(one, many[:, :, 1], atol=1e-12)
-    single = kernel.expansion_gradient(X, B, coef[:, 1:])
-    assert single.shape == (9, 4, 1)
-    assert np.array_equal(kernel.expansion_gradient(X, B, coef[:, 1].tolist()), one)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,3 @@ def test_negative_entries_are_refused(X):
             for refused in (Chi2(1.0), Chi2(1.0).gradient):
                 with pytest.raises(ValueError, match=re.escape(message)):
                     refused(*pair)
-
-
-def test_diagonal_is_ones():
-    assert Chi2(0.3).diag(np.zeros((3, 2))).tolist() == [1, 1, 1]

@@ -1,7 +1,6 @@
 import numpy as np
 from hypothesis import given, settings
 
-from skimp.data import open_rows
 from skimp.kernels import Linear
 from tests.reference import naive
 from tests.strategies import pairs_of_matrices
@@ -19,9 +18,3 @@ def test_equals_its_naive_twin(pair):
 def test_diagonal_is_squared_lengths():
     X = np.array([[3, 4], [0, 1], [200, 200]], np.uint8)
     assert Linear().diag(X).tolist() == [25, 1, 80_000]
-
-
-def test_has_no_parameters_and_resolves_to_itself():
-    kernel = Linear()
-    assert kernel.get_params() == {}
-    assert type(kernel.resolve(open_rows(np.ones((2, 2))), 0)) is Linear

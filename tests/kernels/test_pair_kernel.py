@@ -41,15 +41,6 @@ def test_a_gamma_for_each_column_scales_the_columns(kind, power, gamma):
         np.testing.assert_allclose(kernel.gradient(wrap(X), Y), expected, rtol=1e-9, atol=1e-12)
 
 
-@every_kind
-def test_equal_gammas_are_one_gamma(kind, power):
-    X, Y = pair(np.float32)
-    one, many = kind(0.7), kind([0.7, 0.7, 0.7])
-    np.testing.assert_allclose(many(X, Y), one(X, Y), atol=1e-5)
-    np.testing.assert_allclose(many.gradient(X, Y), one.gradient(X, Y), atol=1e-4)
-    assert many(X, Y).dtype == np.float32
-
-
 @pytest.mark.parametrize("kind", ["Gaussian", "Cauchy", "Matern", "Bessel", "Laplacian"])
 def test_frequencies_scale_with_their_columns(kind):
     make, power = KINDS[kind]
@@ -92,20 +83,6 @@ def test_gamma_must_be_positive_or_a_heuristic(kind, power, gamma):
             refused(X)
     with pytest.raises(ValueError, match=re.escape(message)):
         kernel.resolve(open_rows(X), 0)
-
-
-@every_kind
-@pytest.mark.parametrize("gamma", [[0.3], [0.3, 0.2], np.ones(4)], ids=len)
-def test_there_must_be_as_many_gammas_as_columns(kind, power, gamma):
-    kernel, X = kind(gamma), np.ones((2, 3))
-    message = f"gamma must be a number, or one for each of the 3 columns of X, got {gamma!r}."
-    refusing = [kernel, kernel.gradient, lambda X: kernel.resolve(open_rows(X), 0)]
-    if kernel.stationary:
-        rng = np.random.default_rng(0)
-        refusing.append(lambda X: kernel.sample_frequencies(3, 2, rng))
-    for refused in refusing:
-        with pytest.raises(ValueError, match=re.escape(message)):
-            refused(X)
 
 
 @pytest.mark.parametrize("gamma", [np.float32(0.5), np.int64(2), 3, [1, 0, 2], np.arange(3)])

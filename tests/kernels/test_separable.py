@@ -3,13 +3,11 @@ import re
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.base import clone
 
 from skimp.data import open_rows
 from skimp.features import RandomFourier
 from skimp.kernels import Gaussian, Laplacian, Separable
-from tests.reference import naive
 from tests.reference.naive import slow_decay
 
 
@@ -17,75 +15,21 @@ def exponential(t):
     return np.exp(-t)
 
 
-def triangle(t):
-    return np.maximum(0, 1 - t)
-
-
 def with_a_limit(t):
     return 0.3 + 0.7 / (1 + t) ** 2
-
-
-def cusp(t):
-    return np.exp(-np.sqrt(t))
 
 
 def bell(t):
     return np.exp(-(t**2))
 
 
-PROFILES = [slow_decay, exponential, triangle, with_a_limit, cusp]
-
-
 def rows(n=30, d=3, seed=0):
     return np.random.default_rng(seed).normal(size=(n, d))
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("gamma", [0.7, 2, [0.3, 0.0, 1.2], np.array([2, 0, 1])])
-def test_the_matrix_is_the_product_of_profiles(profile, gamma):
-    X, Y = rows(20), rows(7, seed=1)
-    kernel = Separable(profile, gamma)
-    np.testing.assert_allclose(kernel(X, Y), naive.separable(X, Y, profile, gamma), rtol=1e-13)
-    assert np.array_equal(kernel.diag(X), np.ones(20))
-    np.testing.assert_allclose(np.diagonal(kernel(X)), 1)
 
 
 def test_the_exponential_makes_the_laplacian_kernel():
     X, gamma = rows(), [0.3, 0.0, 1.2]
     np.testing.assert_allclose(Separable(exponential, gamma)(X), Laplacian(gamma)(X), rtol=1e-12)
-
-
-def test_many_rows_have_the_values_of_few():
-    X = rows(3000, 2)
-    K = Separable(slow_decay, 1.0)(X, X[:3])
-    np.testing.assert_allclose(K[2990:], naive.separable(X[2990:], X[:3], slow_decay, 1.0))
-
-
-def test_sparse_rows_have_the_values_of_dense_rows():
-    X, kernel = rows(), Separable(slow_decay, [0.5, 1.0, 0.0])
-    X[np.abs(X) < 0.5] = 0
-    expected = kernel(X, X[:5])
-    for given_X in (X, sparse.csr_matrix(X), sparse.csc_array(X)):
-        for given_Y in (X[:5], sparse.csr_array(X[:5])):
-            assert np.array_equal(kernel(given_X, given_Y), expected)
-
-
-def test_float32_rows_have_float32_values():
-    X = rows().astype(np.float32)
-    K = Separable(slow_decay, 0.4)(X)
-    assert K.dtype == np.float32
-    expected = Separable(slow_decay, 0.4)(X.astype(np.float64))
-    np.testing.assert_allclose(K, expected, rtol=np.finfo(np.float32).eps)
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("gamma", [0.1, 1.0, 10.0, [1.0, 0.0]])
-def test_matrices_have_no_negative_eigenvalue(profile, gamma):
-    X = rows(60, 2)
-    X[30:40] = X[:10]
-    values = np.linalg.eigvalsh(Separable(profile, gamma)(X))
-    # rounding of eigenvalues: some eps times the norm, at most the sum of the 60 ones
-    assert values.min() >= -10 * np.finfo(float).eps * 60
 
 
 @pytest.mark.parametrize(
@@ -116,24 +60,6 @@ def test_profiles_that_make_no_kernel_are_refused(profile, message):
 def test_a_refused_profile_is_named():
     with pytest.raises(ValueError, match=r"negative at h = 0\.47, got <function bell"):
         Separable(bell, 1.0)(rows())
-
-
-@pytest.mark.parametrize("gamma", [0, -1.0, np.nan, [0.0, 0.0, 0.0], [1.0, -1.0, 1.0], "width"])
-def test_widths_that_make_no_kernel_are_refused(gamma):
-    with pytest.raises(ValueError, match=r"Separable: gamma must be a number > 0 or one >= 0"):
-        Separable(slow_decay, gamma)(rows())
-
-
-def test_widths_of_other_columns_are_refused():
-    kernel, message = Separable(slow_decay, [1.0, 2.0]), r"one for each of the 3 columns of X"
-    for refused in (
-        lambda: kernel(rows()),
-        lambda: kernel.sample_pitches(3, 2, np.random.default_rng(0)),
-        lambda: kernel.pitch_rates(3),
-        lambda: kernel.resolve(open_rows(rows()), 0),
-    ):
-        with pytest.raises(ValueError, match=message):
-            refused()
 
 
 def test_a_name_for_gamma_is_resolved_as_for_the_laplacian_kernel():

@@ -32,18 +32,15 @@ def block_rows_for(width: int, dtype: DType) -> int:
     return max(_SMALLEST_BLOCK, min(_LARGEST_BLOCK, 1 << max(0, fitting.bit_length() - 1)))
 
 
-class Scratch:
+class Scratch(dict[str, Array]):
     """Named buffers that one worker keeps from block to block."""
-
-    def __init__(self) -> None:
-        self._buffers: dict[str, Array] = {}
 
     def array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
         """Return an uninitialized array of this shape; its content lives until the next call."""
         size = prod(shape)
-        buffer = self._buffers.get(name)
+        buffer = self.get(name)
         if buffer is None or buffer.size < size or buffer.dtype != dtype:
-            buffer = self._buffers[name] = np.empty(size, dtype)
+            buffer = self[name] = np.empty(size, dtype)
         return buffer[:size].reshape(shape)
 
 

@@ -50,12 +50,12 @@ def is_object(X: Matrix) -> bool:
 
 def as_real(X: Matrix, dtype: DType) -> Matrix:
     """Return rows of numbers in a dtype, without a copy where they have it, objects as they are."""
-    return X if is_object(X) else X.astype(dtype, copy=False)
+    return X if X.dtype == object else X.astype(dtype, copy=False)
 
 
 def as_numbers(X: Matrix, dtype: DType) -> Matrix:
     """Return objects as numbers of a dtype, numbers as they are."""
-    if not is_object(X):
+    if X.dtype != object:
         return X
     try:
         numbers: Array = X.astype(dtype)

@@ -35,7 +35,8 @@ class _BlasLimit:
     """
 
     def __init__(self) -> None:
-        self._libraries: list[Any] = []
+        self._libraries: list[Any] | None = None
+        self._own: list[Any] = []
         self._forget()
 
     def _forget(self) -> None:
@@ -54,17 +55,18 @@ class _BlasLimit:
         """Keep BLAS single-threaded while any caller is inside."""
         with self._lock:
             if self._holders == 0:
-                self._usual = [library.num_threads for library in self._find()]
+                if self._libraries is None:
+                    self._find()
+                self._usual = [library.num_threads for library in self._libraries or ()]
                 self._set([1] * len(self._usual))
             self._holders += 1
-        own = [library for library in self._libraries if _has_limit_per_thread(library)]
-        usual = [library.num_threads for library in own]
-        for library in own:
+        usual = [library.num_threads for library in self._own]
+        for library in self._own:
             library.set_num_threads(1)
         try:
             yield
         finally:
-            for library, number in zip(own, usual, strict=True):
+            for library, number in zip(self._own, usual, strict=True):
                 library.set_num_threads(number)
             with self._lock:
                 # a child that was forked inside has forgotten that it holds
@@ -73,27 +75,22 @@ class _BlasLimit:
                     self._set(self._usual)
                     self._usual = []
 
-    def _find(self) -> list[Any]:
-        if not self._libraries:
-            import scipy.linalg  # noqa: F401  (loads SciPy's BLAS before the libraries are listed)
-            from threadpoolctl import ThreadpoolController
+    def _find(self) -> None:
+        """List the libraries: those with one limit for the process, and those with one a thread."""
+        import scipy.linalg  # noqa: F401  (loads SciPy's BLAS before the libraries are listed)
+        from threadpoolctl import ThreadpoolController
 
-            self._libraries = ThreadpoolController().select(user_api="blas").lib_controllers
-        return self._libraries
+        found = ThreadpoolController().select(user_api="blas").lib_controllers
+        self._own = [lib for lib in found if getattr(lib, "threading_layer", None) == "openmp"]
+        self._libraries = [lib for lib in found if lib not in self._own]
 
     def _set(self, numbers: list[int]) -> None:
-        for library, number in zip(self._libraries, numbers, strict=False):
-            if _has_limit_per_thread(library):
-                continue
+        for library, number in zip(self._libraries or (), numbers, strict=False):
             # newer versions of threadpoolctl ignore all threads but the one that came first
             take_over = getattr(library, "clear_controlling_thread", lambda force: None)
             take_over(force=True)
             library.set_num_threads(number)
             take_over(force=True)
-
-
-def _has_limit_per_thread(library: Any) -> bool:
-    return getattr(library, "threading_layer", None) == "openmp"
 
 
 _limit = _BlasLimit()

@@ -26,75 +26,54 @@ class Tridiagonal:
     Parameters
     ----------
     A : array of shape (n, n)
-        The matrix, positive semidefinite; overwritten.
+        The matrix, positive semidefinite; overwritten by Q.
     n_jobs : int or None, default=None
         Threads; None for all cores that the process may use.
     """
 
     def __init__(self, A: Array, n_jobs: int | None = None):
-        self._n_jobs = n_jobs
-        with single_threaded_blas() if thread_count(n_jobs) == 1 else nullcontext():
-            self._reduce(A)
-
-    def _reduce(self, A: Array) -> None:
-        n = len(A)
-        lapack = linalg.lapack
-        # a symmetric matrix is its transpose, which is column-major without a copy
-        work = int(lapack.dsytrd_lwork(n, lower=1)[0])
-        reduced, self._diagonal, self._beside, tau, _ = lapack.dsytrd(
-            A.T, lower=1, lwork=max(1, work), overwrite_a=1
-        )
-        if n > 1:
-            work = int(lapack.dorghr_lwork(n, 0, n - 1)[0])
-            self._Q, _ = lapack.dorghr(reduced, tau, lo=0, hi=n - 1, lwork=work, overwrite_a=1)
-        else:
-            self._Q = np.ones((1, 1))
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self._diagonal)
+        n, lapack = len(A), linalg.lapack
+        self._threads = thread_count(n_jobs)
+        self.Q = np.ones((1, 1))
+        with single_threaded_blas() if self._threads == 1 else nullcontext():
+            # a symmetric matrix is its transpose, which is column-major without a copy
+            work = max(1, int(lapack.dsytrd_lwork(n, lower=1)[0]))
+            reduced, self._diagonal, self._beside, tau, _ = lapack.dsytrd(
+                A.T, lower=1, lwork=work, overwrite_a=1
+            )
+            if n > 1:
+                work = int(lapack.dorghr_lwork(n, 0, n - 1)[0])
+                self.Q, _ = lapack.dorghr(reduced, tau, lo=0, hi=n - 1, lwork=work, overwrite_a=1)
 
     @cached_property
     def values(self) -> Array:
         """The eigenvalues, in O(n^2) operations."""
         return np.asarray(linalg.eigvalsh_tridiagonal(self._diagonal, self._beside))
 
-    @property
-    def trace(self) -> float:
-        """The sum of the diagonal, and of the eigenvalues."""
-        return float(self._diagonal.sum())
-
-    def rotated(self, B: Array) -> Array:
-        r"""Return :math:`Q^T B`."""
-        return np.asarray(self._Q.T @ B)
-
-    def rotated_back(self, B: Array) -> Array:
-        r"""Return :math:`Q B`."""
-        return np.asarray(self._Q @ B)
-
-    def solved(self, shift: float, B: Array) -> Array:
+    def solve_rotated(self, shift: float, B: Array) -> Array:
         r"""Return :math:`(T + s I)^{-1} B`."""
-        bands = np.stack([self._diagonal + shift, np.append(self._beside, 0.0)])[: len(self)]
+        n = len(self._diagonal)
+        bands = np.stack([self._diagonal + shift, np.append(self._beside, 0.0)])[:n]
         return np.asarray(linalg.solveh_banded(bands, B, lower=True, check_finite=False))
 
     def solve(self, shift: float, B: Array) -> Array:
         r"""Return :math:`(A + s I)^{-1} B`."""
-        return self.rotated_back(self.solved(shift, self.rotated(B)))
+        return np.asarray(self.Q @ self.solve_rotated(shift, self.Q.T @ B))
 
     def inverse_diagonals(self, shifts: Array) -> Array:
         """Return the diagonals of the inverses, of shape (n_shifts, n)."""
         from skimp._core.loops._tridiagonal import add_inverse_diagonals, factor
 
-        n = len(self)
+        n = len(self._diagonal)
         pivots, ratios = np.empty((n, len(shifts))), np.zeros((n, len(shifts)))
         factor(self._diagonal, self._beside, np.asarray(shifts, float), pivots, ratios)
         diagonals = np.zeros((len(shifts), n))
 
         def fill(start: int, _: object) -> None:
             part = slice(start, start + _STRIP)
-            sums = np.zeros((len(shifts), len(self._Q[part])))
-            add_inverse_diagonals(np.ascontiguousarray(self._Q[part].T), pivots, ratios, sums)
+            sums = np.zeros((len(shifts), len(self.Q[part])))
+            add_inverse_diagonals(np.ascontiguousarray(self.Q[part].T), pivots, ratios, sums)
             diagonals[:, part] = sums
 
-        fold(range(0, n, _STRIP), fill, lambda total, _: total, None, thread_count(self._n_jobs))
+        fold(range(0, n, _STRIP), fill, lambda total, _: total, None, self._threads)
         return diagonals

@@ -17,10 +17,10 @@ from skimp._core._threads import openmp_after_fork, single_threaded_blas
 from skimp._core._types import Array, Matrix
 from skimp._core._work import Size, Work
 from skimp._params._rules import Rule, integer, one_of
-from skimp.budgets._base import Budget, RowSelector
-from skimp.budgets._clusters import POINTS, Scaling, clustering, means, vectors
-from skimp.budgets._completion import complete, complete_centres
-from skimp.budgets._medoids import find_medoids
+from skimp.budgets._base import Budget, RowSelector, complete
+from skimp.budgets._clusters import POINTS, Scaling, complete_centres, means, vectors
+from skimp.budgets._groups import find_medoids
+from skimp.budgets._kmeans import KMeans
 from skimp.data import Context, Rows
 from skimp.kernels import Kernel
 
@@ -86,8 +86,7 @@ class Agglomerative(RowSelector):
             check_representable(K)
             labels = _merge(K, size, self.linkage)
         if self.points == "centres":
-            centres = means(X, labels, sample.weight)
-            return Budget(complete_centres(centres, size, X, rng))
+            return Budget(complete_centres(means(X, labels, sample.weight), size, X, rng))
         order = np.argsort(labels, kind="stable")
         found = order[find_medoids(X[order], labels[order], kernel, rows.dtype, context)]
         chosen = complete(found, size, X.shape[0], rng)
@@ -95,9 +94,7 @@ class Agglomerative(RowSelector):
 
     def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
         """Return work and bytes; see `Selector.count`."""
-        # as for k-means
-        work, held = clustering(min(size.n_rows, max(self.presample, 8 * m)), m, size)
-        return work, held + 16 * size.n_rows
+        return KMeans(presample=self.presample).count(m, kernel, size)
 
 
 def _equal_rows(X: Matrix) -> Array:
@@ -141,6 +138,6 @@ def _bisect(X: Matrix, size: int, rng: np.random.Generator) -> Array:
     # one at a time: filters of warnings and limits of BLAS threads belong to the process
     with _ALONE, single_threaded_blas(), openmp_after_fork(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(Scaling.of(X).scale_rows(X))
+        model.fit(Scaling(X).scale_rows(X))
     labels: Array = np.unique(model.labels_, return_inverse=True)[1]
     return labels

@@ -6,9 +6,8 @@ import numpy as np
 
 from skimp._core._objects import is_object
 from skimp._core._random import draw_seed
-from skimp._core._types import Array
 from skimp._core._work import Size, Work
-from skimp.budgets._balanced import Balanced
+from skimp.budgets._balanced import choose_by_class
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._clusters import clustering
 from skimp.budgets._groups import are_classes
@@ -46,27 +45,21 @@ class Auto(RowSelector):
     (False, True)
     """
 
-    @property
-    def needs_targets(self) -> bool:
-        """True: classes are those of y, if there are any."""
-        return True
+    needs_targets = True
 
     def choose(
         self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
         """Choose points; see `RowSelector.choose`."""
-
-        def has_classes(y: Array | None) -> bool:
-            return y is not None and are_classes(y, size, rows.labelled)
-
         first = next(rows.blocks())
         narrow = rows.n_features <= _WIDEST and not (kernel.takes_objects or is_object(first.X))
-        if narrow and has_classes(first.y):
+        if narrow and are_classes(first.y, size, rows.labelled):
             count = max(_LEAST_SAMPLE, _ROWS_A_POINT * size)
             sample = rows.sample(count, draw_seed(rng), context)
-            if has_classes(sample.y):
+            if are_classes(sample.y, size, rows.labelled):
                 within = ArrayRows(sample.X, sample.y, sample.weight)
-                return Balanced(KMeans()).choose(within, size, kernel, rng, context)
+                codes = np.unique(sample.y, return_inverse=True)[1].ravel()
+                return choose_by_class(KMeans(), within, codes, size, kernel, rng, context)
         return Uniform().choose(rows, size, kernel, rng, context)
 
     def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:

@@ -5,6 +5,7 @@ from typing import final
 
 import numpy as np
 
+from skimp._core._types import Array
 from skimp._core._work import Size, Work
 from skimp._params._rules import broken, check_params
 from skimp.budgets._base import Budget, RowSelector, Selector, as_selector
@@ -38,13 +39,10 @@ class Balanced(RowSelector):
     (8, 2)
     """
 
+    needs_targets = True
+
     def __init__(self, selector: Selector | str = "uniform"):
         self.selector = selector
-
-    @property
-    def needs_targets(self) -> bool:
-        """True: classes are those of y."""
-        return True
 
     @property
     def repeats(self) -> bool:
@@ -69,22 +67,7 @@ class Balanced(RowSelector):
         """Choose points; see `RowSelector.choose`."""
         selector = self._rule()
         codes = class_codes(rows, context, owner=type(self).__name__)
-        counts = np.bincount(codes)
-        limits = size * counts if selector.repeats else counts
-        given = share_points(limits, size, np.ones(len(counts)))
-        parts = []
-        for group in np.flatnonzero(given):
-            mask = codes == group
-            part = masked_rows(rows, mask)
-            budget = selector.select_from(part, int(given[group]), kernel, rng, context)
-            parts.append((budget, np.flatnonzero(mask)))
-        points = concatenate_rows([budget.points for budget, _ in parts])
-        indices = weights = None
-        if all(budget.indices is not None for budget, _ in parts):
-            indices = np.concatenate([members[budget.indices] for budget, members in parts])
-        if all(budget.weights is not None for budget, _ in parts):
-            weights = np.concatenate([budget.weights for budget, _ in parts])
-        return Budget(points, indices, weights)
+        return choose_by_class(selector, rows, codes, size, kernel, rng, context)
 
     def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
         """Return work and bytes; see `Selector.count`."""
@@ -92,3 +75,32 @@ class Balanced(RowSelector):
         part = replace(size, n_rows=max(1, size.n_rows // n_groups))
         stage = self._rule().cost(max(1, m // n_groups), kernel, part)
         return n_groups * stage.work, stage.bytes + m * size.n_features * size.dtype.itemsize
+
+
+def choose_by_class(
+    selector: RowSelector,
+    rows: Rows,
+    codes: Array,
+    size: int,
+    kernel: Kernel,
+    rng: np.random.Generator,
+    context: Context,
+) -> Budget:
+    """Choose as many points of each class by a rule; codes are the numbers of the classes."""
+    counts = np.bincount(codes)
+    limits = size * counts if selector.repeats else counts
+    given = share_points(limits, size, np.ones(len(counts)))
+    budgets, indices = [], []
+    for group in np.flatnonzero(given):
+        mask = codes == group
+        part, m = masked_rows(rows, mask), int(given[group])
+        budget = selector.select_from(part, m, kernel, rng, context)
+        budgets.append(budget)
+        if budget.indices is not None:
+            indices.append(np.flatnonzero(mask)[budget.indices])
+    weights = [budget.weights for budget in budgets if budget.weights is not None]
+    return Budget(
+        concatenate_rows([budget.points for budget in budgets]),
+        np.concatenate(indices) if len(indices) == len(budgets) else None,
+        np.concatenate(weights) if len(weights) == len(budgets) else None,
+    )

@@ -68,6 +68,11 @@ class Selector(Parametrized, ABC):
         return False
 
     @property
+    def spreads(self) -> bool:
+        """True for a rule whose points are far better conditioned than rows drawn at random."""
+        return False
+
+    @property
     def repeats(self) -> bool:
         """True for a rule that may choose a row twice, and more points than there are rows."""
         return False
@@ -119,17 +124,7 @@ class Selector(Parametrized, ABC):
         """Choose points among rows that are open, with a kernel whose parameters are numbers."""
 
     def cost(self, m: int, kernel: Kernel, size: Size) -> Stage:
-        """Return the work and the memory of choosing m points.
-
-        Parameters
-        ----------
-        m : int
-            Number of points.
-        kernel : Kernel
-            The kernel that the points will serve.
-        size : Size
-            Size of the data.
-        """
+        """Return the work and the memory of choosing m points among data of a size."""
         work, held = Work(), float(m * size.n_features * size.dtype.itemsize)
         if m < size.n_rows:
             work, held = self.count(m, kernel, size)
@@ -190,11 +185,9 @@ class RowSelector(Selector, ABC):
         self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
         """Choose points; see `Selector.select_from`."""
-        present = None
-        weight = rows.weights(context)
+        present, weight = None, rows.weights(context)
         if weight is not None and not weight.all():
-            present = np.flatnonzero(weight)
-            rows = masked_rows(rows, weight > 0)
+            present, rows = np.flatnonzero(weight), masked_rows(rows, weight > 0)
             if len(present) == 0:
                 raise no_rows()
         if size >= rows.n_rows and self.takes_all:
@@ -205,6 +198,15 @@ class RowSelector(Selector, ABC):
         if present is None or budget.indices is None:
             return budget
         return replace(budget, indices=present[budget.indices])
+
+
+def complete(chosen: Array, size: int, n_rows: int, rng: np.random.Generator) -> Array:
+    """Return distinct row numbers: the first ``size`` of those chosen, then others at random."""
+    missing = size - len(chosen)
+    if missing <= 0:
+        return chosen[:size]
+    others = np.setdiff1d(np.arange(n_rows), chosen)
+    return np.append(chosen, rng.permutation(others)[:missing])
 
 
 def as_selector(selector: Any, *, owner: str) -> Selector:

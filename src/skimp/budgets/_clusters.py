@@ -1,8 +1,5 @@
 """Clusters of vectors by k-means."""
 
-from dataclasses import dataclass
-from typing import Any, Self
-
 import numpy as np
 from scipy import sparse
 
@@ -24,6 +21,8 @@ _STEPS, _ENOUGH = 5, 1e-4
 _STRIP = 1024
 _ROUNDING = 1e-12
 """Squared distances below this share of the squared norm of a row are zero."""
+_ROUNDINGS = 64
+"""Units in the last place of the spread by which centres must differ."""
 _DENSE_ENTRIES = 2**26
 _CLUSTERING, _SEEDING = 0.25, 0.002
 """Shares of the speed of products that steps and seeds reach (seen: 0.2 to 0.3, and 0.0015)."""
@@ -40,24 +39,19 @@ def vectors(X: Matrix, kernel: Kernel, dtype: DType, *, owner: str) -> Matrix:
     return dense(X, dtype) if small else X.astype(dtype, copy=False)
 
 
-@dataclass(frozen=True)
 class Scaling:
-    """A shift and a scale of rows, without which squared distances may be nothing but rounding."""
+    """A shift and a scale that bring rows near zero, and none beyond one.
 
-    offset: Array
-    scale: Any
+    Without them squared distances may be nothing but rounding.
+    """
 
-    @classmethod
-    def of(cls, X: Matrix) -> Self:
-        """Return the scaling that brings rows near zero, and none beyond one."""
-        scale = abs(X).max() or X.dtype.type(1)
-        offset = np.zeros(X.shape[1], X.dtype)
+    def __init__(self, X: Matrix):
+        self.offset, self.scale = np.zeros(X.shape[1], X.dtype), abs(X).max() or X.dtype.type(1)
         if not sparse.issparse(X):
-            offset = X[0]
-            spread = np.abs(X / scale - offset / scale).max() or X.dtype.type(1)
+            self.offset = X[0]
+            spread = np.abs(X / self.scale - self.offset / self.scale).max() or X.dtype.type(1)
             # at most one, for the largest numbers have no double
-            scale *= min(spread, X.dtype.type(1))
-        return cls(offset, scale)
+            self.scale *= min(spread, X.dtype.type(1))
 
     def scale_rows(self, X: Matrix) -> Matrix:
         """Return scaled rows; sparse ones stay sparse if there is no shift."""
@@ -86,7 +80,7 @@ def cluster(
     scikit-learn's, which takes 10 ms for a fit of any size, and there is one for each class.
     """
     weight = np.ones(X.shape[0]) if weight is None else weight / weight.max()
-    scaling = Scaling.of(X)
+    scaling = Scaling(X)
     Z = scaling.scale_rows(X)
     first = Z[: max(_SEEDING_ROWS, n_clusters)]
     seeds = first[:n_clusters]
@@ -171,3 +165,13 @@ def means(X: Matrix, labels: Array, weight: Array | None = None) -> Array:
     first = X[np.unique(labels, return_index=True)[1]]
     means = first + average @ (X - first[labels])
     return np.clip(means, X.min(axis=0), X.max(axis=0), out=means)
+
+
+def complete_centres(centres: Array, size: int, X: Matrix, rng: np.random.Generator) -> Array:
+    """Return centres that differ by more than rounding, then rows of X at random."""
+    spread = np.ptp(centres, axis=0)
+    spread[spread == 0] = 1
+    steps = np.round((centres - centres[0]) / spread / (_ROUNDINGS * np.finfo(centres.dtype).eps))
+    first = np.sort(np.unique(steps, axis=0, return_index=True)[1])
+    others = rng.permutation(X.shape[0])[: size - len(first)]
+    return np.concatenate([centres[first], dense(X[others], centres.dtype)])

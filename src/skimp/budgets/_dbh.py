@@ -13,8 +13,7 @@ from skimp._core._types import Array, Matrix
 from skimp._params._rules import Rule, integer, one_of
 from skimp.budgets._base import Budget, RowSelector
 from skimp.budgets._clusters import vectors
-from skimp.budgets._groups import share_points
-from skimp.budgets._medoids import find_medoids
+from skimp.budgets._groups import find_medoids, share_points
 from skimp.data import LOCAL, Block, Context, Rows
 from skimp.kernels import Kernel
 

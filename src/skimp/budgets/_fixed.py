@@ -32,13 +32,10 @@ class Fixed(Selector):
     (3, 1)
     """
 
+    nested = True
+
     def __init__(self, points: Any):
         self.points = points
-
-    @property
-    def nested(self) -> bool:
-        """True: the first points are a smaller budget."""
-        return True
 
     def select_from(
         self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context

@@ -1,29 +1,30 @@
-"""Groups of rows: classes or clusters, and how many points each of them gets."""
+"""Groups of rows: classes, how many points each group gets, and the medoid of each."""
 
 import heapq
+from typing import TypeGuard
 
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from skimp._core._objects import as_real
-from skimp._core._random import draw_seed
-from skimp._core._types import Array
-from skimp.budgets._clusters import cluster, vectors
-from skimp.data import Context, Rows
+from skimp._core._blocks import fold
+from skimp._core._types import Array, DType, Matrix
+from skimp.data import LOCAL, Context, Rows
 from skimp.kernels import Kernel
 
 _SAMPLE = 10_000
 _NUMERIC_CLASSES = 30
 _CLASSES = {"binary", "multiclass"}
+_TOGETHER = 256
+"""Rows whose kernel matrix is computed at once, for the groups that they make up."""
 
 
-def are_classes(y: Array, at_most: int, labelled: bool | None = None) -> bool:
+def are_classes(y: Array | None, at_most: int, labelled: bool | None = None) -> TypeGuard[Array]:
     """Return whether y are labels, one a row, of at most so many classes.
 
     If nobody has said whether they are (``labelled`` is None), numbers are classes if they are
     whole and few.
     """
-    if labelled is False:
+    if y is None or labelled is False:
         return False
     if labelled is None and y.dtype.kind in "iuf":
         at_most = min(at_most, _NUMERIC_CLASSES)
@@ -48,26 +49,6 @@ def class_codes(rows: Rows, context: Context, *, owner: str) -> Array:
     return codes
 
 
-def cluster_codes(
-    rows: Rows,
-    n_clusters: int,
-    kernel: Kernel,
-    rng: np.random.Generator,
-    context: Context,
-    *,
-    owner: str,
-) -> Array:
-    """Return the number of each row's cluster: that of the nearest centre of k-means."""
-    n_clusters = min(n_clusters, rows.n_rows)
-    sample = rows.sample(max(_SAMPLE, n_clusters), draw_seed(rng), context)
-    X = vectors(sample.X, kernel, rows.dtype, owner=owner)
-    centres, scaling = cluster(X, n_clusters, rng, sample.weight)
-    codes = context.compute(
-        rows, lambda block, _: scaling.nearest(as_real(block.X, rows.dtype), centres), (), np.int64
-    )
-    return np.unique(codes, return_inverse=True)[1]
-
-
 def share_points(counts: Array, size: int, votes: Array | None = None) -> Array:
     """Return how many of ``size`` points each group gets, none more than it has rows.
 
@@ -87,3 +68,35 @@ def share_points(counts: Array, size: int, votes: Array | None = None) -> Array:
         if given[g] < counts[g]:
             heapq.heappush(queue, (-votes[g] / (given[g] + 0.5), g))
     return given
+
+
+def find_medoids(
+    X: Matrix, groups: Array, kernel: Kernel, dtype: DType, context: Context = LOCAL
+) -> Array:
+    r"""Return the row that is nearest to the mean of each group in feature space.
+
+    Group numbers rise with the rows. The least :math:`\sum_j d^2(x, x_j)` over the members is the
+    least :math:`k(x, x) - 2 \, \overline{k(x, x_j)}`.
+    """
+    sizes = np.bincount(groups)
+    ends = np.cumsum(sizes)
+    batches, found = [], list[Array]()
+    first = start = 0
+    while first < len(ends):
+        last = max(first + 1, int(np.searchsorted(ends, start + _TOGETHER, side="right")))
+        batches.append((first, last, start))
+        first, start = last, int(ends[last - 1])
+
+    def of_batch(batch: tuple[int, int, int], _: object) -> Array:
+        first, last, start = batch
+        rows = slice(start, int(ends[last - 1]))
+        members, group = X[rows], groups[rows]
+        K = np.empty((len(group), len(group)), dtype)
+        kernel.bind(members, dtype).fill(members, K)
+        K[group[:, None] != group] = 0
+        scores = K.diagonal() - 2 * K.sum(axis=1, dtype=np.float64) / sizes[group]
+        order = np.lexsort((np.arange(len(group)), scores, group))
+        return start + order[np.searchsorted(group[order], np.arange(first, last))]
+
+    fold(batches, of_batch, lambda _, part: found.append(part), None, context.threads)
+    return np.concatenate(found)

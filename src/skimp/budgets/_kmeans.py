@@ -7,9 +7,8 @@ import numpy as np
 from skimp._core._random import draw_seed
 from skimp._core._work import Size, Work
 from skimp._params._rules import Rule, integer
-from skimp.budgets._base import Budget, RowSelector
-from skimp.budgets._clusters import POINTS, cluster, clustering, vectors
-from skimp.budgets._completion import complete, complete_centres
+from skimp.budgets._base import Budget, RowSelector, complete
+from skimp.budgets._clusters import POINTS, cluster, clustering, complete_centres, vectors
 from skimp.data import Context, Rows
 from skimp.kernels import Kernel
 
@@ -67,6 +66,5 @@ class KMeans(RowSelector):
 
     def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
         """Return work and bytes; see `Selector.count`."""
-        c = min(size.n_rows, max(self.presample, 8 * m))
-        work, held = clustering(c, m, size)
+        work, held = clustering(min(size.n_rows, max(self.presample, 8 * m)), m, size)
         return work, held + 16 * size.n_rows

@@ -12,8 +12,7 @@ from skimp._core._objects import as_real
 from skimp._core._random import draw_seed, row_keys
 from skimp._core._types import Array, Matrix
 from skimp._core._work import DOUBLE, Size, Work, factor, gemm
-from skimp.budgets._base import Budget, RowSelector
-from skimp.budgets._completion import complete
+from skimp.budgets._base import Budget, RowSelector, complete
 from skimp.data import Block, Context, Rows, masked_rows
 from skimp.kernels import Kernel, require
 

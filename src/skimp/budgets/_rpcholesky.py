@@ -14,8 +14,7 @@ from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, DType, Matrix
 from skimp._core._work import DOUBLE, Size, Work, factor, gemm, stream
 from skimp._params._rules import FRACTION, NONE, Rule, integer
-from skimp.budgets._base import Budget, RowSelector
-from skimp.budgets._completion import complete
+from skimp.budgets._base import Budget, RowSelector, complete
 from skimp.data import LOCAL, ArrayRows, Block, Context, Rows
 from skimp.kernels import Kernel, require
 
@@ -67,6 +66,8 @@ class RPCholesky(RowSelector):
     True
     """
 
+    nested = True
+    spreads = True  # rows that earlier points represent are not drawn
     _rules: ClassVar[dict[str, Rule]] = {
         "tol": NONE | FRACTION,
         "presample": NONE | integer(at_least=1),
@@ -75,11 +76,6 @@ class RPCholesky(RowSelector):
     def __init__(self, *, tol: float | None = None, presample: int | None = None):
         self.tol = tol
         self.presample = presample
-
-    @property
-    def nested(self) -> bool:
-        """True: the first points are a smaller budget."""
-        return True
 
     @property
     def takes_all(self) -> bool:
@@ -94,17 +90,14 @@ class RPCholesky(RowSelector):
             kernel, "positive_definite", owner=type(self).__name__, advice="its matrix needs a root"
         )
         size = min(size, rows.n_rows)
-        numbers, limit = None, self._candidates(size, rows.dtype)
+        numbers, limit = np.arange(rows.n_rows), self._candidates(size, rows.dtype)
         if limit < rows.n_rows:
             sample = rows.sample(limit, draw_seed(rng), context)
-            numbers = sample.indices
-            rows = ArrayRows(sample.X)
-        # threads of BLAS would go on spinning beside those that handle blocks
-        with single_threaded_blas():
-            pivots = _pivots(rows, size, kernel, self.tol or 0.0, rng, context)
+            numbers, rows = sample.indices, ArrayRows(sample.X)
+        pivots = _pivots(rows, size, kernel, self.tol or 0.0, rng, context)
         wanted = size if self.tol is None else max(1, len(pivots))
         pivots = complete(pivots, wanted, rows.n_rows, rng)
-        return Budget(rows.take(pivots, context).X, pivots if numbers is None else numbers[pivots])
+        return Budget(rows.take(pivots, context).X, numbers[pivots])
 
     def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
         """Return work and bytes; see `Selector.count`."""
@@ -126,11 +119,12 @@ def pivot_order(
 ) -> Array:
     """Return an order of points in which the first m represent the others well, for any m."""
     rows = ArrayRows(points)
-    with single_threaded_blas():
-        pivots = _pivots(rows, rows.n_rows, kernel, 0.0, rng, context)
+    pivots = _pivots(rows, rows.n_rows, kernel, 0.0, rng, context)
     return complete(pivots, rows.n_rows, rows.n_rows, rng)
 
 
+# threads of BLAS would go on spinning beside those that handle blocks
+@single_threaded_blas()
 def _pivots(
     rows: Rows, size: int, kernel: Kernel, tol: float, rng: np.random.Generator, context: Context
 ) -> Array:

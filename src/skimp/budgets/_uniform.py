@@ -4,12 +4,17 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from skimp._core._objects import as_real
 from skimp._core._random import draw_seed
+from skimp._core._types import Array
 from skimp._params._rules import BOOLEAN, NONE, Rule, one_of
 from skimp.budgets._base import Budget, RowSelector
-from skimp.budgets._groups import class_codes, cluster_codes, share_points
+from skimp.budgets._clusters import cluster, vectors
+from skimp.budgets._groups import class_codes, share_points
 from skimp.data import Context, Rows
 from skimp.kernels import Kernel
+
+_SAMPLE = 10_000
 
 
 @final
@@ -73,11 +78,10 @@ class Uniform(RowSelector):
         if self.stratify is None and not self.replacement:
             sample = rows.sample(size, draw_seed(rng), context)
             return Budget(sample.X, sample.indices)
-        owner = type(self).__name__
         if self.stratify == "class":
-            codes = class_codes(rows, context, owner=owner)
+            codes = class_codes(rows, context, owner=type(self).__name__)
         elif self.stratify == "cluster":
-            codes = cluster_codes(rows, round(np.sqrt(size)), kernel, rng, context, owner=owner)
+            codes = _cluster_codes(rows, round(np.sqrt(size)), kernel, rng, context)
         else:
             codes = np.zeros(rows.n_rows, np.int64)
         counts = np.bincount(codes)
@@ -94,3 +98,17 @@ class Uniform(RowSelector):
         """Raise unless y are classes, if groups are."""
         if self.stratify == "class":
             class_codes(rows, context, owner=type(self).__name__)
+
+
+def _cluster_codes(
+    rows: Rows, n_clusters: int, kernel: Kernel, rng: np.random.Generator, context: Context
+) -> Array:
+    """Return the number of each row's cluster: that of the nearest centre of k-means."""
+    n_clusters = min(n_clusters, rows.n_rows)
+    sample = rows.sample(max(_SAMPLE, n_clusters), draw_seed(rng), context)
+    X = vectors(sample.X, kernel, rows.dtype, owner="Uniform")
+    centres, scaling = cluster(X, n_clusters, rng, sample.weight)
+    codes = context.compute(
+        rows, lambda block, _: scaling.nearest(as_real(block.X, rows.dtype), centres), (), np.int64
+    )
+    return np.unique(codes, return_inverse=True)[1]

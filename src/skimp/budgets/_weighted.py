@@ -46,24 +46,17 @@ class Weighted(Selector):
     True
     """
 
+    repeats = True
+
     def __init__(self, probabilities: Any = None):
         self.probabilities = probabilities
-
-    @property
-    def repeats(self) -> bool:
-        """True: rows are drawn with replacement."""
-        return True
 
     def select_from(
         self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
         """Draw rows; see `Selector.select_from`."""
         weight = rows.weights(context)
-        p = self._normalize(np.ones(rows.n_rows) if weight is None else weight)
-        indices = rng.choice(len(p), size, p=p)
-        return Budget(rows.take(indices, context).X, indices, 1 / np.sqrt(size * p[indices]))
-
-    def _normalize(self, weight: Array) -> Array:
+        weight = np.ones(rows.n_rows) if weight is None else weight
         given = weight if self.probabilities is None else self.probabilities
         if np.ndim(given) != 1:
             raise broken("Weighted", "probabilities", "None or one number a row", given)
@@ -78,4 +71,5 @@ class Weighted(Selector):
             raise ValueError("Weighted: probabilities must be positive for a row that counts.")
         p /= p.max()
         p /= p.sum()
-        return p
+        indices = rng.choice(len(p), size, p=p)
+        return Budget(rows.take(indices, context).X, indices, 1 / np.sqrt(size * p[indices]))

@@ -67,7 +67,7 @@ def choose(trials: Trials) -> Choice:
 def _look_at_columns(task: Task, memory: int) -> Columns:
     """Measure the columns of some rows; a kernel of objects has no columns to look at."""
     if task.kernel is not None and task.kernel.takes_objects:
-        return Columns(np.empty(0), np.empty(0))
+        return Columns(np.empty(0))
     rows = task.numbers
     size = min(_LOOKED_AT, memory // 16) // (8 * max(1, rows.n_features))
     drawn = rows.sample(max(64, min(SMALL, size)), 0, task.context)

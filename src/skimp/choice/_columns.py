@@ -1,7 +1,6 @@
 """What a sample of rows says about the columns of X, and how they may be scaled."""
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import sparse
@@ -24,45 +23,21 @@ _STRIP = 256
 
 @dataclass(frozen=True)
 class Columns:
-    """Scales of the columns of some rows.
+    """What is known of the columns of some rows.
 
     Attributes
     ----------
     deviation : array of shape (d,)
         Standard deviations.
-    middle : array of shape (d,)
-        The same from the middle of each column, which outliers and sentinels do not change.
-    names : list of str, or None
-        Names of the columns.
+    dominant : str
+        The column that holds 99 % of the variance of X, as messages name it; "" if none does.
+    scalings : dict
+        Scales that differ from those of the columns as they are, by name.
     """
 
     deviation: Array
-    middle: Array
-    names: list[str] | None = None
-
-    @cached_property
-    def dominant(self) -> str:
-        """The column that holds 99 % of the variance of X, as messages name it; "" if none does."""
-        variance = np.square(self.deviation)
-        if np.count_nonzero(variance) < 2:
-            return ""
-        most = int(np.argmax(variance))
-        if variance[most] <= 0.99 * variance.sum():
-            return ""
-        return f"column {most if self.names is None else self.names[most]!r}"
-
-    @cached_property
-    def scalings(self) -> dict[str, Array]:
-        """The scales that differ from those of the columns as they are, by name."""
-        varying = self.deviation[self.deviation > 0]
-        scales: dict[str, Array] = {}
-        if not np.isfinite(self.deviation).all():
-            return scales
-        if len(varying) and varying.max() > _ALIKE * varying.min():
-            scales[STANDARDIZED] = self.deviation
-        if np.any(self.deviation > _HEAVY * self.middle):
-            scales[MIDDLE] = self.middle
-        return scales
+    dominant: str = ""
+    scalings: dict[str, Array] = field(default_factory=dict)
 
 
 def measure_columns(X: Matrix, weight: Array, names: list[str] | None = None) -> Columns:
@@ -75,19 +50,34 @@ def measure_columns(X: Matrix, weight: Array, names: list[str] | None = None) ->
         deviation = np.sqrt(np.maximum(variance, 0.0))
         # the difference of two squares is rounding for a constant
         deviation[deviation <= 1e-6 * np.abs(mean)] = 0.0
-        return Columns(deviation, deviation, names)
-    strips = [slice(start, start + _STRIP) for start in range(0, len(X), _STRIP)]
-    mean = sum(share[part] @ np.asarray(X[part], np.float64) for part in strips)
-    # a scale that overflows is refused when the bandwidth is looked for
-    with np.errstate(over="ignore", invalid="ignore"):
-        squares = (np.square(np.asarray(X[part], np.float64) - mean) for part in strips)
-        deviation = np.sqrt(sum(share[part] @ s for part, s in zip(strips, squares, strict=True)))
-    # rounding is not a deviation
-    deviation[deviation <= 1e-12 * np.abs(mean)] = 0.0
-    if X.shape[1] > _WIDEST:
-        return Columns(deviation, deviation, names)
-    few, middle = np.asarray(X[:_MIDDLE_ROWS], np.float64), np.zeros(X.shape[1])
-    for quantiles, spread in _QUANTILES.items():
-        low, high = np.quantile(few, quantiles, axis=0)
-        middle = np.where(middle > 0, middle, (high - low) / spread)
-    return Columns(deviation, np.where(middle > 0, middle, deviation), names)
+    else:
+        strips = [slice(start, start + _STRIP) for start in range(0, len(X), _STRIP)]
+        mean = sum(share[part] @ np.asarray(X[part], np.float64) for part in strips)
+        # a scale that overflows is refused when the bandwidth is looked for
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = (np.square(np.asarray(X[part], np.float64) - mean) for part in strips)
+            pairs = zip(strips, squares, strict=True)
+            deviation = np.sqrt(sum(share[part] @ square for part, square in pairs))
+        # rounding is not a deviation
+        deviation[deviation <= 1e-12 * np.abs(mean)] = 0.0
+    # the same from the middle of each column, which outliers and sentinels do not change
+    middle = deviation
+    if not sparse.issparse(X) and X.shape[1] <= _WIDEST:
+        few, middle = np.asarray(X[:_MIDDLE_ROWS], np.float64), np.zeros(X.shape[1])
+        for quantiles, spread in _QUANTILES.items():
+            low, high = np.quantile(few, quantiles, axis=0)
+            middle = np.where(middle > 0, middle, (high - low) / spread)
+        middle = np.where(middle > 0, middle, deviation)
+    dominant, varying, scalings = "", deviation[deviation > 0], {}
+    if len(varying) > 1:
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance = np.square(deviation)
+        most = int(np.argmax(variance))
+        if variance[most] > 0.99 * variance.sum():
+            dominant = f"column {most if names is None else names[most]!r}"
+    if np.isfinite(deviation).all():
+        if len(varying) and varying.max() > _ALIKE * varying.min():
+            scalings[STANDARDIZED] = deviation
+        if np.any(deviation > _HEAVY * middle):
+            scalings[MIDDLE] = middle
+    return Columns(deviation, dominant, scalings)

@@ -121,23 +121,16 @@ class Judge:
             best = int(max(np.flatnonzero(trusted & (squares <= least)), key=alphas.__getitem__))
         error, others = float(squares[best]), costs[best, 1:]
         ranking = float(others.min()) if self.least is None and len(others) else error
-        return Judgement(float(alphas[best]), error, ranking, self._rate(error, others))
-
-    def _rate(self, error: float, others: Array) -> float:
-        """Return the penalty of the loss over that of squared errors.
-
-        A penalty is weighed against the loss. Errors of new rows that cost L instead of their
-        square E have the balance of squares with L / E times the penalty. Log-odds are scores
-        times a factor, and their squared norm is larger by the square of it.
-        """
-        if not (len(others) and error > 0):
-            return 1.0
-        if self.least is not None:
-            return max(float(others[0]) / error, _LEAST_RATE)
-        if not self.loss.probabilistic:
-            return 1.0
-        factor = _FACTORS[int(np.argmin(others))]
-        return max(float(others.min()) / error / factor**2, _LEAST_RATE)
+        # A penalty is weighed against the loss. Errors of new rows that cost L instead of their
+        # square E have the balance of squares with L / E times the penalty. Log-odds are scores
+        # times a factor, and their squared norm is larger by the square of it.
+        rate = 1.0
+        if len(others) and error > 0 and self.least is not None:
+            rate = max(float(others[0]) / error, _LEAST_RATE)
+        elif len(others) and error > 0 and self.loss.probabilistic:
+            factor = _FACTORS[int(np.argmin(others))]
+            rate = max(float(others.min()) / error / factor**2, _LEAST_RATE)
+        return Judgement(float(alphas[best]), error, ranking, rate)
 
 
 def class_errors(Y: Array, F: Array) -> Array:
@@ -180,7 +173,7 @@ def judge_left_out(
         costs = found.costs * (1 + _DOUBT * np.sqrt(2 / n) * share)[:, None]
         return judge.judge(alphas, costs, found.lowest, found.highest)
 
-    *half, whole = map(best, leave_one_out(kept, alphas, sizes, counts, measures, context))
+    *half, whole = map(best, leave_one_out(kept, alphas, sizes, measures, counts, context))
     return replace(whole, half_error=half[0].error) if half else whole
 
 
@@ -197,7 +190,6 @@ def judge_held_out(
         S,
         alphas,
         (max(1, width // 2), width) if halved else (width,),
-        intercept=problem.fit_intercept,
         factor=problem.factor,
         context=context,
     )

@@ -26,7 +26,7 @@ NEAR_ALPHAS = np.array([0.1, 0.316, 1.0, 3.16, 10.0])
 _LARGEST_SMALL = 2048
 """The most landmarks of small data."""
 _LEAST_SIZE = 8
-"""A family whose smallest model exceeds a limit is not tried."""
+"""The smallest model of a family."""
 _MOST = 2**16
 """Rows of the last trials of grids that do not grow yet."""
 _CLEARLY, _HOPELESS = 0.99, 1.5
@@ -97,7 +97,11 @@ def _best_of(
         if found:
             scaling = found[0].candidate.scaling
             family = [c for c in family if c.scaling == scaling] or family[:1]
-            if grow and _exceeds(trials, family[0], size, n):
+            # a family whose smallest model or first trial exceeds a limit is not tried
+            first = family[0].sized(_first_size(family[0], size, grow))
+            held = trials.limits.trial_bytes(first, n, left_out=trials.small)
+            tight = held > trials.limits.size.memory
+            if grow and (tight or trials.limits.exceeded_by(family[0].sized(_LEAST_SIZE))):
                 continue
         # features keep the bandwidth that was best for landmarks; grids like narrower ones
         kernel = type(family[0].kernel)
@@ -132,15 +136,6 @@ def _first_size(candidate: Candidate, size: int, grow: bool) -> int | None:
     if given is None or (not grow and fixed):
         return None
     return max(1, first) if grow else min(given, max(1, first))
-
-
-def _exceeds(trials: Trials, candidate: Candidate, size: int, n: int) -> bool:
-    """Tell whether the smallest model of a kind, or its first trial, exceeds a limit."""
-    limits = trials.limits
-    if limits.exceeded_by(candidate.sized(_LEAST_SIZE)):
-        return True
-    first = candidate.sized(_first_size(candidate, size, True))
-    return limits.trial_bytes(first, n, left_out=trials.small) > limits.size.memory
 
 
 def _climb(trials: Trials, first: Trial) -> Trial:

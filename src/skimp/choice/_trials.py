@@ -134,6 +134,8 @@ class Trials:
         The trials so far.
     context : Context
         How trials run; they do not report their progress.
+    drawn : tuple or None
+        The rows of the last trial, and how many were asked for; None to let go of them.
     """
 
     def __init__(self, limits: Limits, seed: int):
@@ -147,7 +149,7 @@ class Trials:
         self.done: list[Trial] = []
         self.context = Context(task.context.n_jobs)
         self._present = n
-        self._drawn: tuple[int, _Drawn] | None = None
+        self.drawn: tuple[int, _Drawn] | None = None
 
     def run(
         self, candidate: Candidate, size: int | None, n: int, alphas: Array | None = None
@@ -187,15 +189,11 @@ class Trials:
         present = self._present * n_rows / self.limits.size.n_rows
         return found.rate * found.alpha * tried / present
 
-    def release(self) -> None:
-        """Let go of the rows of the last trial."""
-        self._drawn = None
-
     def draw(self, n: int) -> _Drawn:
         """Return n rows to fit to, and rows to judge by."""
-        if self._drawn is not None and self._drawn[0] == n:
-            return self._drawn[1]
-        self._drawn = None
+        if self.drawn is not None and self.drawn[0] == n:
+            return self.drawn[1]
+        self.drawn = None
         task, wanted = self.limits.task, n + self.judging
         sample = task.numbers.sample(wanted, self.seed, task.context)
         everything = Block(sample.X, sample.y, sample.weight, 0)
@@ -219,7 +217,7 @@ class Trials:
             training = self._rows(everything[cut:])
             n_rows, counts = training.n_rows, np.empty(0)
         drawn = _Drawn(n_rows, training, judging, counts, judge, variance)
-        self._drawn = n, drawn
+        self.drawn = n, drawn
         return drawn
 
     def _rows(self, block: Block) -> Rows:

@@ -8,7 +8,7 @@ from skimp._core._linalg import as_compute_dtype
 from skimp._core._types import Array, Matrix
 from skimp.data._block import Block
 from skimp.data._codes import Codes
-from skimp.data._context import Context
+from skimp.data._context import LOCAL, Context
 from skimp.data._rows import Rows
 from skimp.data._sample import Sample, sample_rows
 
@@ -43,30 +43,26 @@ class ArrayRows(Rows):
         self._whole = Block(X, y, weight, 0)
         self.n_features = X.shape[1]
         self.dtype = as_compute_dtype(X.dtype)
+        self._n_rows = X.shape[0]
         self.steps = ()
         self.feature_names = feature_names
         self.coded = X[:0] if isinstance(X, Codes) else None
         self.block_rows = block_rows or block_rows_for(self.n_features, self.dtype)
 
-    @property
-    def n_rows(self) -> int:
-        """Return the number of rows."""
-        return self._whole.size
-
-    def sample(self, size: int, seed: int, context: Context | None = None) -> Sample:
+    def sample(self, size: int, seed: int, context: Context = LOCAL) -> Sample:
         """Draw rows from all of them at once, without joining samples of blocks."""
         whole = self.reblocked(max(1, self.n_rows))
-        return sample_rows(whole, size, seed, context or self.context)
+        return sample_rows(whole, size, seed, context)
 
-    def take(self, numbers: Array, context: Context | None = None) -> Block:
+    def take(self, numbers: Array, context: Context = LOCAL) -> Block:
         """Return rows by number, without reading others."""
         return self._whole[numbers]
 
-    def targets(self, context: Context | None = None) -> Array | None:
+    def targets(self, context: Context = LOCAL) -> Array | None:
         """Return y, which is in memory."""
         return self._whole.y
 
-    def weights(self, context: Context | None = None) -> Array | None:
+    def weights(self, context: Context = LOCAL) -> Array | None:
         """Return the weights, which are in memory."""
         return self._whole.weight
 

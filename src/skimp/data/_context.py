@@ -89,30 +89,18 @@ class Context:
 
     def bind(self, rows: "Rows") -> "BoundRows":
         """Return what ``gamma="median"`` and the like may ask of rows, run by this context."""
-        return BoundRows(rows, self)
+        return BoundRows(rows.n_features, rows.dtype, rows.feature_names, rows, self)
 
 
 @dataclass(frozen=True)
 class BoundRows:
     """Statistics of rows, for parts that know nothing of sources and contexts."""
 
+    n_features: int
+    dtype: DType
+    feature_names: list[str] | None
     rows: "Rows"
     context: Context
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self.rows.n_features
-
-    @property
-    def dtype(self) -> DType:
-        """What the rows are computed in."""
-        return self.rows.dtype
-
-    @property
-    def feature_names(self) -> list[str] | None:
-        """Names of the columns, if they have any."""
-        return self.rows.feature_names
 
     def variance(self, columns: Array | None = None) -> float:
         """Return the weighted variance of all entries, or of those in some columns."""

@@ -37,6 +37,7 @@ class FrameRows(Rows):
     ):
         _check_columns(frame)
         self._frame = frame
+        self._n_rows = int(frame.shape[0])
         self._y = y
         self._weight = weight
         self.n_features = frame.shape[1]
@@ -45,11 +46,6 @@ class FrameRows(Rows):
         self.block_rows = block_rows or block_rows_for(self.n_features, self.dtype)
         self.steps = ()
         self._check()
-
-    @property
-    def n_rows(self) -> int:
-        """Return the number of rows."""
-        return int(self._frame.shape[0])
 
     def read(self, block_rows: int) -> Iterator[Block]:
         """Convert the frame block by block."""

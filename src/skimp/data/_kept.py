@@ -10,7 +10,7 @@ from skimp._core._types import Array, DType
 from skimp.data._array import ArrayRows
 from skimp.data._block import Block
 from skimp.data._codes import Codes
-from skimp.data._context import Context
+from skimp.data._context import LOCAL, Context
 from skimp.data._rows import Rows
 
 _Targets: TypeAlias = tuple[Array | None, Array | None]
@@ -24,7 +24,7 @@ def kept_bytes(rows: Rows) -> int:
     return rows.n_rows * width * dtype.itemsize
 
 
-def keep_rows(rows: Rows, context: Context | None = None) -> Rows:
+def keep_rows(rows: Rows, context: Context = LOCAL) -> Rows:
     """Return the same rows, in the same blocks, with features that were computed once for all."""
     if isinstance(rows, ArrayRows):
         return rows
@@ -41,12 +41,10 @@ def keep_rows(rows: Rows, context: Context | None = None) -> Rows:
         return parts
 
     initial: list[_Targets] = []
-    ys, weights = zip(
-        *(context or rows.context).map_reduce(rows, compute, append, initial), strict=True
-    )
+    parts = context.map_reduce(rows, compute, append, initial)
+    ys, weights = zip(*parts, strict=True)
     features = X if rows.coded is None else rows.coded.trusted(X)
-    kept = ArrayRows(features, _joined(ys), _joined(weights), block_rows=rows.block_rows)
-    return kept.copy_with(n_jobs=rows.n_jobs, report=rows.report)
+    return ArrayRows(features, _joined(ys), _joined(weights), block_rows=rows.block_rows)
 
 
 def kept_layout(rows: Rows) -> tuple[int, DType]:

@@ -64,7 +64,7 @@ def open_rows(
     if isinstance(source, Rows):
         if target is not None or weight is not None:
             raise ValueError("targets and weights must be None for Rows, which bring their own.")
-        return source if block_rows is None else source.copy_with(block_rows=block_rows)
+        return source if block_rows is None else source.reblocked(block_rows)
     _refuse_source(source, "open_rows", "source")
     y = None if target is None else _check_target(target)
     with columns_named(source):
@@ -83,12 +83,18 @@ def _refuse_source(source: Any, owner: str, name: str) -> None:
         raise broken(owner, name, wording, source if text else type(source))
 
 
-def _rows_of(X: Any, y: Array | None, weight: Array | None, block_rows: int | None) -> Rows:
+def _rows_of(
+    X: Any,
+    y: Array | None,
+    weight: Array | None,
+    block_rows: int | None,
+    names: list[str] | None = None,
+) -> Rows:
     if is_frame(X):
         return FrameRows(X, y, weight, block_rows=block_rows)
     if X.dtype.kind not in "biufO":
         raise ValueError(f"X must hold real numbers, found dtype {X.dtype}.")
-    return ArrayRows(canonical(X), y, weight, block_rows=block_rows)
+    return ArrayRows(canonical(X), y, weight, block_rows=block_rows, feature_names=names)
 
 
 def as_rows(
@@ -116,9 +122,8 @@ def as_rows(
         ``multi_output`` and ``y_numeric``, as in `sklearn.utils.validation.validate_data`; given
         only where y is expected.
     """
-    n_jobs = getattr(estimator, "n_jobs", None)
     if isinstance(X, Rows):
-        rows = open_rows(X, target=y, weight=sample_weight).copy_with(n_jobs=n_jobs)
+        rows = open_rows(X, target=y, weight=sample_weight)
         _check_columns(estimator, rows, reset)
         return rows
     owner = type(estimator).__name__
@@ -132,8 +137,7 @@ def as_rows(
         if weight is not None:
             weight = _check_weight(weight, X.shape[0], "sample_weight")
         names = [str(name) for name in X.columns] if is_frame(X) else None
-        rows = _rows_of(check_any_rows(X) if objects else X, y, weight, None)
-    return rows.copy_with(n_jobs=n_jobs, feature_names=names)
+        return _rows_of(check_any_rows(X) if objects else X, y, weight, None, names)
 
 
 def _validated(

@@ -4,17 +4,15 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, Protocol, Self, TypeVar, cast, final
+from typing import Protocol, Self, cast, final
 
 from skimp._core._blocks import Scratch, block_rows_for
-from skimp._core._types import Array, DType, Matrix, Report
+from skimp._core._types import Array, DType, Matrix
 from skimp.data._block import Block, join
 from skimp.data._codes import Codes
-from skimp.data._context import Context
+from skimp.data._context import LOCAL, Context
 from skimp.data._sample import Sample, column_of, entry_moments, no_rows, sample_rows, take_rows
 
-P = TypeVar("P")
-T = TypeVar("T")
 Step = Callable[[Block, Scratch], Block]
 Targets = Callable[[Array | None, Array | None], tuple[Array, Array | None]]
 
@@ -49,9 +47,7 @@ class Rows(ABC):
     n_features: int
     dtype: DType
     block_rows: int
-    n_jobs: int | None = None
     feature_names: list[str] | None = None
-    report: Report | None = None
     labelled: bool | None = None
     coded: Codes | None = None
     steps: tuple[Step, ...] = (check_block,)
@@ -74,7 +70,6 @@ class Rows(ABC):
         )
         self.feature_names, self.labelled = source.feature_names, source.labelled
         self.coded, self.steps = source.coded, source.steps
-        self.n_jobs, self.report = source.n_jobs, source.report
 
     def finish(self, block: Block, scratch: Scratch) -> Block:
         """Return a block after all steps, whose arrays may live in the buffers of ``scratch``."""
@@ -88,48 +83,31 @@ class Rows(ABC):
             yield self.finish(block, Scratch())
 
     @property
-    def context(self) -> Context:
-        """How to run over these rows, unless a context is passed beside them."""
-        return Context(self.n_jobs, self.report)
-
-    @property
     def n_rows(self) -> int:
         """Return the number of rows, by reading them once if the source does not know it."""
         if self._n_rows is None:
             self._n_rows = sum(block.size for block in self.read(self.block_rows))
         return self._n_rows
 
-    def map_reduce(
-        self, fn: Callable[[Block, Scratch], P], combine: Callable[[T, P], T], initial: T
-    ) -> T:
-        """Fold ``combine(total, fn(block, scratch))`` over the blocks, in order."""
-        return self.context.map_reduce(self, fn, combine, initial)
-
-    def computed(
-        self, fn: Callable[[Block, Scratch], Array], shape: tuple[int, ...], dtype: Any
-    ) -> Array:
-        """Return what ``fn`` computes of each row, an array of this shape, for all rows."""
-        return self.context.compute(self, fn, shape, dtype)
-
-    def sample(self, size: int, seed: int, context: Context | None = None) -> Sample:
+    def sample(self, size: int, seed: int, context: Context = LOCAL) -> Sample:
         """Draw rows uniformly, without replacement, the same ones in any chunking."""
-        return sample_rows(self, size, seed, context or self.context)
+        return sample_rows(self, size, seed, context)
 
-    def take(self, numbers: Array, context: Context | None = None) -> Block:
+    def take(self, numbers: Array, context: Context = LOCAL) -> Block:
         """Return rows by number, in the order of the numbers, as one block."""
-        return take_rows(self, numbers, context or self.context)
+        return take_rows(self, numbers, context)
 
-    def targets(self, context: Context | None = None) -> Array | None:
+    def targets(self, context: Context = LOCAL) -> Array | None:
         """Return y of all rows, None if the source has none."""
-        return column_of(self, "y", context or self.context)
+        return column_of(self, "y", context)
 
-    def weights(self, context: Context | None = None) -> Array | None:
+    def weights(self, context: Context = LOCAL) -> Array | None:
         """Return the weights of all rows, None if the source has none."""
-        return column_of(self, "weight", context or self.context)
+        return column_of(self, "weight", context)
 
-    def variance(self, columns: Array | None = None, context: Context | None = None) -> float:
+    def variance(self, columns: Array | None = None, context: Context = LOCAL) -> float:
         """Return the weighted variance of all entries, or of those in some columns."""
-        return entry_moments(self, columns, context or self.context).variance
+        return entry_moments(self, columns, context).variance
 
     def collect(self) -> Block:
         """Return all rows as one block, without those of weight zero."""
@@ -140,17 +118,14 @@ class Rows(ABC):
 
     def reblocked(self, block_rows: int) -> Self:
         """Return the same rows in blocks of another size."""
-        return self.copy_with(block_rows=block_rows)
+        other = copy.copy(self)
+        other.block_rows = block_rows
+        return other
 
     def labelled_as(self, labelled: bool) -> Self:
         """Return the same rows, whose y are classes or are not."""
-        return self.copy_with(labelled=labelled)
-
-    def copy_with(self, **attributes: Any) -> Self:
-        """Return the same rows with another ``block_rows``, ``n_jobs`` or ``report``."""
         other = copy.copy(self)
-        for name, value in attributes.items():
-            setattr(other, name, value)
+        other.labelled = labelled
         return other
 
     def mapped(self, feature_map: "BlockMap") -> "MappedRows":
@@ -188,15 +163,10 @@ class CodeMap(BlockMap, Protocol):
         """Write the codes of the rows X into ``out``."""
 
 
-@final
-class TargetRows(Rows):
-    """Rows of another source whose targets and weights are computed block by block."""
+class _View(Rows, ABC):
+    """All rows of another source, changed block by block."""
 
-    def __init__(self, source: Rows, targets: Targets):
-        self.describe(source)
-        self._source = source
-        self._targets = targets
-        self.steps = (*source.steps, self._replace)
+    _source: Rows
 
     def read(self, block_rows: int) -> Iterator[Block]:
         """Read the blocks of the source."""
@@ -207,13 +177,24 @@ class TargetRows(Rows):
         """Return the number of rows of the source."""
         return self._source.n_rows
 
+
+@final
+class TargetRows(_View):
+    """Rows of another source whose targets and weights are computed block by block."""
+
+    def __init__(self, source: Rows, targets: Targets):
+        self.describe(source)
+        self._source = source
+        self._targets = targets
+        self.steps = (*source.steps, self._replace)
+
     def _replace(self, block: Block, _: Scratch) -> Block:
         y, weight = self._targets(block.y, block.weight)
         return replace(block, y=y, weight=weight)
 
 
 @final
-class MappedRows(Rows):
+class MappedRows(_View):
     """Rows of another source with features that are computed block by block."""
 
     def __init__(self, source: Rows, feature_map: "BlockMap | CodeMap"):
@@ -227,16 +208,7 @@ class MappedRows(Rows):
             self.block_rows = min(self.block_rows, block_rows_for(self.n_features, self.dtype))
         self.steps = (*source.steps, self._replace)
 
-    def read(self, block_rows: int) -> Iterator[Block]:
-        """Read the blocks of the source."""
-        return self._source.read(block_rows)
-
-    @property
-    def n_rows(self) -> int:
-        """Return the number of rows of the source."""
-        return self._source.n_rows
-
-    def sample(self, size: int, seed: int, context: Context | None = None) -> Sample:
+    def sample(self, size: int, seed: int, context: Context = LOCAL) -> Sample:
         """Draw rows of the source, and map these alone."""
         drawn = self._source.sample(size, seed, context)
         block = self._replace(Block(drawn.X, drawn.y, drawn.weight, 0), Scratch())

@@ -10,7 +10,7 @@ import numpy as np
 from skimp._core._random import row_keys
 from skimp._core._types import Array
 from skimp.data._block import Block, rechunk
-from skimp.data._context import Context
+from skimp.data._context import LOCAL, Context
 from skimp.data._rows import Rows
 
 _KEYS = 2.0**64
@@ -82,16 +82,16 @@ class _Part(Rows):
             self._n_rows = sum(int(np.count_nonzero(mask)) for mask in chosen)
         return self._n_rows
 
-    def take(self, numbers: Array, context: Context | None = None) -> Block:
+    def take(self, numbers: Array, context: Context = LOCAL) -> Block:
         """Return rows by number, as the source does."""
         return self._source.take(self._numbers()[numbers], context)
 
-    def targets(self, context: Context | None = None) -> Array | None:
+    def targets(self, context: Context = LOCAL) -> Array | None:
         """Return y of the rows in this part."""
         y = self._source.targets(context)
         return None if y is None else y[self._numbers()]
 
-    def weights(self, context: Context | None = None) -> Array | None:
+    def weights(self, context: Context = LOCAL) -> Array | None:
         """Return the weights of the rows in this part."""
         weight = self._source.weights(context)
         return None if weight is None else weight[self._numbers()]

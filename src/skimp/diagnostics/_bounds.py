@@ -14,14 +14,16 @@ _SHARES = np.linspace(0.01, 0.9, 60)
 _LOG_RADII = np.linspace(-30.0, 2.0, 1600)
 _MOST = 2**40
 _RULES = {
+    "kernel": KERNEL,
     "eps": number(above=0),
     "delta": FRACTION,
     "n_components": POSITIVE,
     "n_grids": POSITIVE,
     "n_features": POSITIVE,
-    "kernel": KERNEL,
+    "diameter": number(above=0),
     "form": one_of("pair", "phase"),
 }
+_FORMS = {"form": one_of("pair", "phase", "binning")}
 
 
 def hoeffding_bound(eps: float, n_components: int, *, form: str = "pair") -> float:
@@ -56,8 +58,8 @@ def hoeffding_bound(eps: float, n_components: int, *, form: str = "pair") -> flo
     >>> round(hoeffding_bound(0.1, 4000), 6)
     9.1e-05
     """
-    rules = _RULES | {"form": one_of("pair", "phase", "binning")}
-    check_values("hoeffding_bound", rules, eps=eps, n_components=n_components, form=form)
+    given = {"eps": eps, "n_components": n_components, "form": form}
+    check_values("hoeffding_bound", _RULES | _FORMS, **given)
     return float(min(1.0, 2 * np.exp(-_exponent(n_components, form) * eps**2)))
 
 
@@ -68,12 +70,8 @@ def hoeffding_size(eps: float, delta: float, *, form: str = "pair") -> int:
 
     Parameters
     ----------
-    eps : float
-        The error.
-    delta : float
-        The probability, between 0 and 1.
-    form : "pair", "phase" or "binning", default="pair"
-        What features are made of.
+    eps, delta, form
+        The error, its probability between 0 and 1, and the form, as in `hoeffding_bound`.
 
     Examples
     --------
@@ -82,8 +80,7 @@ def hoeffding_size(eps: float, delta: float, *, form: str = "pair") -> int:
     2120
     """
     check_values("hoeffding_size", _RULES, delta=delta)
-    step = 2 if form == "pair" else 1
-    return step * _least(lambda size: hoeffding_bound(eps, step * size, form=form), delta)
+    return _least(lambda size: hoeffding_bound(eps, size, form=form), delta, form)
 
 
 def fourier_bound(
@@ -118,10 +115,8 @@ def fourier_bound(
         those of `Laplacian`, and of `Matern` with nu up to 1, do not.
     eps : float
         The error, relative to k(0, 0).
-    n_components : int
-        Number of features D.
-    n_features : int
-        Number of columns d.
+    n_components, n_features : int
+        Number of features D, and of columns d.
     diameter : float
         The largest Euclidean distance of two rows.
     form : "pair" or "phase", default="pair"
@@ -142,14 +137,11 @@ def fourier_bound(
     --------
     >>> from skimp.diagnostics import fourier_bound
     >>> from skimp.kernels import Gaussian
-    >>> bound = fourier_bound(Gaussian(0.5), 0.2, 6000, n_features=2, diameter=4.0)
-    >>> bool(bound < 0.01)
+    >>> fourier_bound(Gaussian(0.5), 0.2, 6000, n_features=2, diameter=4.0) < 0.01
     True
     """
-    owner = "fourier_bound"
-    check_values(owner, _RULES, kernel=kernel, eps=eps, n_components=n_components)
-    check_values(owner, _RULES, n_features=n_features, form=form)
-    _check_diameter(owner, diameter, None)
+    owner, given = "fourier_bound", {"kernel": kernel, "eps": eps, "n_components": n_components}
+    check_values(owner, _RULES, **given, n_features=n_features, diameter=diameter, form=form)
     kernel.check_resolved()
     require(kernel, "stationary", owner=owner, advice="others have no spectrum")
     moment = kernel.spectral_moment(n_features)
@@ -183,25 +175,19 @@ def fourier_size(
 
     Parameters
     ----------
-    kernel, eps
-        As in `fourier_bound`.
-    delta : float
-        The probability, between 0 and 1.
-    n_features, diameter, form
-        As in `fourier_bound`.
+    kernel, eps, delta, n_features, diameter, form
+        The probability delta, between 0 and 1; the others as in `fourier_bound`.
 
     Examples
     --------
     >>> from skimp.diagnostics import fourier_size
     >>> from skimp.kernels import Gaussian
-    >>> size = fourier_size(Gaussian(0.5), 0.2, 0.01, n_features=2, diameter=4.0)
-    >>> 1000 < size < 6000
+    >>> 1000 < fourier_size(Gaussian(0.5), 0.2, 0.01, n_features=2, diameter=4.0) < 6000
     True
     """
     check_values("fourier_size", _RULES, delta=delta)
     known: dict[str, Any] = {"n_features": n_features, "diameter": diameter, "form": form}
-    step = 2 if form == "pair" else 1
-    return step * _least(lambda size: fourier_bound(kernel, eps, step * size, **known), delta)
+    return _least(lambda size: fourier_bound(kernel, eps, size, **known), delta, form)
 
 
 def binning_bound(
@@ -228,10 +214,8 @@ def binning_bound(
         A kernel with ``sample_pitches`` and numbers for parameters; :math:`E[1/h]` must be finite.
     eps : float
         The error, relative to k(0, 0).
-    n_grids : int
-        Number of grids.
-    n_features : int
-        Number of columns d.
+    n_grids, n_features : int
+        Number of grids, and of columns d.
     diameter : float or array of shape (d,)
         The range of all columns, or of each.
 
@@ -244,19 +228,21 @@ def binning_bound(
     --------
     >>> from skimp.diagnostics import binning_bound
     >>> from skimp.kernels import Laplacian
-    >>> bound = binning_bound(Laplacian(1.0), 0.1, 3000, n_features=2, diameter=1.0)
-    >>> bool(bound < 0.01)
+    >>> binning_bound(Laplacian(1.0), 0.1, 3000, n_features=2, diameter=1.0) < 0.01
     True
     """
     owner = "binning_bound"
     check_values(owner, _RULES, kernel=kernel, eps=eps, n_grids=n_grids, n_features=n_features)
-    _check_diameter(owner, diameter, n_features)
+    ranges = np.asarray(diameter)
+    numeric = ranges.dtype.kind in "fiu" and ranges.shape in ((), (n_features,))
+    if not (numeric and np.isfinite(ranges).all() and (ranges >= 0).all() and ranges.any()):
+        raise broken(owner, "diameter", "a number > 0 or one for each column", diameter)
     kernel.check_resolved()
     rates = kernel.pitch_rates(n_features)
     if not np.isfinite(rates).all():
         wording = "of pitches h with a mean of 1/h (here it is infinite: k falls steeply at 0)"
         raise broken(owner, "kernel", wording, kernel)
-    steps = np.multiply(rates, diameter)
+    steps = rates * ranges
     dimension = max(1, int(np.count_nonzero(steps)))
     cells = np.ceil(2 * dimension * steps[:, None] / (_SHARES * eps))
     log_T = np.sum(np.log(np.maximum(cells, 1)), axis=0)
@@ -271,24 +257,19 @@ def binning_size(
 
     Parameters
     ----------
-    kernel, eps
-        As in `binning_bound`.
-    delta : float
-        The probability, between 0 and 1.
-    n_features, diameter
-        As in `binning_bound`.
+    kernel, eps, delta, n_features, diameter
+        The probability delta, between 0 and 1; the others as in `binning_bound`.
 
     Examples
     --------
     >>> from skimp.diagnostics import binning_size
     >>> from skimp.kernels import Laplacian
-    >>> size = binning_size(Laplacian(1.0), 0.1, 0.01, n_features=2, diameter=1.0)
-    >>> 1000 < size < 3000
+    >>> 1000 < binning_size(Laplacian(1.0), 0.1, 0.01, n_features=2, diameter=1.0) < 3000
     True
     """
     check_values("binning_size", _RULES, delta=delta)
     known = {"n_features": n_features, "diameter": diameter}
-    return _least(lambda size: binning_bound(kernel, eps, size, **known), delta)
+    return _least(lambda size: binning_bound(kernel, eps, size, **known), delta, "binning")
 
 
 def _exponent(size: int, form: str) -> float:
@@ -300,25 +281,16 @@ def _exponent(size: int, form: str) -> float:
     return (pairs + alone) ** 2 / (2 * pairs + 8 * alone)
 
 
-def _least(bound: Callable[[int], float], delta: float) -> int:
+def _least(bound: Callable[[int], float], delta: float, form: str) -> int:
     """Return the least size with a bound of delta at most, by bisection."""
+    step = 2 if form == "pair" else 1
     high = 1
-    while bound(high) > delta:
+    while bound(step * high) > delta:
         high *= 2
         if high > _MOST:
             raise ValueError(f"more than {_MOST} features would be needed: choose a larger eps.")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if bound(middle) <= delta else (middle, high)
-    return high
-
-
-def _check_diameter(owner: str, diameter: Any, n_features: int | None) -> None:
-    """Raise unless it is a number > 0, or, if columns are counted, one for each of them."""
-    ranges = np.asarray(diameter)
-    shapes = ((),) if n_features is None else ((), (n_features,))
-    numeric = ranges.dtype.kind in "fiu" and ranges.shape in shapes
-    if not (numeric and np.isfinite(ranges).all() and (ranges >= 0).all() and ranges.any()):
-        wording = "a number > 0" + ("" if n_features is None else " or one for each column")
-        raise broken(owner, "diameter", wording, diameter)
+        low, high = (low, middle) if bound(step * middle) <= delta else (middle, high)
+    return step * high

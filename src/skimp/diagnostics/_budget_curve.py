@@ -14,13 +14,13 @@ from skimp._core._types import Array
 from skimp._params._rules import NONE, Rule, broken, check_values, integer, number
 from skimp.budgets import Fixed
 from skimp.choice import Task
-from skimp.data import ArrayRows, Rows, split_rows
+from skimp.data import ArrayRows, Block, Rows, split_rows
 from skimp.diagnostics._coded_curve import predict_held_out
 from skimp.diagnostics._inputs import MODEL, SIZES
 from skimp.diagnostics._nested import Nested, nest
 from skimp.features import FeatureMap, Nystroem, mean_diagonal
 from skimp.losses import Squared
-from skimp.solvers.ridge import Path, Sampled, covariance, ridge_path
+from skimp.solvers.ridge import Path, covariance, ridge_path
 
 _OWNER = "budget_curve"
 _LARGEST, _N_SIZES, _RATIO = 2048, 12, 1.5
@@ -262,9 +262,9 @@ def _solve_path(
     sample: int,
 ) -> tuple[Path, Array]:
     """Return the models of all sizes and penalties, and the targets of the sample."""
-    rows, context, intercept = task.numbers, task.context, task.spec.fit_intercept
+    rows, context = task.numbers, task.context
     basis, order = functions.basis, functions.order
-    S = covariance(rows.mapped(basis), intercept, context=context)
+    S = covariance(rows.mapped(basis), task.spec.fit_intercept, context=context)
     check_representable(S.within, S.across)
     drawn = rows.sample(sample, 0, context)
     assert drawn.y is not None, "there are targets"
@@ -277,10 +277,9 @@ def _solve_path(
         S,
         scale * _ALPHAS if given is None else np.asarray(given, float),
         functions.columns(steps).tolist(),
-        intercept=intercept,
         factor=basis.factor,
         averaged=functions.averaged,
-        sample=Sampled(Z.astype(np.float64), drawn.y, drawn.weight / S.weight),
+        sample=Block(Z.astype(np.float64), drawn.y, drawn.weight, 0),
         context=context,
     )
     return path, drawn.y

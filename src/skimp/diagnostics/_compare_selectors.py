@@ -8,21 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from skimp._core._lines import Lined, Lines, cut, span
+from skimp._core._lines import Lines
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import RandomState
 from skimp._params._rules import RANDOM_STATE, check_values
 from skimp.budgets import Selector, as_selector
 from skimp.data import LOCAL, open_rows
 from skimp.diagnostics._budget_quality import budget_quality
-from skimp.diagnostics._inputs import POSITIVE, SIZES, name_parts
+from skimp.diagnostics._inputs import POSITIVE, SIZES
+from skimp.diagnostics._table import Comparison, name_parts
 from skimp.kernels import Kernel, as_kernel
 
 _RULES = {"sizes": SIZES, "repeats": POSITIVE, "random_state": RANDOM_STATE}
 
 
 @dataclass(frozen=True, repr=False)
-class SelectorComparison(Lined):
+class SelectorComparison(Comparison):
     """Budgets that were chosen from the same rows.
 
     Attributes
@@ -32,49 +33,17 @@ class SelectorComparison(Lined):
         ``seconds`` that choosing took, and ``quality``, a `BudgetQuality`.
     """
 
-    records: tuple[dict[str, Any], ...]
-
     def _lines(self) -> Lines:
-        errors = [record["quality"].residual_trace for record in self.records]
-        meaning = "share of the trace that is missed"
-        return describe_largest(self.records, "selector", errors, meaning)
+        return self._describe("selector", "residual_trace", "share of the trace that is missed")
 
-    def to_frame(self) -> Any:
-        """Return a pandas frame with a row for each budget and a column for each number."""
-        import pandas as pd
-
-        flat = []
+    def _table(self) -> Any:
+        rows = []
         for record in self.records:
+            quality = record["quality"].to_dict()
+            del quality["class_shares"]
             known = {name: value for name, value in record.items() if name != "quality"}
-            numbers = record["quality"].to_dict()
-            del numbers["class_shares"]
-            flat.append({**known, "points": numbers.pop("size"), **numbers})
-        return pd.DataFrame(flat)
-
-
-def describe_largest(
-    records: Sequence[dict[str, Any]],
-    kind: str,
-    errors: Sequence[float],
-    meaning: str,
-    parameter: str = "sizes",
-) -> Lines:
-    """Return what was compared, and the mean error and seconds of each kind at the largest size."""
-    sizes = sorted({record["size"] for record in records})
-    largest: dict[str, list[tuple[float, float]]] = {}
-    for record, error in zip(records, errors, strict=True):
-        if record["size"] == sizes[-1]:
-            largest.setdefault(record[kind], []).append((error, record["seconds"]))
-    lines = [
-        (" ".join(name.split()), "{:.3g}, {:.3g} s".format(*np.mean(found, axis=0)))
-        for name, found in largest.items()
-    ]
-    return [
-        (parameter, span(sizes, ",")),
-        ("repeats", f"{1 + max(record['repeat'] for record in records)}"),
-        (f"at {sizes[-1]:,}", f"{meaning}, and seconds"),
-        *cut(lines, "to_frame()"),
-    ]
+            rows.append({**known, "points": quality.pop("size"), **quality})
+        return rows
 
 
 def compare_selectors(
@@ -126,8 +95,8 @@ def compare_selectors(
     [('uniform', 10), ('uniform', 20), ('kmeans', 10), ('kmeans', 20)]
     """
     owner = "compare_selectors"
-    wording = "selectors or their names"
-    named = name_parts(owner, "selectors", selectors, str | Selector, wording)
+    kinds = str | Selector
+    named = name_parts(owner, "selectors", selectors, kinds, "selectors or their names")
     check_values(owner, _RULES, sizes=sizes, repeats=repeats, random_state=random_state)
     rows = open_rows(X, target=y)
     kernel = as_kernel(kernel, owner=owner).resolve(LOCAL.bind(rows), 0)
@@ -142,6 +111,6 @@ def compare_selectors(
             budget = rule.select(rows, size, kernel, np.random.default_rng(seed))
             seconds = perf_counter() - start
             quality = budget_quality(budget, kernel, rows, alpha=alpha, random_state=judging)
-            known = {"selector": name, "size": size, "repeat": repeat, "seconds": seconds}
-            records.append({**known, "quality": quality})
+            record = {"selector": name, "size": size, "repeat": repeat, "seconds": seconds}
+            records.append(record | {"quality": quality})
     return SelectorComparison(tuple(records))

@@ -83,15 +83,7 @@ def pair_errors(X: Matrix, Z: Matrix, kernel: Kernel) -> "PairErrors":
 
 
 class PairErrors:
-    """Relative errors of squared distances, summed over pairs of rows.
-
-    Attributes
-    ----------
-    total : float
-        The sum of the errors.
-    kept, left_out : int
-        Pairs whose errors were summed, and pairs that are equal.
-    """
+    """Relative errors of squared distances, over pairs of rows that differ; others are left out."""
 
     def __init__(self) -> None:
         self.total, self.kept, self.left_out = 0.0, 0, 0

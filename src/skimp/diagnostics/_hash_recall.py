@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._blocks import Scratch
-from skimp._core._lines import Lined, Lines, cut
+from skimp._core._lines import Lines, cut
 from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import Array, RandomState
@@ -16,6 +16,7 @@ from skimp._params._rules import RANDOM_STATE, broken, check_values, instance
 from skimp.data import LOCAL, Block, Rows, as_rows
 from skimp.diagnostics._distortion import ROUNDING
 from skimp.diagnostics._inputs import KERNEL, POSITIVE, SIZES
+from skimp.diagnostics._table import Table
 from skimp.features import KernelHash
 from skimp.kernels import Kernel
 
@@ -31,7 +32,7 @@ _RULES = {
 
 
 @dataclass(frozen=True, repr=False)
-class HashRecall(Lined):
+class HashRecall(Table):
     """Which share of the nearest rows is among those with the nearest codes.
 
     Attributes
@@ -56,20 +57,15 @@ class HashRecall(Lined):
 
     def _lines(self) -> Lines:
         meaning = f"the {self.n_neighbors} nearest of {self.n_rows:,} rows, share that is found"
+        found = zip(self.candidates, self.recall, self.standard_error, strict=True)
         lines = [
-            (f"{size:,} candidates", f"{share:.3f} +- {error:.3f}")
-            for size, share, error in zip(
-                self.candidates, self.recall, self.standard_error, strict=True
-            )
+            (f"{size:,} candidates", f"{share:.3f} +- {error:.3f}") for size, share, error in found
         ]
         return [("recall", meaning), *cut(lines, "to_frame()")]
 
-    def to_frame(self) -> Any:
-        """Return a pandas frame with a row for each number of candidates."""
-        import pandas as pd
-
+    def _table(self) -> Any:
         columns = {"candidates": self.candidates, "recall": self.recall}
-        return pd.DataFrame({**columns, "standard_error": self.standard_error})
+        return {**columns, "standard_error": self.standard_error}
 
 
 def hash_recall(
@@ -153,10 +149,7 @@ def hash_recall(
 def _near_enough(
     rows: Rows, queries: Any, own: Array, kernel: Kernel, n_neighbors: int, candidates: Array
 ) -> Array:
-    """Return which candidates of each query are no farther than the last of its nearest rows.
-
-    Rows that are equally far, such as equal ones, are equally good.
-    """
+    """Return which candidates of each query are no farther than the last of its nearest rows."""
     queries = as_real(queries, _DOUBLE)
 
     def of_block(block: Block, _: Scratch) -> tuple[Array, Array]:
@@ -165,9 +158,7 @@ def _near_enough(
         places = candidates - block.start
         inside = (places >= 0) & (places < block.size)
         of_candidates = np.take_along_axis(distances, np.where(inside, places, 0), 1)
-        own_place = own - block.start
-        present = np.flatnonzero((own_place >= 0) & (own_place < block.size))
-        distances[present, own_place[present]] = np.inf
+        distances[own[:, None] == np.arange(block.start, block.start + block.size)] = np.inf
         return _least(distances, n_neighbors), np.where(inside, of_candidates, np.inf)
 
     def merge(total: tuple[Array, Array], part: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -182,8 +173,6 @@ def _near_enough(
 
 
 def _least(distances: Array, size: int) -> Array:
-    """Return the least distances of each row of a matrix, not in order."""
-    if distances.shape[1] <= size:
-        return distances
-    least: Array = np.partition(distances, size - 1, axis=1)[:, :size]
+    last = min(size, distances.shape[1]) - 1
+    least: Array = np.partition(distances, last, axis=1)[:, :size]
     return least

@@ -1,26 +1,29 @@
-"""What several diagnostics take: data, sizes, a kernel, parts by name."""
+"""What several diagnostics take: data, sizes, a kernel, a model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from skimp._params._rules import Rule, broken, instance, integer
+from skimp._params._rules import Rule, instance, integer
 from skimp.data import Rows
 from skimp.effects import KRLS
 from skimp.estimators import KernelClassifier, KernelRegressor
 from skimp.kernels import Kernel
 
+
+def sequence_of(rule: Rule, wording: str) -> Rule:
+    """Allow sequences of at least one value, which all keep to a rule."""
+
+    def test(value: Any) -> bool:
+        sequence = isinstance(value, Sequence | np.ndarray) and np.ndim(value) == 1
+        return sequence and len(value) > 0 and all(map(rule.test, value))
+
+    return Rule(wording, test)
+
+
 POSITIVE = integer(at_least=1)
-SIZES = Rule(
-    "a sequence of integers >= 1",
-    lambda v: (
-        isinstance(v, Sequence | np.ndarray)
-        and np.size(v) > 0
-        and np.ndim(v) == 1
-        and all(map(POSITIVE.test, v))
-    ),
-)
+SIZES = sequence_of(POSITIVE, "a sequence of integers >= 1")
 KERNEL = instance(Kernel, "a kernel object, with numbers for parameters")
 MODEL = instance(
     (KernelClassifier, KernelRegressor, KRLS), "a KernelClassifier, a KernelRegressor or a KRLS"
@@ -30,20 +33,3 @@ MODEL = instance(
 def is_data(value: Any) -> bool:
     """Return whether a value has rows; what is wrong with them is for checks of arrays to say."""
     return isinstance(value, Rows) or (not isinstance(value, type) and np.ndim(value) > 0)
-
-
-def name_parts(owner: str, name: str, given: Any, kind: Any, wording: str) -> dict[str, Any]:
-    """Return parts by name: one, a mapping, or a sequence, named by what its members print as."""
-    if isinstance(given, kind):
-        given = [given]
-    if not isinstance(given, Mapping | Sequence) or not given:
-        wording = f"{wording}, at least one, in a mapping or a sequence"
-        raise broken(owner, name, wording, given)
-    if isinstance(given, Mapping):
-        return dict(given)
-    names = [part if isinstance(part, str) else repr(part) for part in given]
-    counts = [names[:i].count(text) for i, text in enumerate(names)]
-    numbered = [
-        f"{n} ({count + 1})" if count else n for n, count in zip(names, counts, strict=True)
-    ]
-    return dict(zip(numbered, given, strict=True))

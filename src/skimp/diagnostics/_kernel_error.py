@@ -11,16 +11,16 @@ from scipy import linalg
 from sklearn.base import clone
 
 from skimp._core._linalg import centred, dense
-from skimp._core._lines import Lined, Lines
+from skimp._core._lines import Lines
 from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, RandomState
 from skimp._params._rules import NONE, RANDOM_STATE, broken, check_values, instance, integer
 from skimp.data import open_rows
-from skimp.diagnostics._compare_selectors import describe_largest
 from skimp.diagnostics._distortion import PairErrors
-from skimp.diagnostics._inputs import POSITIVE, SIZES, name_parts
+from skimp.diagnostics._inputs import POSITIVE, SIZES
+from skimp.diagnostics._table import Comparison, name_parts
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel
 
@@ -101,26 +101,8 @@ def kernel_error(
     return _errors(_gram(feature_map.transform(named)), kernel(drawn), feature_map)
 
 
-def _gram(Z: Any) -> Array:
-    return dense(Z @ Z.T, np.dtype(np.float64))
-
-
-def _errors(G: Array, K: Array, feature_map: Any) -> dict[str, float]:
-    if isinstance(feature_map, FeatureMap) and feature_map.centred:
-        G, K = centred(G), centred(K)
-    E = G - K
-    with single_threaded_blas():
-        norms = [np.abs(linalg.eigvalsh(A, check_finite=False)).max() for A in (E, K.astype(float))]
-    return {
-        "max": float(np.abs(E).max()),
-        "mean": float(np.abs(E).mean()),
-        "frobenius": float(np.linalg.norm(E) / (np.linalg.norm(K) or 1.0)),
-        "spectral": float(norms[0] / (norms[1] or 1.0)),
-    }
-
-
 @dataclass(frozen=True, repr=False)
-class MapComparison(Lined):
+class MapComparison(Comparison):
     """Feature maps that were fitted to the same rows.
 
     Attributes
@@ -133,19 +115,14 @@ class MapComparison(Lined):
         The parameter that ``size`` is a value of; None for the one that sets each map's size.
     """
 
-    records: tuple[dict[str, Any], ...]
     parameter: str | None = None
 
     def _lines(self) -> Lines:
-        errors = [record["frobenius"] for record in self.records]
         meaning = "relative error in the Frobenius norm"
-        return describe_largest(self.records, "map", errors, meaning, self.parameter or "sizes")
+        return self._describe("map", "frobenius", meaning, self.parameter or "sizes")
 
-    def to_frame(self) -> Any:
-        """Return a pandas frame with a row for each map and a column for each number."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.records))
+    def _table(self) -> Any:
+        return list(self.records)
 
 
 def compare_maps(
@@ -209,8 +186,8 @@ def compare_maps(
         changed = parameter or (isinstance(feature_map, FeatureMap) and feature_map.size_name)
         if not isinstance(feature_map, FeatureMap) or not changed:
             raise broken(owner, "maps", _MAPS, feature_map)
-        for size, (repeat, seed) in product(sizes, enumerate(seeds)):
-            fitted = clone(feature_map).set_params(**{changed: int(size)})
+        for size, (repeat, seed) in product(map(int, sizes), enumerate(seeds)):
+            fitted = clone(feature_map).set_params(**{changed: size})
             fitted.fit_rows(rows, np.random.default_rng(seed))
             start = perf_counter()
             Z = fitted.transform(drawn)
@@ -222,13 +199,30 @@ def compare_maps(
                 known[kernel] = kernel(as_real(drawn, np.dtype(np.float64)))
             G, K, pairs = _gram(Z), known[kernel], PairErrors()
             pairs.add(K, _sums(K), G, _sums(G))
-            record = {"map": name, "size": int(size), "repeat": repeat, "seconds": seconds}
+            record = {"map": name, "size": size, "repeat": repeat, "seconds": seconds}
             distances = {"distortion": pairs.mean, "equal_pairs": pairs.left_out}
             records.append(record | _errors(G, K, fitted) | distances)
     return MapComparison(tuple(records), parameter)
 
 
+def _gram(Z: Any) -> Array:
+    return dense(Z @ Z.T, np.dtype(np.float64))
+
+
 def _sums(K: Array) -> Array:
-    """Return the sums of the two squared lengths of each pair."""
     sums: Array = K.diagonal()[:, None] + K.diagonal()
     return sums
+
+
+def _errors(G: Array, K: Array, feature_map: Any) -> dict[str, float]:
+    if isinstance(feature_map, FeatureMap) and feature_map.centred:
+        G, K = centred(G), centred(K)
+    E = G - K
+    with single_threaded_blas():
+        norms = [np.abs(linalg.eigvalsh(A, check_finite=False)).max() for A in (E, K.astype(float))]
+    return {
+        "max": float(np.abs(E).max()),
+        "mean": float(np.abs(E).mean()),
+        "frobenius": float(np.linalg.norm(E) / (np.linalg.norm(K) or 1.0)),
+        "spectral": float(norms[0] / (norms[1] or 1.0)),
+    }

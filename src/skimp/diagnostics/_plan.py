@@ -12,7 +12,6 @@ from skimp._core._threads import thread_count
 from skimp._core._work import DOUBLE, Size
 from skimp._params._memory import parse_bytes
 from skimp._params._rules import NONE, broken, check_values
-from skimp.budgets import RPCholesky
 from skimp.choice import (
     Phase,
     Plan,
@@ -165,9 +164,9 @@ def _is_conditioned(feature_map: FeatureMap, rows: Rows, context: Context) -> bo
 
 
 def _fit_some(feature_map: FeatureMap, rows: Rows, size: int, context: Context) -> FeatureMap:
-    """Fit fewer points: random rows, or others if they take little time to choose."""
+    """Fit fewer points: random rows, unless the rule conditions them better."""
     smaller = feature_map.resized(size)
-    if isinstance(smaller.chosen_selector(), RPCholesky):
+    if smaller.chosen_selector().spreads:
         rows = ArrayRows(rows.sample(4 * size, 0, context).X)
     else:
         smaller = smaller.quick()

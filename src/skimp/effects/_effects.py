@@ -26,7 +26,6 @@ from skimp.effects._design import Design, Term
 from skimp.effects._fit import Fitted
 from skimp.effects._functionals import Functionals
 from skimp.effects._summary import EffectsSummary, Expectation, summarize
-from skimp.solvers.ridge import Errors
 
 _CLOSE = 0.9
 """Effective parameters of a row above which little is known of the errors."""
@@ -157,14 +156,14 @@ def _summarize(
 ) -> EffectsSummary:
     level, corrected = asked.level, asked.corrected
     check_values(asked.owner, _RULES, level=level, corrected=corrected)
-    known = _find_errors(fitted, asked.errors, asked.groups, owner=asked.owner)
+    groups = _find_groups(fitted, asked.errors, asked.groups, owner=asked.owner)
     fit, like_r = fitted.fit, fitted.spec.like_r
     corrected = not like_r if corrected is None else corrected
     pointwise = np.concatenate([_pointwise(fitted, rows, part) for part in parts], axis=1)
     weight = rows.weights(fitted.context)
     q = fit.coordinates(np.hstack([average(fitted, rows, part) for part in parts]))
     q = fit.corrected(q) if corrected else q
-    covariance = fit.covariances(q, known)
+    covariance = fit.covariances(q, asked.errors, groups)
     if like_r:
         differ = np.concatenate([part.are_differences for part in parts])
         factors = np.where(differ, _TWICE, 1.0)
@@ -177,7 +176,7 @@ def _summarize(
         names=names,
         kinds=kinds,
         # groups are numbered from zero on: one less than there are
-        freedom=fitted.freedom if known.groups is None else float(known.groups.max()),
+        freedom=fitted.freedom if groups is None else float(groups.max()),
         level=level,
         facts={
             "rows": f"{len(pointwise):,}",
@@ -197,7 +196,8 @@ def r_squared(fitted: Fitted) -> Array:
     fit, squares = fitted.fit, fitted.fit.squares
     if fitted.spec.like_r:
         # R takes the variance of the residuals, whose mean is not zero without an intercept
-        squares = squares - np.square((fit.root * fit.residuals[0]).sum(axis=0)) / fit.n_rows
+        errors, _, root = fit.residuals
+        squares = squares - np.square((root * errors).sum(axis=0)) / fit.n_rows
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(1 - squares / fit.total)
 
@@ -221,17 +221,17 @@ def _note(fitted: Fitted, level: float, corrected: bool) -> list[str]:
     return notes
 
 
-def _find_errors(fitted: Fitted, kind: str, groups: Any, *, owner: str) -> Errors:
-    """Return what the user says of the errors of the rows that were fitted, checked.
+def _find_groups(fitted: Fitted, errors: str, groups: Any, *, owner: str) -> Array | None:
+    """Return the number of the group of each row that was fitted, None if errors have no groups.
 
     Groups may be given for all rows of ``fit``, or for those of positive weight.
     """
-    check_values(owner, _RULES, errors=kind)
-    if (kind == "clustered") != (groups is not None):
+    check_values(owner, _RULES, errors=errors)
+    if (errors == "clustered") != (groups is not None):
         wording = "given for errors='clustered', and for these alone"
         raise broken(owner, "groups", wording, groups)
     if groups is None:
-        return Errors(kind)
+        return None
     groups = np.asarray(groups)
     n, present = fitted.data.rows.n_rows, fitted.data.present
     given = n if present is None else len(present)
@@ -247,7 +247,7 @@ def _find_errors(fitted: Fitted, kind: str, groups: Any, *, owner: str) -> Error
     found, codes = np.unique(groups, return_inverse=True)
     if len(found) < 2:
         raise broken(owner, "groups", "two or more different ones", found.tolist())
-    return Errors(kind, codes)
+    return np.asarray(codes)
 
 
 def covariance_of(fitted: Fitted, errors: str, groups: Any) -> Array:
@@ -256,8 +256,8 @@ def covariance_of(fitted: Fitted, errors: str, groups: Any) -> Array:
     needed = 32 * size * max(size, 0 if errors == "classical" else fit.n_rows)
     what = f"the covariance of {size} coefficients"
     require_memory(needed, fitted.spec.memory_limit, what, "take an approximation")
-    known = _find_errors(fitted, errors, groups, owner="vcov")
-    found = fit.covariances(fit.coordinates(np.eye(size)), known)
+    groups = _find_groups(fitted, errors, groups, owner="vcov")
+    found = fit.covariances(fit.coordinates(np.eye(size)), errors, groups)
     return found[0] if fitted.data.single_output else found
 
 

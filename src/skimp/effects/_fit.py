@@ -268,7 +268,7 @@ def make_models(spec: Spec, rows: Rows, kernel: Kernel, seed: int, context: Cont
     K = kernel(landmarks.points, n_jobs=context.n_jobs)
     check_gram(K, kernel)
     exact = ExactSmoother(
-        K, block.y, block.weight, fit_intercept=spec.fit_intercept, context=context
+        K, block.y, block.weights(), fit_intercept=spec.fit_intercept, context=context
     )
     return Models(kernel, landmarks, exact, sampled)
 

@@ -7,6 +7,8 @@ import numpy as np
 from skimp._core._types import Array
 from skimp.data import is_frame
 
+_MISSING = {"None", "nan", "NaT", "<NA>"}
+
 
 def find_levels(X: Any, present: Array | None = None) -> dict[int, list[Any]]:
     """Return the levels of each column that holds categories or text, by its number.
@@ -16,10 +18,11 @@ def find_levels(X: Any, present: Array | None = None) -> dict[int, list[Any]]:
     """
     if not is_frame(X):
         return {}
+    names = [str(name) for name in X.columns]
     return {
-        j: _levels(_column(X, j), str(name), present)
-        for j, name in enumerate(X.columns)
-        if _is_categorical(_column(X, j))
+        j: _levels(column, names[j], present)
+        for j, column in enumerate(_columns(X))
+        if _is_categorical(column)
     }
 
 
@@ -43,10 +46,9 @@ def encode_levels(
     names = list(X.columns)
     if expected is not None and [str(name) for name in names] != expected:
         return X
-    codes = {
-        names[j]: _codes(_column(X, j), found, names[j], present) for j, found in levels.items()
-    }
-    if hasattr(X, "with_columns"):
+    columns = _columns(X)
+    codes = {names[j]: _encode(columns[j], levels[j], names[j], present) for j in levels}
+    if not _is_pandas(X):
         import polars
 
         return X.with_columns(**{name: polars.Series(code) for name, code in codes.items()})
@@ -56,8 +58,13 @@ def encode_levels(
     return X
 
 
-def _column(X: Any, j: int) -> Any:
-    return X.iloc[:, j] if hasattr(X, "iloc") else X.to_series(j)
+def _is_pandas(X: Any) -> bool:
+    return hasattr(X, "iloc")
+
+
+def _columns(X: Any) -> list[Any]:
+    # by number: names of pandas may be equal, which is refused later
+    return [X.iloc[:, j] for j in range(X.shape[1])] if _is_pandas(X) else list(X.get_columns())
 
 
 def _is_categorical(column: Any) -> bool:
@@ -69,19 +76,16 @@ def _is_categorical(column: Any) -> bool:
 
 
 def _levels(column: Any, name: str, present: Array | None) -> list[Any]:
-    rows = column
-    if present is not None:
-        rows = column.filter(present) if hasattr(column, "is_null") else column[present]
-    missing = rows.isna() if hasattr(rows, "isna") else rows.is_null()
-    if missing.any():
+    values = list(column)
+    found = set(values if present is None else [values[i] for i in np.flatnonzero(present)])
+    if any(not isinstance(value, str) and str(value) in _MISSING for value in found):
         raise ValueError(f"X must not miss values, found some in column {name!r}: fill them first.")
-    found = set(rows.unique())
     if str(column.dtype).startswith(("category", "Enum")):
         return [level for level in column.dtype.categories if level in found]
     return sorted(found, key=str)
 
 
-def _codes(column: Any, levels: list[Any], name: Any, present: Array | None) -> Any:
+def _encode(column: Any, levels: list[Any], name: Any, present: Array | None) -> Array:
     numbers = {level: number for number, level in enumerate(levels)}
     codes = np.array([numbers.get(value, -1) for value in column], np.float64)
     if present is not None:

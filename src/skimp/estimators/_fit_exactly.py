@@ -8,8 +8,7 @@ from skimp._core._work import DOUBLE
 from skimp._params._memory import require_memory
 from skimp.choice import Choice, Judge, Spec, Task, merge_equal
 from skimp.data import Block
-from skimp.estimators._clock import Clock
-from skimp.estimators._fitted import Model
+from skimp.estimators._fitted import Clock, Model
 from skimp.features import Landmarks
 from skimp.kernels import Gaussian, as_kernel, check_gram, require
 from skimp.solvers import solve_exact
@@ -50,7 +49,7 @@ def fit_exactly(task: Task, choice: Choice, rng: np.random.Generator, clock: Clo
         solution = solve_exact(
             K,
             Y,
-            distinct.weight,
+            distinct.weights(),
             alpha=spec.alpha,
             fit_intercept=spec.fit_intercept,
             trusted=None if spec.classes else lambda b: judge.trusts(b, b),

@@ -25,9 +25,8 @@ from skimp.choice import (
     pose_problem,
 )
 from skimp.data import Block, Rows, has_weight, split_rows
-from skimp.estimators._clock import Clock
 from skimp.estimators._fit_exactly import fit_exactly, require_definite
-from skimp.estimators._fitted import Fitted, Model, Trace
+from skimp.estimators._fitted import Clock, Fitted, Model, Trace
 from skimp.solvers import Deadline, EarlyStopping
 
 _SAMPLE = 1000
@@ -52,8 +51,11 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
     deadline = None if spec.time_limit is None else monotonic() + spec.time_limit
     with counted() as tally:
         rng = as_generator(spec.random_state)
-        task, held_out = _hold_out(task, rng)
-        recipe = _recipe(task)
+        held_out, recipe = None, None
+        if spec.held_out is not None:
+            task, held_out = _hold_out(task, spec.held_out, rng)
+        if spec.warm_start and not spec.exact:
+            recipe = _recipe(task)
         start = before if recipe and before is not None and before.recipe == recipe else None
         if spec.exact:
             require_definite(spec)
@@ -102,11 +104,8 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
     )
 
 
-def _hold_out(task: Task, rng: np.random.Generator) -> tuple[Task, Rows | None]:
+def _hold_out(task: Task, share: float, rng: np.random.Generator) -> tuple[Task, Rows]:
     """Return the task without the rows that early stopping holds out, and these with numbers."""
-    share = task.spec.held_out
-    if share is None:
-        return task, None
     rest, held_out = split_rows(task.rows, share, draw_seed(rng))
     if not (has_weight(rest) and has_weight(held_out)):
         raise ValueError(
@@ -119,8 +118,6 @@ def _hold_out(task: Task, rng: np.random.Generator) -> tuple[Task, Rows | None]:
 def _recipe(task: Task) -> Any:
     """Return what two fits have in common if one can start from the other; None if it may not."""
     spec, rows = task.spec, task.rows
-    if not spec.warm_start or spec.exact:
-        return None
     # a penalty that was chosen belongs to its loss
     chosen = spec.loss if spec.alpha is None else None
     parts = (spec.fit_intercept, spec.approximation, spec.random_state, spec.alpha is None, chosen)
@@ -166,7 +163,7 @@ def _fit_features(
     else:
         alpha, alphas = start.alpha if spec.alpha is None else spec.alpha, None
         first = start.solution.coef, start.solution.intercept - task.shift
-    trials.release()
+    trials.drawn = None
     monitor: Any = None
     if held_out is not None:
         monitor = EarlyStopping(held_out.mapped(feature_map.basis()), spec.loss, context)

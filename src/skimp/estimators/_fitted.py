@@ -1,7 +1,10 @@
 """What a fit found, in one record."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,6 +20,22 @@ if TYPE_CHECKING:
     from skimp.estimators._certificate import Certificate
 
 _STRIP = 512
+
+
+@dataclass
+class Clock:
+    """Adds up the seconds that each phase took."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Count what is done inside as this phase."""
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + perf_counter() - start
 
 
 class Model(NamedTuple):

@@ -230,7 +230,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             )
         # each label thrice: scikit-learn's check warns if labels hardly repeat
         check_classification_targets(np.repeat(classes, 3))
-        factors = self._class_factors(totals)
+        factors = None if self.class_weight is None else self._class_factors(totals)
         n_outputs = 1 if len(classes) == 2 and not spec.loss.joint else len(classes)
 
         def one_against_rest(y: Any, weight: Array | None) -> tuple[Array, Array | None]:
@@ -248,11 +248,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self.classes_ = classes
         return Task(spec, rows, one_against_rest, n_outputs, context)
 
-    def _class_factors(self, totals: dict[Any, float]) -> Array | None:
+    def _class_factors(self, totals: dict[Any, float]) -> Array:
         """Return the factor of each class's weights, in the order of the labels."""
-        if self.class_weight is None:
-            return None
         labels = sorted(totals)
+        assert self.class_weight is not None, "without it there are no factors"
         if isinstance(self.class_weight, str):
             share = sum(totals.values()) / len(labels)
             return np.array([share / totals[label] for label in labels])

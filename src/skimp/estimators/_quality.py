@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
 from skimp._core._linalg import cholesky, condition_number
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, Matrix
-from skimp.data import ArrayRows
+from skimp.data import ArrayRows, Codes
 from skimp.features import Basis, FeatureMap, Landmarks
 from skimp.kernels import Precomputed
 
@@ -72,12 +72,12 @@ def measure_quality(
 def _spectrum(Z: Any, share: Array, centred: bool) -> Array:
     """Return the eigenvalues of the weighted covariance, or second moments, of features."""
     roots = np.sqrt(share)[:, None]
-    if Z.shape[1] <= Z.shape[0] and not hasattr(Z, "multiply"):
+    if Z.shape[1] <= Z.shape[0] and not sparse.issparse(Z):
         Z = roots * (Z - share @ Z if centred else Z)
         G = Z.T @ Z
     else:
         G = Z @ Z.T
-        G = np.asarray(G.todense() if hasattr(G, "todense") else G)
+        G = np.asarray(G.todense() if sparse.issparse(G) else G)
         if centred:
             G = G - share @ G
             G = G - (G @ share)[:, None]
@@ -89,7 +89,7 @@ def _spectrum(Z: Any, share: Array, centred: bool) -> Array:
 def _coordinates(basis: Basis, X: Matrix) -> Any:
     """Return features in which the norm of a model is that of its coefficients."""
     block = ArrayRows(X).mapped(basis).collect().X
-    if hasattr(block, "tocsr"):
+    if isinstance(block, Codes):
         return block.tocsr().astype(np.float64)
     Z = np.asarray(block, np.float64)
     if basis.penalty is None:
@@ -100,5 +100,5 @@ def _coordinates(basis: Basis, X: Matrix) -> Any:
 
 
 def _squares(Z: Any) -> Array:
-    squares = Z.multiply(Z) if hasattr(Z, "multiply") else Z**2
+    squares = Z.multiply(Z) if sparse.issparse(Z) else Z**2
     return np.asarray(squares.sum(axis=1)).ravel()

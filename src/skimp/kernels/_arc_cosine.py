@@ -4,9 +4,8 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._types import Array
-from skimp._params._rules import integer
-from skimp.kernels._angular import Angular, inverse_sines
+from skimp.kernels import Angular, Array, integer
+from skimp.kernels._angular import inverse_sines
 
 
 @final

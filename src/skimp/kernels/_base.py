@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_array
 
 from skimp._core._draws import KINDS
 from skimp._core._linalg import as_compute_dtype
@@ -17,9 +16,9 @@ from skimp._core._types import Array, DType, Matrix
 from skimp._core._work import Size, Work, values
 from skimp._params._parametrized import Parametrized
 from skimp._params._rules import Rule, broken, check_params, is_number, one_of
-from skimp.kernels._arguments import check_arguments, over_strips
 from skimp.kernels._checks import require, unsupported
 from skimp.kernels._columns import Columns
+from skimp.kernels._evaluate import check_arguments, expansion_gradient, gradient, over_strips
 from skimp.kernels._gamma import RowStatistics, resolve_gamma
 from skimp.kernels._pitches import Pitches, convex_pitches
 from skimp.kernels._spectrum import Spectrum
@@ -114,12 +113,7 @@ class Kernel(Parametrized, ABC):
         return K
 
     def gradient(self, X: Any, Y: Any = None) -> Array:
-        """Return the derivatives of k(x, y) in x.
-
-        Parameters
-        ----------
-        X, Y
-            As in a call; dense or CSR.
+        """Return the derivatives of k(x, y) in x, for dense or CSR rows as in a call.
 
         Returns
         -------
@@ -135,13 +129,7 @@ class Kernel(Parametrized, ABC):
         >>> Polynomial(degree=2, gamma=1.0).gradient(np.array([[1.0]]), np.array([[3.0]])).item()
         24.0
         """
-        kernel, X, Y = check_arguments(self, X, Y, differentiable=True)
-        dtype = as_compute_dtype(X.dtype)
-        G = np.zeros((X.shape[0], Y.shape[0], X.shape[1]), dtype)
-        ones = np.ones((X.shape[0], 1), dtype)
-        for j in range(Y.shape[0]):
-            kernel.bind(Y[j : j + 1], dtype).add_gradient(X, ones, G[:, j])
-        return G
+        return gradient(self, X, Y)
 
     def expansion_gradient(self, X: Any, B: Any, coef: Any) -> Array:
         r"""Return the derivatives of an expansion, :math:`f(x) = \sum_j c_j k(x, b_j)`.
@@ -171,34 +159,15 @@ class Kernel(Parametrized, ABC):
         >>> Linear().expansion_gradient(np.zeros((1, 2)), B, coef).tolist()
         [[10.0, 2.0]]
         """
-        kernel, X, B = check_arguments(self, X, B, differentiable=True)
-        dtype = as_compute_dtype(X.dtype)
-        coef = check_array(coef, dtype=dtype, ensure_2d=False, input_name="coef")
-        if coef.shape[0] != B.shape[0] or coef.ndim > 2:
-            raise ValueError(
-                f"coef must have a row for each of the {B.shape[0]} rows of B, "
-                f"found shape {coef.shape}."
-            )
-        columns = kernel.bind(B, dtype)
-        G = np.zeros((X.shape[0], coef.reshape(len(coef), -1).shape[1], X.shape[1]), dtype)
-
-        def fill(part: slice) -> None:
-            for output, c in enumerate(coef.reshape(len(coef), -1).T):
-                A = np.broadcast_to(c, (G[part].shape[0], len(c)))
-                columns.add_gradient_strip(X[part], A, G[part, output])
-
-        over_strips(X.shape[0], fill, None)
-        return G[:, 0] if coef.ndim == 1 else np.ascontiguousarray(G.transpose(0, 2, 1))
+        return expansion_gradient(self, X, B, coef)
 
     def diag(self, X: Any, *, n_jobs: int | None = None) -> Array:
         """Return k(x, x) for each row of X, in float64.
 
         Parameters
         ----------
-        X : array, CSR matrix or frame of shape (n, d)
-            The rows.
-        n_jobs : int or None, default=None
-            Threads; None for all cores that the process may use.
+        X, n_jobs
+            As in a call.
         """
         kernel, X, _ = check_arguments(self, X, None)
         diagonal = np.empty(X.shape[0])
@@ -212,25 +181,19 @@ class Kernel(Parametrized, ABC):
     def sample_frequencies(
         self, n_features: int, size: int, rng: np.random.Generator, sampling: str = "iid"
     ) -> Array:
-        r"""Draw frequencies w from the spectrum of a stationary kernel.
+        r"""Draw frequencies w from the spectrum of a stationary kernel, as (d, size) entries.
 
         They are such that :math:`E \cos(w^T (x - y)) = k(x, y) / k(0, 0)`.
 
         Parameters
         ----------
-        n_features : int
-            Number of columns d of the rows.
-        size : int
-            Number of frequencies.
+        n_features, size : int
+            Numbers of columns d and of frequencies.
         rng : numpy.random.Generator
             Source of randomness.
         sampling : "iid", "orthogonal" or "qmc", default="iid"
             Independent of each other, orthogonal in groups of d, or a scrambled Sobol sequence; see
             `~skimp.features.RandomFourier`. Each frequency alone has the same distribution.
-
-        Returns
-        -------
-        W : array of shape (d, size)
 
         Examples
         --------
@@ -247,12 +210,7 @@ class Kernel(Parametrized, ABC):
         return self.spectrum(n_features).frequencies(KINDS[sampling](size, rng))
 
     def spectral_moment(self, n_features: int) -> float:
-        """Return the mean squared length of a frequency, which may be infinite.
-
-        Parameters
-        ----------
-        n_features : int
-            Number of columns d of the rows.
+        """Return the mean squared length of a frequency for d columns, which may be infinite.
 
         Examples
         --------
@@ -272,10 +230,8 @@ class Kernel(Parametrized, ABC):
 
         Parameters
         ----------
-        n_features : int
-            Number of columns d of the rows.
-        size : int
-            Number of grids.
+        n_features, size : int
+            Numbers of columns d and of grids.
         rng : numpy.random.Generator
             Source of randomness.
 
@@ -300,12 +256,7 @@ class Kernel(Parametrized, ABC):
         return h
 
     def pitch_rates(self, n_features: int) -> Array:
-        r"""Return :math:`E[1/h] = -k_j'(0)` of the pitches of each column, infinite ones included.
-
-        Parameters
-        ----------
-        n_features : int
-            Number of columns d of the rows.
+        r"""Return :math:`E[1/h] = -k_j'(0)` of the pitches of each of d columns, or infinity.
 
         Examples
         --------
@@ -352,8 +303,7 @@ class Kernel(Parametrized, ABC):
             Seed of the sample that ``gamma="median"`` looks at.
         """
         check_params(self)
-        resolved: Self = clone(self)
-        return resolved.set_params(**self._resolved_params(rows, seed))
+        return clone(self).set_params(**self._resolved_params(rows, seed))  # type: ignore[no-any-return]
 
     def _resolved_params(self, rows: RowStatistics, seed: int) -> dict[str, Any]:
         """Return the parameters that `resolve` replaces: gamma, and kernels inside this one."""
@@ -370,10 +320,8 @@ class Kernel(Parametrized, ABC):
         for kernel in self._inner().values():
             kernel.check_resolved()
         if isinstance(self.gamma, str):
-            wording = (
-                "a number where the kernel is used on its own (an estimator resolves it in fit)"
-            )
-            raise broken(type(self).__name__, "gamma", wording, self.gamma)
+            wording = "a number where the kernel is used on its own (an estimator resolves it in"
+            raise broken(type(self).__name__, "gamma", f"{wording} fit)", self.gamma)
 
     @property
     def _rules(self) -> Mapping[str, Rule]:  # type: ignore[override]
@@ -429,32 +377,24 @@ class Kernel(Parametrized, ABC):
             return Product(self, other)
         return Scaled(self, float(other)) if is_number(other, Real) else NotImplemented
 
-    def __rmul__(self, other: Any) -> "Scaled":
+    def __rmul__(self, other: Any) -> "Product | Scaled":
         """Return the product with a number."""
-        from skimp.kernels import Scaled
-
-        return Scaled(self, float(other)) if is_number(other, Real) else NotImplemented
+        return self.__mul__(other)
 
     def __eq__(self, other: object) -> bool:
         """Return whether the other one is a kernel of the same class with equal parameters."""
         if type(self) is not type(other):
             return False
-        ours, theirs = self.get_params(deep=False), other.get_params(deep=False)
-        return all(_equal(ours[name], theirs[name]) for name in ours)
+        ours, theirs = (kernel.get_params(deep=False).values() for kernel in (self, other))
+        return all(map(_equal, ours, theirs))
 
     def __hash__(self) -> int:
-        """Hash the class and the parameters."""
-        return hash((type(self), *map(_hashable, self.get_params(deep=False).values())))
+        """Hash the class and the parameters, arrays by their shapes."""
+        params = self.get_params(deep=False).values()
+        return hash((type(self), *(np.shape(p) if np.ndim(p) else p for p in params)))
 
 
 def _equal(a: Any, b: Any) -> bool:
     if a is b or isinstance(a, Kernel) or callable(a):
         return bool(a is b or a == b)
     return np.shape(a) == np.shape(b) and bool(np.all(np.asarray(a) == np.asarray(b)))
-
-
-def _hashable(value: Any) -> Any:
-    """Return what a parameter is hashed by: its entries if they are few, else its shape."""
-    if isinstance(value, Kernel) or np.ndim(value) == 0:
-        return value
-    return tuple(np.ravel(value).tolist()) if np.size(value) <= 1000 else np.shape(value)

@@ -4,10 +4,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._pairs import ChiSquareDistances
-from skimp._core._types import Array
-from skimp.kernels._gamma import GAMMA, Gamma
-from skimp.kernels._pair_kernel import PairKernel
+from skimp.kernels import GAMMA, Array, ChiSquareDistances, Gamma, PairKernel
 
 
 @final

@@ -2,8 +2,7 @@
 
 from typing import final
 
-from skimp._core._types import Array
-from skimp.kernels._angular import Angular
+from skimp.kernels import Angular, Array
 
 
 @final

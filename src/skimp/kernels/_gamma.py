@@ -28,16 +28,13 @@ class RowStatistics(Protocol):
     """What a heuristic may ask of the training rows."""
 
     @property
-    def n_features(self) -> int:
-        """Number of columns."""
+    def n_features(self) -> int: ...
 
     @property
-    def dtype(self) -> DType:
-        """What the rows are computed in."""
+    def dtype(self) -> DType: ...
 
     @property
-    def feature_names(self) -> list[str] | None:
-        """Names of the columns, if they have any."""
+    def feature_names(self) -> list[str] | None: ...
 
     def variance(self, columns: Array | None = None) -> float:
         """Return the variance of all entries, or of those in some columns."""

@@ -4,11 +4,15 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._squared_distances import SquaredDistances
-from skimp._core._types import Array
-from skimp.kernels._gamma import GAMMA, Gamma
-from skimp.kernels._pair_kernel import PairKernel
-from skimp.kernels._spectrum import Spectrum, normal_spectrum
+from skimp.kernels import (
+    GAMMA,
+    Array,
+    Gamma,
+    PairKernel,
+    Spectrum,
+    SquaredDistances,
+    normal_spectrum,
+)
 
 
 @final

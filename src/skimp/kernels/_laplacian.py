@@ -4,12 +4,16 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._pairs import ManhattanDistances
-from skimp._core._types import Array
-from skimp.kernels._gamma import GAMMA, Gamma
-from skimp.kernels._pair_kernel import PairKernel
-from skimp.kernels._pitches import Pitches, column_pitches
-from skimp.kernels._spectrum import Spectrum
+from skimp.kernels import (
+    GAMMA,
+    Array,
+    Gamma,
+    ManhattanDistances,
+    PairKernel,
+    Pitches,
+    Spectrum,
+    column_pitches,
+)
 
 
 @final

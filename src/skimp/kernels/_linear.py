@@ -2,9 +2,7 @@
 
 from typing import final
 
-from skimp._core._pairs import InnerProducts
-from skimp._core._types import Array
-from skimp.kernels._pair_kernel import PairKernel
+from skimp.kernels import Array, InnerProducts, PairKernel
 
 
 @final

@@ -5,13 +5,17 @@ from typing import Any, ClassVar, final
 import numpy as np
 from scipy.special import gammaincinv, gammaln, kve
 
-from skimp._core._draws import Draws
-from skimp._core._squared_distances import SquaredDistances
-from skimp._core._types import Array
-from skimp._params._rules import number
-from skimp.kernels._gamma import GAMMA, Gamma
-from skimp.kernels._pair_kernel import PairKernel
-from skimp.kernels._spectrum import Spectrum, normal_spectrum
+from skimp.kernels import (
+    GAMMA,
+    Array,
+    Draws,
+    Gamma,
+    PairKernel,
+    Spectrum,
+    SquaredDistances,
+    normal_spectrum,
+    number,
+)
 
 _CLOSED = {0.5: (0.0, 0.0), 1.5: (1.0, 0.0), 2.5: (1.0, 1 / 3)}
 """Coefficients a, b of ``(1 + a t + b t^2) exp(-t)`` for the nu that have a fast loop."""

@@ -4,8 +4,8 @@ from typing import final
 
 import numpy as np
 
-from skimp._core._types import Array
-from skimp.kernels._angular import Angular, inverse_sines
+from skimp.kernels import Angular, Array
+from skimp.kernels._angular import inverse_sines
 
 
 @final

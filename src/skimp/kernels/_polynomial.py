@@ -2,11 +2,7 @@
 
 from typing import ClassVar, final
 
-from skimp._core._pairs import InnerProducts
-from skimp._core._types import Array
-from skimp._params._rules import integer, number
-from skimp.kernels._gamma import GAMMA, Gamma
-from skimp.kernels._pair_kernel import PairKernel
+from skimp.kernels import GAMMA, Array, Gamma, InnerProducts, PairKernel, integer, number
 
 
 @final

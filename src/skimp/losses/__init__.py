@@ -1,17 +1,18 @@
 """Losses: what a mistake costs."""
 
 from skimp.losses._base import Loss, as_loss
-from skimp.losses._epsilon_insensitive import EpsilonInsensitive
-from skimp.losses._hinge import Hinge
-from skimp.losses._huber import Huber
+from skimp.losses._joint import MulticlassHinge, Softmax
 from skimp.losses._log import Log
-from skimp.losses._multiclass_hinge import MulticlassHinge
-from skimp.losses._piecewise import PiecewiseLoss
-from skimp.losses._quantile import Quantile
-from skimp.losses._softmax import Softmax
-from skimp.losses._squared import Squared
-from skimp.losses._squared_epsilon_insensitive import SquaredEpsilonInsensitive
-from skimp.losses._squared_hinge import SquaredHinge
+from skimp.losses._piecewise import (
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    PiecewiseLoss,
+    Quantile,
+    Squared,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+)
 
 squared = Squared()
 hinge = Hinge()

@@ -19,8 +19,7 @@ from skimp.data import LOCAL, Context
 from skimp.losses import Loss, Squared
 from skimp.solvers._base import Outline, Problem, Solution, Solver, Status
 from skimp.solvers._costs import outline_of
-from skimp.solvers.ridge._moments import Covariance, covariance
-from skimp.solvers.ridge._path import Path, penalty_factor, ridge_path
+from skimp.solvers.ridge import Covariance, Path, covariance, penalty_factor, ridge_path
 
 
 @final
@@ -77,13 +76,7 @@ class Direct(Solver):
         check_representable(S.within, S.across)
         dimension = None
         if problem.alphas is not None:
-            path = ridge_path(
-                S,
-                problem.alphas,
-                intercept=problem.fit_intercept,
-                factor=penalty_factor(problem),
-                context=context,
-            )
+            path = ridge_path(S, problem.alphas, factor=penalty_factor(problem), context=context)
             best = path.best(trusted=_trusted(S, path))
             problem = replace(problem, alpha=float(path.alphas[best]))
             dimension = float(path.dimensions[-1, best])

@@ -30,7 +30,7 @@ def params_of(part: Any) -> str:
 
 
 def require(condition: Any, promise: str) -> None:
-    """Raise where a promise is broken."""
+    """Raise if a promise is broken."""
     if not condition:
         raise AssertionError(f"promise broken: {promise}.")
 

@@ -13,7 +13,7 @@ ALPHA = 1e-3
 def problem(weighted):
     X, y, weight = regression(80)
     Y = np.column_stack([y, X[:, 0] ** 2])
-    return X, Gaussian(0.5)(X), Y, weight + 0.5 if weighted else None
+    return X, Gaussian(0.5)(X), Y, weight + 0.5 if weighted else np.ones(80)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -37,16 +37,15 @@ def test_equals_its_naive_twin(weighted, fit_intercept):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_equals_kernel_ridge_of_scikit_learn(weighted):
     X, K, Y, weight = problem(weighted)
-    total = len(K) if weight is None else weight.sum()
-    ridge = KernelRidge(alpha=total * ALPHA, kernel="rbf", gamma=0.5)
+    ridge = KernelRidge(alpha=weight.sum() * ALPHA, kernel="rbf", gamma=0.5)
     ridge.fit(X, Y, sample_weight=weight)
     solution = solve_exact(K, Y, weight, alpha=ALPHA, fit_intercept=False)
     np.testing.assert_allclose(solution.coef, ridge.dual_coef_, rtol=1e-8, atol=1e-8)
 
 
 def test_coefficients_sum_to_zero_beside_an_intercept():
-    _, K, Y, _ = problem(False)
-    solution = solve_exact(K, Y, None, alpha=ALPHA, fit_intercept=True)
+    _, K, Y, weight = problem(False)
+    solution = solve_exact(K, Y, weight, alpha=ALPHA, fit_intercept=True)
     np.testing.assert_allclose(
         solution.coef.sum(axis=0), 0, atol=1e-8 * np.abs(solution.coef).sum()
     )
@@ -54,10 +53,10 @@ def test_coefficients_sum_to_zero_beside_an_intercept():
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_a_singular_kernel_matrix_with_a_tiny_penalty(fit_intercept):
-    X, _, Y, _ = problem(False)
+    X, _, Y, weight = problem(False)
     K = X @ X.T
     Y = X @ np.ones((3, 2)) + 4 * fit_intercept
-    solution = solve_exact(K.copy(), Y, None, alpha=1e-11, fit_intercept=fit_intercept)
+    solution = solve_exact(K.copy(), Y, weight, alpha=1e-11, fit_intercept=fit_intercept)
     np.testing.assert_allclose(K @ solution.coef + solution.intercept, Y, atol=1e-4)
 
 
@@ -70,6 +69,6 @@ def test_a_tiny_weight_is_nearly_an_absent_row(tiny):
     kernel = Gaussian(0.5)
     with_row = solve_exact(kernel(X), y, weight, alpha=1e-4, fit_intercept=True)
     alpha = 1e-4 * weight.sum() / 39
-    without = solve_exact(kernel(X[1:]), y[1:], None, alpha=alpha, fit_intercept=True)
+    without = solve_exact(kernel(X[1:]), y[1:], np.ones(39), alpha=alpha, fit_intercept=True)
     np.testing.assert_allclose(with_row.coef[1:], without.coef, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(with_row.intercept, without.intercept, rtol=1e-6)

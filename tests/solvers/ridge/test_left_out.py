@@ -28,10 +28,24 @@ def penalty(width=WIDTH):
     return A @ A.T / width
 
 
-def judged(Z, Y, sizes=None, *, weight=None, P=None, R=None, intercept=True, block=None, **options):
+def judged(
+    Z,
+    Y,
+    sizes=None,
+    *,
+    weight=None,
+    P=None,
+    R=None,
+    intercept=True,
+    block=None,
+    counts=None,
+    measures=None,
+):
     rows = ArrayRows(Z, Y, weight, block_rows=block or len(Z))
     problem = Problem(rows, squared, 1.0, penalty=P, factor=R, fit_intercept=intercept)
-    return leave_one_out(problem, ALPHAS, sizes or (Z.shape[1],), **options)
+    sizes = sizes or (Z.shape[1],)
+    measures = measures or (squared_errors,) * len(sizes)
+    return leave_one_out(problem, ALPHAS, sizes, measures, counts)
 
 
 CASES = pytest.mark.parametrize(
@@ -60,7 +74,6 @@ def test_every_row_is_left_out_as_a_refit_leaves_it_out(
     share = np.full(N, 1 / N) if weight is None else weight / weight.sum()
     found = judged(Z, Y, (4, WIDTH), weight=weight, P=P, intercept=intercept, counts=counts)
     for size, left in zip((4, WIDTH), found, strict=True):
-        assert np.array_equal(left.alphas, ALPHAS)
         part, Q = Z[:, :size], None if P is None else P[:size, :size]
         for j, alpha in enumerate(ALPHAS):
             model = {"alpha": alpha, "penalty": Q, "fit_intercept": intercept}
@@ -109,14 +122,6 @@ def test_classes_are_judged_by_their_own_measures(n_classes):
                 assert cost == pytest.approx(expected, rel=1e-7)
 
 
-def test_one_measure_serves_all_sizes():
-    Z, Y, _ = data()
-    one, each = (
-        judged(Z, Y, (4, 9), measures=m) for m in ((squared_errors,), (squared_errors,) * 2)
-    )
-    assert all(np.array_equal(a.costs, b.costs) for a, b in zip(one, each, strict=True))
-
-
 def test_rows_of_weight_zero_are_absent():
     Z, Y, weight = data()
     absent = np.arange(N) % 3 == 0
@@ -160,7 +165,7 @@ def test_penalties_that_rounding_undoes_have_an_infinite_error(scale):
     largest = np.linalg.eigvalsh(np.cov(Z.T, bias=True))[-1]
     alphas = np.array([1e-18, 1e-17, 1e-10, 1e-6, 1.0]) * largest
     problem = Problem(ArrayRows(Z, Y), squared, 1.0)
-    (left,) = leave_one_out(problem, alphas, (Z.shape[1],))
+    (left,) = leave_one_out(problem, alphas, (Z.shape[1],), (squared_errors,))
     assert np.isinf(left.costs[:, 0]).tolist() == [True, True, False, False, False]
 
 
@@ -172,5 +177,5 @@ def test_a_row_that_alone_determines_a_coefficient_has_a_large_error():
     Y = np.zeros((N, 1))
     Y[0] = 10.0
     problem = Problem(ArrayRows(np.hstack([Z[:, :2], alone]), Y), squared, 1.0)
-    (left,) = leave_one_out(problem, np.array([1e-8]), (3,))
+    (left,) = leave_one_out(problem, np.array([1e-8]), (3,), (squared_errors,))
     assert left.costs[0, 0] == pytest.approx(100 / N, rel=1e-6)

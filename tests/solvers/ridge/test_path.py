@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from skimp.data import Context, open_rows
-from skimp.solvers.ridge import Sampled, covariance, ridge_path
+from skimp.data import Block, Context, open_rows
+from skimp.solvers.ridge import covariance, ridge_path
 from tests.problems import regression
 from tests.reference import naive
 
@@ -73,7 +73,6 @@ def solved(intercept, weighted, penalized, averaged, **options):
         S,
         ALPHAS,
         SIZES,
-        intercept=intercept,
         factor=factor(P) if penalized else None,
         averaged=averaged,
         **options,
@@ -110,7 +109,7 @@ def test_rows_are_left_out_as_refits_leave_them_out(intercept, weighted, penaliz
     Z, Y, weight = data()
     w = weight if weighted else np.ones(len(Z))
     drawn = [3, 17, 4, 39]
-    sample = Sampled(Z[drawn], Y[drawn], w[drawn] / w.sum())
+    sample = Block(Z[drawn], Y[drawn], w[drawn], 0)
     *_, P, _, path = solved(intercept, weighted, penalized, averaged, sample=sample)
     assert path.left_out.shape == (len(SIZES), len(ALPHAS), 4, 2)
     for s, row in enumerate(drawn):
@@ -134,7 +133,7 @@ def test_rows_are_left_out_as_refits_leave_them_out(intercept, weighted, penaliz
 def test_generalized_cross_validation_is_its_formula(intercept, weighted, penalized, averaged):
     *_, weight, _, S, path = solved(intercept, weighted, penalized, averaged)
     n = 40 if weight is None else weight.sum() ** 2 / (weight**2).sum()
-    assert S.size == path.size == pytest.approx(n, rel=1e-14)
+    assert S.size == pytest.approx(n, rel=1e-14)
     for errors, factor in ((path.gcv, 1.0), (path.cautious, 1.4)):
         expected = path.residuals / (1 - factor * (path.dimensions + intercept) / n) ** 2
         np.testing.assert_allclose(errors, expected, rtol=1e-12)
@@ -148,8 +147,8 @@ def test_cross_validation_is_the_mean_of_left_out_errors_where_rows_are_alike():
     angles = 2 * np.pi * np.arange(24) / 24
     Z = np.column_stack([f(k * angles) for k in (1, 2, 3) for f in (np.cos, np.sin)])
     Y = np.random.default_rng(0).normal(size=(24, 1))
-    sample = Sampled(Z, Y, np.full(24, 1 / 24))
-    path = ridge_path(summed(Z, Y), ALPHAS, (2, 4, 6), intercept=True, sample=sample)
+    sample = Block(Z, Y, None, 0)
+    path = ridge_path(summed(Z, Y), ALPHAS, (2, 4, 6), sample=sample)
     errors = np.mean((path.left_out - Y) ** 2, axis=(2, 3))
     np.testing.assert_allclose(path.gcv, errors, rtol=1e-10)
 
@@ -161,7 +160,7 @@ def test_a_weight_of_two_is_a_row_given_twice(intercept, penalized):
     times = np.random.default_rng(2).integers(1, 4, len(Z))
     R = factor(penalty(9)) if penalized else None
     weighted, repeated = (
-        ridge_path(S, ALPHAS, SIZES, intercept=intercept, factor=R)
+        ridge_path(S, ALPHAS, SIZES, factor=R)
         for S in (
             summed(Z, Y, times.astype(float), intercept=intercept),
             summed(np.repeat(Z, times, 0), np.repeat(Y, times, 0), intercept=intercept),
@@ -176,17 +175,14 @@ def test_a_weight_of_two_is_a_row_given_twice(intercept, penalized):
 @pytest.mark.parametrize("share", [1e-3, 1 / 40])
 def test_small_weights_do_not_make_rows_few(share):
     Z, Y, _ = data()
-    plain, small = (
-        ridge_path(summed(Z, Y, np.full(40, w)), ALPHAS, SIZES, intercept=True)
-        for w in (1.0, share)
-    )
+    plain, small = (ridge_path(summed(Z, Y, np.full(40, w)), ALPHAS, SIZES) for w in (1.0, share))
     np.testing.assert_allclose(small.gcv, plain.gcv, rtol=1e-10)
 
 
 def test_all_columns_by_default():
     Z, Y, _ = data()
     S = summed(Z, Y)
-    whole, given = ridge_path(S, ALPHAS, intercept=True), ridge_path(S, ALPHAS, [9], intercept=True)
+    whole, given = ridge_path(S, ALPHAS), ridge_path(S, ALPHAS, [9])
     assert whole.sizes == (9,)
     assert np.array_equal(whole.coefs[0], given.coefs[0])
 
@@ -211,10 +207,10 @@ def test_bits_do_not_depend_on_threads(n_jobs, averaged):
 def test_what_is_given_is_not_changed():
     Z, Y, _ = data()
     S = summed(Z, Y)
-    R, sample = factor(penalty(9)), Sampled(Z[:3], Y[:3], np.full(3, 1 / 40))
-    given = (S.within, S.across, S.mean, R, sample.Z, sample.Y, ALPHAS)
+    R, sample = factor(penalty(9)), Block(Z[:3], Y[:3], None, 0)
+    given = (S.within, S.across, S.mean, R, sample.X, sample.y, ALPHAS)
     before = [array.copy() for array in given]
-    ridge_path(S, ALPHAS, SIZES, intercept=True, factor=R, sample=sample)
+    ridge_path(S, ALPHAS, SIZES, factor=R, sample=sample)
     assert all(np.array_equal(a, b) for a, b in zip(given, before, strict=True))
 
 
@@ -222,7 +218,7 @@ def test_what_is_given_is_not_changed():
 def test_as_many_dimensions_as_rows_have_an_infinite_error(constant):
     rng = np.random.default_rng(0)
     Z, Y = rng.normal(size=(6, 9)), np.ones((6, 1)) if constant else rng.normal(size=(6, 1))
-    path = ridge_path(summed(Z, Y), [1e-30, 30.0], (2, 9), intercept=True)
+    path = ridge_path(summed(Z, Y), [1e-30, 30.0], (2, 9))
     for errors, factor in ((path.gcv, 1.0), (path.cautious, 1.4)):
         assert np.array_equal(np.isinf(errors), factor * (path.dimensions + 1) >= 6)
         assert np.isinf(errors).tolist() == [[False, False], [True, False]]
@@ -232,7 +228,7 @@ def test_as_many_dimensions_as_rows_have_an_infinite_error(constant):
 def test_the_largest_penalty_where_none_leaves_any_freedom():
     rng = np.random.default_rng(0)
     S = summed(rng.normal(size=(6, 9)), rng.normal(size=(6, 1)))
-    path = ridge_path(S, [1e-20, 1e-12, 1e-30], intercept=True)
+    path = ridge_path(S, [1e-20, 1e-12, 1e-30])
     assert np.isinf(path.cautious).all()
     assert path.best() == 1
 
@@ -241,7 +237,7 @@ def test_the_largest_penalty_where_none_leaves_any_freedom():
 def test_equal_columns_fit_as_one_does(alpha):
     Z, Y, _ = data()
     twice = np.hstack([Z, Z])
-    path = ridge_path(summed(twice, Y), [alpha], (9, 18), intercept=True)
+    path = ridge_path(summed(twice, Y), [alpha], (9, 18))
     coef, constant = naive.ridge(Z, Y, alpha=alpha)
     for size, found in zip(path.sizes, path.coefs, strict=True):
         fitted = (twice[:, :size] - twice[:, :size].mean(axis=0)) @ found[0] + Y.mean(axis=0)
@@ -253,8 +249,8 @@ def test_penalties_that_rounding_undoes_have_no_residuals():
     S = summed(*data()[:2])
     # not positive semidefinite, as sums that cancel may leave it, but with the second penalty
     lost = replace(S, within=S.within - 2 * np.linalg.eigvalsh(S.within)[0] * np.eye(9))
-    sample = Sampled(data()[0][:3], data()[1][:3], np.full(3, 1 / 40))
-    path = ridge_path(lost, [1e-12, 10.0], (5, 9), intercept=True, sample=sample)
+    sample = Block(data()[0][:3], data()[1][:3], None, 0)
+    path = ridge_path(lost, [1e-12, 10.0], (5, 9), sample=sample)
     assert np.isinf(path.residuals[-1]).tolist() == [True, False]
     assert np.isinf(path.gcv[-1]).tolist() == [True, False]
     assert not path.coefs[-1][0].any()

@@ -1,7 +1,6 @@
 """Exact kernel ridge regression, for data small enough for a full kernel matrix."""
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -12,14 +11,17 @@ from skimp._core._types import Array
 from skimp._core._work import Size, Stage, factor, stream
 from skimp.data import LOCAL, Context
 from skimp.solvers._base import Solution, Status
+from skimp.solvers.ridge._search import best_alpha
 from skimp.solvers.ridge._smoother import LinearFit, Smoother
-from skimp.solvers.ridge._validation import best_alpha, left_out_errors
+from skimp.solvers.ridge._validation import left_out_errors
+
+_TINY = float(np.finfo(np.float64).tiny)
 
 
 def solve_exact(
     K: Array,
     Y: Array,
-    weight: Array | None,
+    weight: Array,
     *,
     alpha: float | None,
     fit_intercept: bool,
@@ -38,7 +40,7 @@ def solve_exact(
         The kernel matrix in float64; overwritten.
     Y : array of shape (n, k)
         Targets.
-    weight : array of shape (n,), or None
+    weight : array of shape (n,)
         Positive weights.
     alpha : float or None
         Strength of the penalty, as in `Problem`; None for that with the least leave-one-out error.
@@ -47,50 +49,28 @@ def solve_exact(
     trusted : callable, optional
         Given intercepts of shape (n_alphas, k), returns which of these models may be chosen.
     """
+    n = len(K)
     if alpha is None:
-        return _solve_best(K, Y, weight, fit_intercept, trusted)
-    check_representable(K, Y)
-    w = np.ones(len(K)) if weight is None else weight
-    # scaled by the roots of the weights: a weight near zero is then an equation near 0 = 0
-    root = np.sqrt(w / w.mean())[:, None]
-    K *= root
-    K *= root.T
-    K.flat[:: len(K) + 1] += alpha * len(K)
-    right = np.column_stack([Y, np.ones(len(K))]) if fit_intercept else Y
-    solved, how = solve_positive(K, root * right)
-    solved *= root
-    coef, intercept = solved, np.zeros(Y.shape[1])
-    if fit_intercept:
-        coef, ones = solved[:, :-1], solved[:, -1]
-        intercept = coef.sum(axis=0) / ones.sum()
-        coef = coef - np.outer(ones, intercept)
-    # at the optimum y - b - K c = alpha (sum w / w) c: the objective needs no further product
-    objective = alpha * np.sum(coef * (Y - intercept))
-    return _solution(coef, intercept, alpha, how, np.array([objective]))
-
-
-def _solve_best(
-    K: Array,
-    Y: Array,
-    weight: Array | None,
-    fit_intercept: bool,
-    trusted: Callable[[Array], Array] | None,
-) -> Solution:
-    # one thread: LAPACK gives other bits for other numbers of threads
-    smoother = ExactSmoother(K, Y, weight, fit_intercept=fit_intercept, context=Context(n_jobs=1))
-    alphas = smoother.grid()
-    # a single row leaves nothing to predict it by
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scores = np.nan_to_num(smoother.scores(alphas, "loo"), nan=np.inf)
-    if trusted is not None:
-        scores[~trusted(smoother.models(alphas)[1])] = np.inf
-    alpha = best_alpha(alphas, scores)
-    coefs, intercepts = smoother.models(np.array([alpha]))
-    return _solution(coefs[0], intercepts[0], alpha, "factorization", np.empty(0))
-
-
-def _solution(coef: Array, intercept: Array, alpha: float, how: str, history: Array) -> Solution:
-    n = len(coef)
+        # one thread: LAPACK gives other bits for other numbers of threads
+        smoother = ExactSmoother(K, Y, weight, fit_intercept=fit_intercept, context=Context(1))
+        alphas = smoother.grid()
+        # a single row leaves nothing to predict it by
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scores = np.nan_to_num(smoother.scores(alphas, "loo"), nan=np.inf)
+        if trusted is not None:
+            scores[~trusted(smoother.models(alphas)[1])] = np.inf
+        alpha = best_alpha(alphas, scores)
+        (coef,), (intercept,) = smoother.models(np.array([alpha]))
+        how, history = "factorization", np.empty(0)
+    else:
+        check_representable(K, Y)
+        root = _scale_rows(K, weight)
+        K.flat[:: n + 1] += alpha * n
+        solved, how = solve_positive(K, root * _add_ones(Y, fit_intercept))
+        coef, intercept, _ = _subtract_border(solved, root * Y, root, fit_intercept)
+        coef = root * coef
+        # at the optimum y - b - K c = alpha (sum w / w) c: the objective needs no further product
+        history = np.array([alpha * np.sum(coef * (Y - intercept))])
     return Solution(
         coef=coef,
         intercept=intercept,
@@ -111,6 +91,36 @@ def exact_cost(size: Size) -> Stage:
     return Stage("solve", factor(n**3 / 3) + stream(60 * n**2), held)
 
 
+def _scale_rows(K: Array, weight: Array) -> Array:
+    """Return the roots of the weights as a column, and multiply K by them on both sides.
+
+    A weight near zero is then an equation near 0 = 0.
+    """
+    root: Array = np.sqrt(weight / weight.mean())[:, None]
+    K *= root
+    K *= root.T
+    return root
+
+
+def _add_ones(Y: Array, fit_intercept: bool) -> Array:
+    return np.column_stack([Y, np.ones(len(Y))]) if fit_intercept else Y
+
+
+def _subtract_border(
+    solved: Array, Y: Array, root: Array, fit_intercept: bool
+) -> tuple[Array, Array, Array]:
+    r"""Return :math:`G R y`, b, and :math:`A u / \sqrt{u^T A u}`; see `ExactSmoother`.
+
+    ``solved`` is A times the Y, which are R y, and times u, the ``root``, for an intercept.
+    """
+    if not fit_intercept:
+        return solved, np.zeros(Y.shape[1]), np.zeros(len(Y))
+    coef, ones = solved[:, :-1], solved[:, -1]
+    square = root[:, 0] @ ones
+    intercept = ones @ Y / square
+    return coef - np.outer(ones, intercept), intercept, ones / np.sqrt(square)
+
+
 @final
 class ExactSmoother(Smoother):
     r"""Models :math:`f = \sum_i c_i k(\cdot, x_i) + b` of all rows.
@@ -125,44 +135,26 @@ class ExactSmoother(Smoother):
 
     Parameters
     ----------
-    K : array of shape (n, n)
-        The kernel matrix in float64; overwritten.
-    Y : array of shape (n, k)
-        Targets, centred if there is an intercept.
-    weight : array of shape (n,), or None
-        Positive weights.
-    fit_intercept : bool
-        Whether there is an unpenalized b.
+    K, Y, weight, fit_intercept
+        As in `solve_exact`, with targets that are centred if there is an intercept.
     context : Context
         Threads.
     """
 
     def __init__(
-        self,
-        K: Array,
-        Y: Array,
-        weight: Array | None,
-        *,
-        fit_intercept: bool,
-        context: Context = LOCAL,
+        self, K: Array, Y: Array, weight: Array, *, fit_intercept: bool, context: Context = LOCAL
     ):
         check_representable(K, Y)
-        self.n_rows = n = len(K)
-        self.weight = float(n if weight is None else weight.sum())
-        self.root = np.ones(n) if weight is None else np.sqrt(weight / weight.mean())
-        self.Y = Y * self.root[:, None]
-        self.fit_intercept = fit_intercept
-        if weight is not None:
-            K *= self.root[:, None]
-            K *= self.root
-        self.factor = Tridiagonal(K, context.n_jobs)
-        self.scale = self.factor.trace / n or 1.0
-        right = np.column_stack([self.Y, self.root]) if fit_intercept else self.Y
-        self._right = self.factor.rotated(right)
-        middle = np.outer(self.root, self.root @ self.Y / n) * fit_intercept
+        self.n_rows, self.weight, self.fit_intercept = len(K), float(weight.sum()), fit_intercept
+        self.root = _scale_rows(K, weight)
+        self.Y = self.root * Y
+        middle = fit_intercept * self.root * (self.root.T @ self.Y / self.n_rows)
         with np.errstate(over="ignore"):
             self.total = np.square(self.Y - middle).sum(axis=0)
         check_representable(self.total)
+        self.scale = float(K.trace()) / self.n_rows or 1.0
+        self.factor = Tridiagonal(K, context.n_jobs)
+        self._right = self.factor.Q.T @ (self.root * _add_ones(Y, fit_intercept))
 
     @property
     def eigenvalues(self) -> Array:
@@ -174,7 +166,7 @@ class ExactSmoother(Smoother):
         shifts = self.n_rows * alphas
         squares, free = [], []
         for shift, diagonal in zip(shifts, self.factor.inverse_diagonals(shifts), strict=True):
-            coef, _, border = self.solved(shift)
+            coef, _, border = self.solve(shift)
             errors, left = shift * coef, shift * (diagonal - np.square(border))
             errors = left_out_errors(errors, left) if left_out else errors
             squares.append(np.square(errors).sum(axis=0))
@@ -183,22 +175,18 @@ class ExactSmoother(Smoother):
 
     def models(self, alphas: Array) -> tuple[Array, Array]:
         """Return the models; see `Smoother.models`."""
-        solved = [self.solved(self.n_rows * alpha) for alpha in alphas]
-        coefs = np.array([coef * self.root[:, None] for coef, _, _ in solved])
-        return coefs, np.array([intercept for _, intercept, _ in solved])
+        coefs, intercepts, _ = zip(
+            *(self.solve(self.n_rows * alpha) for alpha in alphas), strict=True
+        )
+        return self.root * np.array(coefs), np.array(intercepts)
 
-    def solved(self, shift: float) -> tuple[Array, Array, Array]:
+    def solve(self, shift: float) -> tuple[Array, Array, Array]:
         r"""Return :math:`G R y`, b, and :math:`A u / \sqrt{u^T A u}`, for one n alpha."""
         try:
-            solved = self.factor.rotated_back(self.factor.solved(shift, self._right))
+            solved = self.factor.Q @ self.factor.solve_rotated(shift, self._right)
         except np.linalg.LinAlgError:
             raise self.too_small(shift / self.n_rows) from None
-        if not self.fit_intercept:
-            return solved, np.zeros(solved.shape[1]), np.zeros(self.n_rows)
-        coef, ones = solved[:, :-1], solved[:, -1]
-        square = self.root @ ones
-        intercept = ones @ self.Y / square
-        return coef - np.outer(ones, intercept), intercept, ones / np.sqrt(square)
+        return _subtract_border(solved, self.Y, self.root, self.fit_intercept)
 
     def at(self, alpha: float) -> "ExactFit":
         """Return the model of one penalty; see `Smoother.at`."""
@@ -210,68 +198,55 @@ class ExactFit(LinearFit):
     """The exact model of one penalty; coordinates are the influence of each row."""
 
     def __init__(self, smoother: ExactSmoother, alpha: float):
-        self._smoother = smoother
-        self.alpha = alpha
-        self.n_rows = n = smoother.n_rows
-        self._shift = n * alpha
-        self._coef, self.intercept, self._border = smoother.solved(self._shift)
-        self.coef = self._coef * smoother.root[:, None]
-        diagonal = smoother.factor.inverse_diagonals(np.array([self._shift]))[0]
-        self._left = self._shift * (diagonal - np.square(self._border))
-        self.dimension = n - float(self._left.sum())
+        self._smoother, self._shift = smoother, smoother.n_rows * alpha
+        self.alpha, self.n_rows, self.total = alpha, smoother.n_rows, smoother.total
+        coef, self.intercept, self._border = smoother.solve(self._shift)
+        self.coef = smoother.root * coef
+        (diagonal,) = smoother.factor.inverse_diagonals(np.array([self._shift]))
+        left = self._shift * (diagonal - np.square(self._border))
+        self._residuals = self._shift * coef, left, smoother.root
+        self.dimension = self.n_rows - float(left.sum())
         second, fourth = self._traces()
         self.freedom = second**2 / fourth
-        squares = np.square(self._coef).sum(axis=0)
-        self.squares, self.total = self._shift**2 * squares, smoother.total
-        self.noise = squares / second
+        squares = np.square(coef).sum(axis=0)
+        self.squares, self.noise = self._shift**2 * squares, squares / second
+        self.lengths, self.moments = np.ones((1, 1)), smoother.Y
 
     def _traces(self) -> tuple[float, float]:
         """Return the traces of G^2 and G^4, from eigenvalues of A and powers of A at the border."""
-        factor, tiny = self._smoother.factor, float(np.finfo(np.float64).tiny)
+        factor = self._smoother.factor
         inverse = 1 / (factor.values + self._shift)
-        z = [factor.rotated(self._border)]
-        for _ in range(2):
-            z.append(factor.solved(self._shift, z[-1]))
-        p0, p1, p2, p3 = z[0] @ z[0], z[0] @ z[1], z[1] @ z[1], z[1] @ z[2]
+        z0 = factor.Q.T @ self._border
+        z1 = factor.solve_rotated(self._shift, z0)
+        z2 = factor.solve_rotated(self._shift, z1)
+        p0, p1, p2, p3 = z0 @ z0, z0 @ z1, z1 @ z1, z1 @ z2
         second = np.sum(inverse**2) - 2 * p1 + p0**2
         fourth = np.sum(inverse**4) - 4 * p3 + 4 * p0 * p2 + 2 * p1**2 - 4 * p0**2 * p1 + p0**4
-        return max(float(second), tiny), max(float(fourth), tiny)
+        return max(float(second), _TINY), max(float(fourth), _TINY)
 
     def coordinates(self, L: Array, constant: float = 0.0) -> Array:
         """Return the influence itself."""
-        h = self._solved(self.root * L)
+        root = self._smoother.root
+        h = self._solve(root * L)
         if constant and self._smoother.fit_intercept:
             # A u / u^T A u, from the border A u / sqrt(u^T A u)
-            h += (constant / (self._smoother.root @ self._border) * self._border)[:, None]
+            h += constant / (self._border @ root) * self._border[:, None]
         return h
 
-    def _solved(self, B: Array) -> Array:
+    def _solve(self, B: Array) -> Array:
         """Return G B."""
         solved = self._smoother.factor.solve(self._shift, B)
         return np.asarray(solved - np.outer(self._border, self._border @ B))
 
-    def shrunk(self, q: Array) -> Array:
+    def shrink(self, q: Array) -> Array:
         """Multiply by I - H, which is n alpha G."""
-        return self._shift * self._solved(q)
-
-    def estimates(self, q: Array) -> Array:
-        """Multiply by the targets."""
-        return np.asarray(q.T @ self._smoother.Y)
-
-    def halves(self, q: Array) -> Array:
-        """Return the influence."""
-        return q
+        return self._shift * self._solve(q)
 
     def influence(self, q: Array) -> Array:
         """Return the influence."""
         return q
 
-    @cached_property
-    def residuals(self) -> tuple[Array, Array]:
-        """The residuals, which are n alpha times the coefficients."""
-        return self._shift * self._coef, self._left
-
     @property
-    def root(self) -> Array:
-        """The roots of the weights."""
-        return self._smoother.root[:, None]
+    def residuals(self) -> tuple[Array, Array, Array]:
+        """The residuals, which are n alpha times the coefficients; see `LinearFit.residuals`."""
+        return self._residuals

@@ -1,18 +1,18 @@
 """Leave-one-out costs of ridge models: every penalty from one eigendecomposition."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from skimp._core._blocks import Scratch
-from skimp._core._linalg import check_representable, eigenpairs, triangular_solve, whitened
+from skimp._core._linalg import check_representable, eigenpairs, triangular_solve
 from skimp._core._types import Array
 from skimp._core._work import DOUBLE
 from skimp.data import LOCAL, Block, Context
 from skimp.solvers._base import Problem
 from skimp.solvers._features import as_dense_features
-from skimp.solvers.ridge._moments import Covariance, covariance
+from skimp.solvers.ridge._moments import covariance
 from skimp.solvers.ridge._path import penalty_factor
 from skimp.solvers.ridge._principal import PrincipalRidge
 from skimp.solvers.ridge._validation import left_out_errors
@@ -30,8 +30,6 @@ class LeftOut:
 
     Attributes
     ----------
-    alphas : array of shape (n_alphas,)
-        Penalties.
     costs : array of shape (n_alphas, t)
         Weighted means of what predictions of left-out rows cost, by each of t measures. Infinite
         for a penalty that is at the level of rounding.
@@ -42,7 +40,6 @@ class LeftOut:
         predicts it far from all rows.
     """
 
-    alphas: Array
     costs: Array
     dimensions: Array
     lowest: Array
@@ -63,9 +60,9 @@ def squared_errors(Y: Array, F: Array) -> Array:
 def leave_one_out(
     problem: Problem,
     alphas: Array,
-    sizes: tuple[int, ...],
+    sizes: Sequence[int],
+    measures: Sequence[Measure],
     counts: Array | None = None,
-    measures: tuple[Measure, ...] = (squared_errors,),
     context: Context = LOCAL,
 ) -> list[LeftOut]:
     """Leave out every row, for each penalty and for the first columns of several sizes.
@@ -79,12 +76,12 @@ def leave_one_out(
         The rows and their features; the loss and ``alpha`` are not used.
     alphas : array
         Penalties.
-    sizes : tuple of int
+    sizes : sequence of int
         Numbers of columns.
+    measures : sequence of callables
+        What predictions cost, for each size.
     counts : array of shape (n,), optional
         Of how many equal rows each is made, of which one is left out; one by default.
-    measures : tuple of callables
-        What a prediction costs, for each size or for all; squared errors by default.
     context : Context
         How to run over the rows.
 
@@ -94,67 +91,49 @@ def leave_one_out(
         One for each size.
     """
     S = covariance(problem.rows, problem.fit_intercept, context=context)
-    check_representable(S.within, S.across, np.array(S.target))
-    G, b, R = S.within, S.across, penalty_factor(problem)
-    if R is not None:
-        G = whitened(G, R)
-        b = triangular_solve(R, b, lower=False, transposed=True)
-    S = replace(S, within=G, across=b)
-    made = [_models(S, R, size, problem.fit_intercept) for size in sizes]
-    measures = measures * (len(sizes) // len(measures))
+    check_representable(S.within, S.across, S.targets)
+    R = penalty_factor(problem)
+    white = S.whiten(R)
+    models, floors, initial = [], [], []
+    for m in sizes:
+        values, V = eigenpairs(white.within[:m, :m])
+        floors.append(_ROUNDINGS * max(-float(values[0]), _EPS * float(values[-1])))
+        turn = V if R is None else triangular_solve(R[:m, :m], V, lower=False)
+        across, values = V.T @ white.across[:m], np.maximum(values, 0.0)
+        made = PrincipalRidge(turn, values, across, S.mean[:m], S.target_mean, S.centred)
+        models.append(made)
+        _, constants = made.models(alphas)
+        initial.append((np.zeros((len(alphas), 1)), constants, constants))
 
     def of_block(block: Block, _: Scratch) -> list[_Sums]:
         weight = block.weights()
         present = weight > 0
         if not present.any():
-            return []
+            return initial
         Y = np.asarray(block.y, np.float64)[present]
         Z = as_dense_features(block.X, DOUBLE)[present]
         single = share = weight[present] / S.weight
         if counts is not None:
             single = share / counts[block.start : block.start + block.size][present]
         found = []
-        for models, measure in zip((models for models, _ in made), measures, strict=True):
-            errors, left = models.residuals(Z[:, : len(models.turn)], Y, single, alphas)
+        for m, made, measure in zip(sizes, models, measures, strict=True):
+            errors, left = made.residuals(Z[:, :m], Y, single, alphas)
             predicted = Y[:, None] - left_out_errors(errors, left, _LEAST_KEPT)
             costs = np.einsum("i,ijt->jt", share, measure(Y, predicted))
             found.append((costs, predicted.min(axis=0), predicted.max(axis=0)))
         return found
 
     def add(total: list[_Sums], part: list[_Sums]) -> list[_Sums]:
-        if not (total and part):
-            return total or part
         return [
             (a[0] + b[0], np.minimum(a[1], b[1]), np.maximum(a[2], b[2]))
             for a, b in zip(total, part, strict=True)
         ]
 
-    initial: list[_Sums] = []
     sums = context.map_reduce(problem.rows, of_block, add, initial)
-    results = []
-    for (models, floor), (costs, low, high) in zip(made, sums, strict=True):
-        _, constants = models.models(alphas)
-        costs = np.where((alphas <= floor)[:, None], np.inf, costs)
-        ends = np.minimum(low, constants), np.maximum(high, constants)
-        results.append(LeftOut(np.asarray(alphas), costs, models.dimensions(alphas), *ends))
-    return results
+    return [
+        LeftOut(np.where((alphas > floor)[:, None], costs, np.inf), made.dimensions(alphas), *ends)
+        for made, floor, (costs, *ends) in zip(models, floors, sums, strict=True)
+    ]
 
 
 _Sums = tuple[Array, Array, Array]
-
-
-def _models(
-    S: Covariance, R: Array | None, size: int, intercept: bool
-) -> tuple[PrincipalRidge, float]:
-    """Return the models in the first columns, and the penalty at which rounding begins.
-
-    The covariances are those of features whitened by R; means are those of the features.
-    """
-    values, vectors = eigenpairs(S.within[:size, :size])
-    rounding = max(-float(values[0]), _EPS * float(values[-1]))
-    turn = vectors if R is None else triangular_solve(R[:size, :size], vectors, lower=False)
-    across = vectors.T @ S.across[:size]
-    models = PrincipalRidge(
-        turn, np.maximum(values, 0.0), across, S.mean[:size], S.target_mean, intercept
-    )
-    return models, _ROUNDINGS * rounding

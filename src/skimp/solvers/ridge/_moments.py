@@ -1,11 +1,11 @@
 """Covariances of features and targets, in one pass over the rows."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skimp._core._blocks import Scratch
-from skimp._core._linalg import dense
+from skimp._core._linalg import dense, triangular_solve, whitened
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, DType
 from skimp._core._work import DOUBLE
@@ -28,17 +28,20 @@ class Covariance:
     size : float
         How many rows of equal weight they are worth: the squared sum of the weights over the sum
         of their squares.
+    centred : bool
+        Whether models have an intercept; otherwise these are second moments, and means are zeros.
     within, across : arrays of shape (D, D) and (D, k)
         Covariances of the features, and of features and targets.
     targets : array of shape (k,)
         Variances of the targets.
     mean, target_mean : arrays of shape (D,) and (k,)
-        Means, zeros for second moments.
+        Means.
     """
 
     n_rows: int
     weight: float
     size: float
+    centred: bool
     within: Array
     across: Array
     targets: Array
@@ -52,12 +55,18 @@ class Covariance:
 
     def ordered(self, order: Array) -> "Covariance":
         """Return the same with the columns in another order."""
-        return replace(
-            self,
-            within=self.within[np.ix_(order, order)],
-            across=self.across[order],
-            mean=self.mean[order],
-        )
+        within = self.within[np.ix_(order, order)]
+        return replace(self, within=within, across=self.across[order], mean=self.mean[order])
+
+    def whiten(self, factor: Array | None) -> "Covariance":
+        """Return covariances of features whose penalty is the identity; means stay.
+
+        ``factor`` is the upper factor of the penalty matrix, None for the identity.
+        """
+        if factor is None:
+            return self
+        across = triangular_solve(factor, self.across, lower=False, transposed=True)
+        return replace(self, within=whitened(self.within, factor), across=across)
 
 
 def covariance(
@@ -73,48 +82,37 @@ def covariance(
         with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
             first = next(rows.reblocked(_SHIFT_ROWS).blocks())
             shift = dense(first.X, DOUBLE).mean(axis=0)
-    sums = _moments(rows, dtype, shift, context)
-    weight = float(sums.weight)
-    mean = sums.z / weight if centred else np.zeros_like(sums.z)
-    target_mean = sums.y / weight if centred else np.zeros_like(sums.y)
-    within = sums.zz
+    n_rows, squares, total, yy, z, y, within, zy = _moments(rows, dtype, shift, context)
+    weight = float(total)
+    mean = z / weight if centred else np.zeros_like(z)
+    target_mean = y / weight if centred else np.zeros_like(y)
     within /= weight
     within -= np.outer(mean, mean)
     return Covariance(
-        n_rows=int(sums.n_rows),
+        n_rows=int(n_rows),
         weight=weight,
-        size=weight**2 / float(sums.squares) if sums.squares else 0.0,
+        size=weight**2 / float(squares) if squares else 0.0,
+        centred=centred,
         within=within,
-        across=sums.zy / weight - np.outer(mean, target_mean),
-        targets=sums.yy / weight - target_mean**2,
+        across=zy / weight - np.outer(mean, target_mean),
+        targets=yy / weight - target_mean**2,
         mean=mean + shift,
         target_mean=target_mean,
     )
 
 
-@dataclass
-class _Moments:
-    """Sums over rows: of 1, of squared weights, and with weights of 1, y^2, z, y, z z^T, z y^T."""
+def _moments(rows: Rows, dtype: DType, shift: Array, context: Context) -> list[Array]:
+    """Return sums of 1 and of squared weights, and weighted ones of 1, y^2, z, y, z z^T, z y^T.
 
-    n_rows: Array
-    squares: Array
-    weight: Array
-    yy: Array
-    z: Array
-    y: Array
-    zz: Array
-    zy: Array
-
-
-def _moments(rows: Rows, dtype: DType, shift: Array, context: Context) -> _Moments:
-    """Sum ``z - shift``, in ``dtype`` within blocks and in float64 across them."""
+    The z are features less ``shift``.
+    """
     shift = shift.astype(dtype)
 
-    def of_block(block: Block, scratch: Scratch) -> _Moments:
+    def of_block(block: Block, scratch: Scratch) -> list[Array]:
         weight = block.weights()
-        of_weights = np.array(block.size), np.array(weight @ weight), np.array(weight.sum())
+        of_weights = [np.array(block.size), weight @ weight, weight.sum()]
         if isinstance(block.X, Codes):
-            return _Moments(*of_weights, *_coded_moments(block, block.X))
+            return [*of_weights, *_coded_moments(block, block.X)]
         Y = dense(block.y, dtype)
         Z = scratch.array("centred", block.X.shape, dtype)
         np.subtract(dense(block.X, dtype), shift, out=Z)
@@ -125,23 +123,18 @@ def _moments(rows: Rows, dtype: DType, shift: Array, context: Context) -> _Momen
         zz = scratch.array("zz", (Z.shape[1], Z.shape[1]), dtype)
         np.matmul(Z.T, Z, out=zz)
         yy = np.square(Y, dtype=np.float64).sum(axis=0)
-        return _Moments(*of_weights, yy, root @ Z, root @ Y, zz, Z.T @ Y)
+        return [*of_weights, yy, root @ Z, root @ Y, zz, Z.T @ Y]
 
-    def add(total: _Moments | None, part: _Moments) -> _Moments:
-        if total is None:
-            total = _Moments(*(np.zeros(getattr(part, f.name).shape) for f in fields(part)))
-        for field in fields(part):
-            sums = getattr(total, field.name)
-            np.add(sums, getattr(part, field.name), out=sums)
-        return total
+    def add(total: list[Array], part: list[Array]) -> list[Array]:
+        if not total:
+            return [np.array(sums, np.float64) for sums in part]
+        return [np.add(sums, more, out=sums) for sums, more in zip(total, part, strict=True)]
 
-    initial: _Moments | None = None
-    moments = context.map_reduce(rows, of_block, add, initial)
-    assert moments is not None, "rows that were checked are not empty"
-    return moments
+    initial: list[Array] = []
+    return context.map_reduce(rows, of_block, add, initial)
 
 
-def _coded_moments(block: Block, Z: Codes) -> tuple[Array, ...]:
+def _coded_moments(block: Block, Z: Codes) -> list[Array]:
     """Return sums for codes, whose features are equal or zero: they need no shift."""
     from skimp._core.loops._codes import gram
 
@@ -150,4 +143,4 @@ def _coded_moments(block: Block, Z: Codes) -> tuple[Array, ...]:
     gram(*Z.layout, weight[:, 0], zz)
     Z.add_transposed(weight * Y, zy)
     Z.add_transposed(weight, z)
-    return np.sum(weight * Y**2, axis=0), z[:, 0], weight[:, 0] @ Y, zz, zy
+    return [np.sum(weight * Y**2, axis=0), z[:, 0], weight[:, 0] @ Y, zz, zy]

@@ -1,15 +1,15 @@
 """Least squares in nested features: every size and every penalty from one covariance."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from skimp._core._blocks import Scratch, fold
-from skimp._core._linalg import cholesky, inverse_lower, triangular_solve, whitened
+from skimp._core._linalg import cholesky, inverse_lower, triangular_solve
 from skimp._core._types import Array
-from skimp.data import LOCAL, Context
+from skimp.data import LOCAL, Block, Context
 from skimp.solvers._base import Problem
 from skimp.solvers.ridge._moments import Covariance
 from skimp.solvers.ridge._validation import generalized_errors, left_out_errors
@@ -39,13 +39,12 @@ class Path:
     dimensions : array of shape (n_sizes, n_alphas)
         Effective dimensions: the trace of the matrix that turns y into fitted values, without the
         intercept.
+    gcv, cautious : arrays of shape (n_sizes, n_alphas)
+        Errors of generalized cross-validation, and the same with every dimension counted 1.4 times,
+        to choose by: on few rows the least plain error can be that of a model that interpolates.
     left_out : array of shape (n_sizes, n_alphas, s, k), or None
         Predictions of a sample of rows, each by the model of all others with the same penalty
         n alpha.
-    size : float
-        What the rows count for.
-    intercept : bool
-        Whether there is one.
     """
 
     sizes: tuple[int, ...]
@@ -53,26 +52,9 @@ class Path:
     coefs: tuple[Array, ...]
     residuals: Array
     dimensions: Array
+    gcv: Array
+    cautious: Array
     left_out: Array | None
-    size: float
-    intercept: bool
-
-    @cached_property
-    def gcv(self) -> Array:
-        """The errors of generalized cross-validation; the intercept is a dimension."""
-        return self._cross_validated(1.0)
-
-    @cached_property
-    def cautious(self) -> Array:
-        """The same with every dimension counted 1.4 times, to choose by.
-
-        On few rows the least of the plain error is now and then that of a model that interpolates.
-        """
-        return self._cross_validated(_CAUTION)
-
-    def _cross_validated(self, factor: float) -> Array:
-        free = 1 - factor * (self.dimensions + self.intercept) / self.size
-        return generalized_errors(self.residuals, free)
 
     def best(self, size: int = -1, trusted: Array | None = None) -> int:
         """Return which alpha is best by cautious cross-validation at the n-th size.
@@ -85,24 +67,14 @@ class Path:
         return int(np.argmin(errors) if np.isfinite(errors).any() else np.argmax(self.alphas))
 
 
-@dataclass(frozen=True)
-class Sampled:
-    """Features of some rows, their targets, and their shares in the weight of all rows."""
-
-    Z: Array
-    Y: Array
-    share: Array
-
-
 def ridge_path(
     S: Covariance,
     alphas: Sequence[float] | Array,
     sizes: Sequence[int] | None = None,
     *,
-    intercept: bool,
     factor: Array | None = None,
     averaged: bool = False,
-    sample: Sampled | None = None,
+    sample: Block | None = None,
     context: Context = LOCAL,
 ) -> Path:
     r"""Solve for each prefix of the columns and each penalty.
@@ -123,70 +95,66 @@ def ridge_path(
         Penalties.
     sizes : sequence of int, optional
         Numbers of columns, rising; all of them by default.
-    intercept : bool
-        Whether the covariances are centred.
     factor : array of shape (D, D), optional
         The upper factor of the penalty matrix; None for the identity.
     averaged : bool, default=False
         Whether features are roots of a mean over columns, and larger if there are fewer.
-    sample : Sampled, optional
-        Rows to be left out.
+    sample : Block, optional
+        Features, targets of shape (s, k) and weights of rows to be left out.
     context : Context
         Threads.
     """
-    width = len(S.within)
+    width, k = S.across.shape
     sizes = (width,) if sizes is None else tuple(sizes)
-    G, b = S.within, S.across
-    rest = None if sample is None else sample.Z - S.mean
-    if factor is not None:
-        G = whitened(G, factor)
-        b = triangular_solve(factor, b, lower=False, transposed=True)
-        if rest is not None:
-            rest = triangular_solve(factor, rest.T, lower=False, transposed=True).T
-    shares = [size / width if averaged else 1.0 for size in sizes]
     # one factorization for each shift of the diagonal, as large as the largest size that has it
-    shifts: dict[float, list[tuple[int, int]]] = {}
-    for i, share in enumerate(shares):
+    shifts = defaultdict(list)
+    for i, size in enumerate(sizes):
         for j, alpha in enumerate(alphas):
-            shifts.setdefault(float(alpha) * share, []).append((i, j))
-    k = b.shape[1]
+            shifts[float(alpha) * (size / width if averaged else 1.0)].append((i, j))
     shape = len(sizes), len(alphas)
-    residuals, dimensions = np.empty(shape), np.empty(shape)
-    coefs = tuple(np.empty((len(alphas), size, k)) for size in sizes)
-    left_out = None if sample is None else np.empty((*shape, *sample.Y.shape))
+    # what a penalty that is too small for rounding keeps: the mean of the targets
+    residuals = np.full(shape, np.inf)
+    dimensions = np.tile(np.array(sizes, float)[:, None], len(alphas))
+    coefs = tuple(np.zeros((len(alphas), size, k)) for size in sizes)
+    left_out = None
+    if sample is not None:
+        Y, share = np.asarray(sample.y), sample.weights() / S.weight
+        left_out = np.tile(S.target_mean, (*shape, len(Y), 1))
+        U = (sample.X - S.mean).T
+        if factor is not None:
+            U = triangular_solve(factor, U, lower=False, transposed=True)
+    white = S.whiten(factor)
+    b = white.across
 
     def solve(shift: float, _: Scratch) -> None:
-        cells = shifts[shift]
-        inverse = _inverse_factor(G[: sizes[cells[-1][0]], : sizes[cells[-1][0]]], shift)
+        largest = sizes[shifts[shift][-1][0]]
+        inverse = _inverse_factor(white.within[:largest, :largest], shift)
         if inverse is None:
-            for i, j in cells:
-                coefs[i][j], dimensions[i, j], residuals[i, j] = 0.0, sizes[i], np.inf
-                if left_out is not None:
-                    left_out[i, j] = S.target_mean
             return
-        u = inverse @ b[: len(inverse)]
+        u = inverse @ b[:largest]
         traces = np.cumsum(np.einsum("ij,ij->i", inverse, inverse))
-        V = inverse @ rest[:, : len(inverse)].T if rest is not None else np.empty((0, 0))
-        for i, j in cells:
+        V = None if left_out is None else inverse @ U[:largest]
+        for i, j in shifts[shift]:
             m = sizes[i]
             c = coefs[i][j] = inverse[:m, :m].T @ u[:m]
             dimensions[i, j] = m - shift * traces[m - 1]
             explained = np.sum(c * b[:m]) + shift * np.sum(c**2)
             residuals[i, j] = max(S.target - explained, _EPS * S.target)
-            if left_out is not None and sample is not None:
-                errors = sample.Y - S.target_mean - V[:m].T @ u[:m]
-                leverage = (np.einsum("ij,ij->j", V[:m], V[:m]) + intercept) * sample.share
-                left_out[i, j] = sample.Y - left_out_errors(errors, 1 - leverage, _EPS)
+            if left_out is not None and V is not None:
+                errors = Y - S.target_mean - V[:m].T @ u[:m]
+                leverage = (np.einsum("ij,ij->j", V[:m], V[:m]) + S.centred) * share
+                left_out[i, j] = Y - left_out_errors(errors, 1 - leverage, _EPS)
 
     fold(shifts, solve, lambda total, _: total, None, context.threads)
     if factor is not None:
-        for size, c in zip(sizes, coefs, strict=True):
-            columns = np.moveaxis(c, 1, 0).reshape(size, -1)
-            solved = triangular_solve(factor[:size, :size], columns, lower=False)
-            c[...] = np.moveaxis(solved.reshape(size, len(alphas), k), 0, 1)
-    return Path(
-        sizes, np.asarray(alphas, float), coefs, residuals, dimensions, left_out, S.size, intercept
+        for m, c in zip(sizes, coefs, strict=True):
+            c[...] = [triangular_solve(factor[:m, :m], one, lower=False) for one in c]
+    gcv, cautious = (
+        generalized_errors(residuals, 1 - times * (dimensions + S.centred) / S.size)
+        for times in (1.0, _CAUTION)
     )
+    alphas = np.asarray(alphas, float)
+    return Path(sizes, alphas, coefs, residuals, dimensions, gcv, cautious, left_out)
 
 
 def _inverse_factor(G: Array, shift: float) -> Array | None:

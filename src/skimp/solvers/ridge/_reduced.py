@@ -55,17 +55,16 @@ class ReducedSmoother(Smoother):
         W, _ = inverse_root(penalty, rank=None, eps=_CUT)
         values, V = eigenpairs(W.T @ S.within @ W)
         # what is below rounding is not less than rounding: penalties may be
-        self.values = np.maximum(values, len(values) * _EPS * max(values[-1], 0.0))
+        values = np.maximum(values, len(values) * _EPS * max(values[-1], 0.0))
         turn = W @ V
-        self.principal = PrincipalRidge(
-            turn, self.values, turn.T @ S.across, S.mean, S.target_mean, fit_intercept
-        )
-        self.scale = float(self.values.sum()) or 1.0
+        across = turn.T @ S.across
+        self.principal = PrincipalRidge(turn, values, across, S.mean, S.target_mean, S.centred)
+        self.scale = float(values.sum()) or 1.0
 
     @property
     def eigenvalues(self) -> Array:
         """The variances of the coordinates, times n; see `Smoother.eigenvalues`."""
-        return np.asarray(self.n_rows * self.values[::-1])
+        return np.asarray(self.n_rows * self.principal.values[::-1])
 
     def sums(self, alphas: Array, *, left_out: bool) -> tuple[Array, Array]:
         """Return sums in a pass over the rows; see `Smoother.sums`.
@@ -79,11 +78,11 @@ class ReducedSmoother(Smoother):
 
         def of_block(block: Block, _: Scratch) -> Array:
             if left_out:
-                missed = left_out_errors(*self.residuals(block, alphas))
+                missed = left_out_errors(*self.residuals(block, alphas)[:2])
             else:
                 Y, weight = as_targets(block, DOUBLE)
                 F = (dense(block.X, DOUBLE) @ columns).reshape(len(Y), *intercepts.shape)
-                missed = self.root(weight[:, 0])[:, :, None] * (Y[:, None] - F - intercepts)
+                missed = self.root(weight)[:, :, None] * (Y[:, None] - F - intercepts)
             return np.asarray(np.square(missed).sum(axis=0))
 
         initial = np.zeros((len(alphas), len(self.total)))
@@ -91,19 +90,19 @@ class ReducedSmoother(Smoother):
         return squares, 1 - self.principal.dimensions(alphas) / self.n_rows
 
     def root(self, weight: Array) -> Array:
-        """Return the roots of weights whose mean over all rows is one, as a column."""
-        return np.asarray(np.sqrt(weight * (self.n_rows / self.weight))[:, None])
+        """Return the roots of weights, scaled so that their mean over all rows is one."""
+        return np.asarray(np.sqrt(weight * (self.n_rows / self.weight)))
 
-    def residuals(self, block: Block, alphas: Array) -> tuple[Array, Array]:
-        """Return residuals times the root of the weight, and what H leaves of each row.
+    def residuals(self, block: Block, alphas: Array) -> tuple[Array, Array, Array]:
+        """Return residuals times R, what H leaves of each row, and R.
 
-        For each of several penalties: of shapes (n, n_alphas, k) and (n, n_alphas).
+        For each of several penalties: of shapes (n, n_alphas, k), (n, n_alphas) and (n, 1).
         """
         Y, weight = as_targets(block, DOUBLE)
-        share = weight[:, 0] / self.weight
+        share, root = weight[:, 0] / self.weight, self.root(weight)
         errors, left = self.principal.residuals(dense(block.X, DOUBLE), Y, share, alphas)
-        errors *= self.root(weight[:, 0])[:, :, None]
-        return errors, np.maximum(left, _EPS)
+        errors *= root[:, :, None]
+        return errors, np.maximum(left, _EPS), root
 
     def models(self, alphas: Array) -> tuple[Array, Array]:
         """Return the models; see `Smoother.models`."""
@@ -122,64 +121,50 @@ class ReducedFit(LinearFit):
 
     def __init__(self, smoother: ReducedSmoother, alpha: float):
         self._smoother, self._principal = smoother, smoother.principal
-        self._intercept = smoother.principal.intercept
-        self.alpha = alpha
-        self.n_rows = n = smoother.n_rows
-        self._t = 1 / (smoother.values + alpha)
+        values, intercept = self._principal.values, self._principal.intercept
+        self.alpha, self.n_rows, self.total = alpha, smoother.n_rows, smoother.total
         (self.coef,), (self.intercept,) = smoother.models(np.array([alpha]))
-        self.dimension = float(self._principal.dimensions(np.array([alpha]))[0])
-        left, rest = alpha * self._t, n - self._intercept - len(self._t)
-        second = max(rest + float(np.sum(left**2)), smoother.least_free**2 * n)
-        self.freedom = second**2 / max(rest + float(np.sum(left**4)), second**2 / n)
-        squares, _ = smoother.sums(np.array([alpha]), left_out=False)
-        self.squares, self.total = squares[0], smoother.total
+        (self.squares,), (free,) = smoother.sums(np.array([alpha]), left_out=False)
+        self.dimension = float(self.n_rows * (1 - free))
+        self._shrink = 1 / (values + alpha)
+        left, rest = alpha * self._shrink, self.n_rows - intercept - len(values)
+        least = smoother.least_free**2 * self.n_rows
+        second = max(rest + float(np.sum(left**2)), least)
+        self.freedom = second**2 / max(rest + float(np.sum(left**4)), second**2 / self.n_rows)
         self.noise = self.squares / second
+        self.lengths = np.sqrt(self.n_rows * np.append(values, float(intercept)))[:, None]
+        across, target_mean = self._principal.across, self._principal.target_mean
+        self.moments = self.n_rows * np.vstack([across, target_mean])
 
     def coordinates(self, L: Array, constant: float = 0.0) -> Array:
         """Return coefficients of the u, and then of the constant."""
-        constant = constant if self._intercept else 0.0
+        constant = constant if self._principal.intercept else 0.0
         L = L - constant * self._principal.mean[:, None]
-        q = self._t[:, None] * (self._principal.turn.T @ L)
+        q = self._shrink[:, None] * (self._principal.turn.T @ L)
         return np.vstack([q, np.full(q.shape[1], constant)]) / self.n_rows
 
-    def shrunk(self, q: Array) -> Array:
+    def shrink(self, q: Array) -> Array:
         """Multiply by alpha / (lambda + alpha); nothing of the constant is lost."""
-        return np.vstack([(self.alpha * self._t)[:, None] * q[:-1], np.zeros(q.shape[1])])
-
-    def estimates(self, q: Array) -> Array:
-        """Multiply by the covariances with the targets."""
-        found = q[:-1].T @ self._principal.across + np.outer(q[-1], self._principal.target_mean)
-        return np.asarray(self.n_rows * found)
-
-    def halves(self, q: Array) -> Array:
-        """Multiply by the roots of the variances of the u."""
-        variances = np.append(self._smoother.values, float(self._intercept))
-        return np.asarray(np.sqrt(self.n_rows * variances)[:, None] * q)
+        return np.append(self.alpha * self._shrink, 0.0)[:, None] * q
 
     def influence(self, q: Array) -> Array:
         """Compute the u, and what they sum up to, in a pass over the rows."""
+        smoother = self._smoother
 
         def of_block(block: Block, _: Scratch) -> Array:
             U = self._principal.coordinates(dense(block.X, DOUBLE))
-            return np.asarray(self._smoother.root(block.weights()) * (U @ q[:-1] + q[-1]))
+            return np.asarray(smoother.root(block.weights())[:, None] * (U @ q[:-1] + q[-1]))
 
-        smoother = self._smoother
         return smoother.context.compute(smoother.rows, of_block, (q.shape[1],), np.float64)
 
     @cached_property
-    def residuals(self) -> tuple[Array, Array]:
-        """The residuals and what H leaves of each row, in a pass over the rows."""
-        smoother, k, alphas = self._smoother, self.coef.shape[1], np.array([self.alpha])
+    def residuals(self) -> tuple[Array, Array, Array]:
+        """The residuals, in a pass over the rows; see `LinearFit.residuals`."""
+        smoother, k, alphas = self._smoother, len(self.total), np.array([self.alpha])
 
         def of_block(block: Block, _: Scratch) -> Array:
-            errors, left = smoother.residuals(block, alphas)
-            return np.hstack([errors[:, 0], left])
+            errors, left, root = smoother.residuals(block, alphas)
+            return np.hstack([errors[:, 0], left, root])
 
-        found = smoother.context.compute(smoother.rows, of_block, (k + 1,), np.float64)
-        return found[:, :k], found[:, k]
-
-    @property
-    def root(self) -> Array:
-        """The roots of the weights."""
-        weight = self._smoother.rows.weights(self._smoother.context)
-        return self._smoother.root(np.ones(self.n_rows) if weight is None else weight)
+        found = smoother.context.compute(smoother.rows, of_block, (k + 2,), np.float64)
+        return found[:, :k], found[:, k], found[:, k + 1 :]

@@ -1,16 +1,12 @@
 """Penalized least squares as a linear map of the targets: every penalty, and every covariance."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from skimp._core._types import Array
 from skimp.solvers.ridge._validation import generalized_errors, left_out_errors
-
-_CORRECTIONS = 2
-"""Times that `LinearFit.corrected` fits the residuals of a functional again."""
 
 LEAST = 1e-15
 """A penalty that rounding does not undo, relative to the size of the kernel."""
@@ -32,7 +28,10 @@ class Smoother(ABC):
     scale : float
         The size of the eigenvalues that penalties compete with.
     total : array of shape (k,)
-        Sums of squares of the targets: about their means if there is an intercept, else about zero.
+        Sums of squares of the targets: about their means if there is an intercept, otherwise about
+        zero.
+    least_free : float
+        Share of the freedom of the rows that a model must leave: less is rounding.
     """
 
     n_rows: int
@@ -40,7 +39,6 @@ class Smoother(ABC):
     scale: float
     total: Array
     least_free: ClassVar[float] = 0.0
-    """Share of the freedom of the rows that a model must leave: less is rounding."""
 
     @property
     @abstractmethod
@@ -49,10 +47,9 @@ class Smoother(ABC):
 
     @abstractmethod
     def sums(self, alphas: Array, *, left_out: bool) -> tuple[Array, Array]:
-        """Return sums of squared residuals, and 1 - tr H / n, of each penalty.
+        """Return sums of squared residuals, (n_alphas, k), and 1 - tr H / n of each penalty.
 
-        The residuals are those of fitted rows, or of left-out ones. Of shapes (n_alphas, k) and
-        (n_alphas,).
+        The residuals are those of fitted rows, or of left-out ones.
         """
 
     @abstractmethod
@@ -89,37 +86,20 @@ class Smoother(ABC):
         return self.scale * np.logspace(-10, 2, 49)
 
 
-@dataclass(frozen=True)
-class Errors:
-    """What is known of the errors of the targets.
-
-    Attributes
-    ----------
-    kind : str
-        "classical": of equal variance (over the weight of the row) and independent; "robust":
-        independent; "clustered": independent across groups.
-    groups : array of int of shape (n,), or None
-        The group of each row, from zero on, for "clustered".
-    """
-
-    kind: str = "classical"
-    groups: Array | None = None
-
-
 class LinearFit(ABC):
     r"""The model of one penalty, linear in the targets.
 
     A functional :math:`\theta = L^T c + \kappa \, b` is :math:`h^T R y` for some influence h. What
-    h is determined by are its coordinates: h itself, or its coefficients in a basis.
+    h is determined by are its coordinates q: h itself, or its coefficients in an orthogonal basis.
 
     Attributes
     ----------
+    n_rows, total
+        As in `Smoother`.
     alpha : float
         The penalty.
-    coef : array of shape (D, k)
-        Coefficients.
-    intercept : array of shape (k,)
-        The constants b.
+    coef, intercept : arrays of shape (D, k) and (k,)
+        Coefficients, and the constants b.
     dimension : float
         The trace of H.
     freedom : float
@@ -127,38 +107,34 @@ class LinearFit(ABC):
         \mathrm{tr} M^2` for :math:`M = (I - H)^2`; nearly n less the dimension for a smooth model.
     squares : array of shape (k,)
         Sums of squared residuals.
-    total : array of shape (k,)
-        Sums of squares of the targets, as in `Smoother`.
     noise : array of shape (k,)
         Variance of the errors: squared residuals over the trace of M, which is right for a surface
         that follows nearly every row, too.
+    lengths : array of shape (r, 1)
+        Lengths of the functions that q are coefficients of.
+    moments : array of shape (r, k)
+        Inner products of these functions with the targets.
     """
 
     n_rows: int
+    total: Array
     alpha: float
     coef: Array
     intercept: Array
     dimension: float
     freedom: float
     squares: Array
-    total: Array
     noise: Array
+    lengths: Array
+    moments: Array
 
     @abstractmethod
     def coordinates(self, L: Array, constant: float = 0.0) -> Array:
         """Return the coordinates of functionals, given as columns of L and a common kappa."""
 
     @abstractmethod
-    def shrunk(self, q: Array) -> Array:
+    def shrink(self, q: Array) -> Array:
         """Return coordinates of :math:`(I - H) h`."""
-
-    @abstractmethod
-    def estimates(self, q: Array) -> Array:
-        """Return :math:`h^T R y`, of shape (n_functionals, k)."""
-
-    @abstractmethod
-    def halves(self, q: Array) -> Array:
-        """Return a matrix whose columns have the inner products of the h."""
 
     @abstractmethod
     def influence(self, q: Array) -> Array:
@@ -166,18 +142,14 @@ class LinearFit(ABC):
 
     @property
     @abstractmethod
-    def residuals(self) -> tuple[Array, Array]:
-        """The residuals times R, of shape (n, k), and what H leaves of each row, 1 - H_ii."""
-
-    @property
-    @abstractmethod
-    def root(self) -> Array:
-        """The diagonal of R, as a column."""
+    def residuals(self) -> tuple[Array, Array, Array]:
+        """The residuals times R, of shape (n, k), the 1 - H_ii, and R, of shape (n, 1)."""
 
     @property
     def left_out(self) -> Array:
         """Residuals of rows in models of all others, of shape (n, k)."""
-        return np.asarray(left_out_errors(*self.residuals) / self.root)
+        errors, left, root = self.residuals
+        return np.asarray(left_out_errors(errors, left) / root)
 
     def corrected(self, q: Array) -> Array:
         r"""Return coordinates of :math:`h + (I - H) h + (I - H)^2 h`.
@@ -185,36 +157,37 @@ class LinearFit(ABC):
         Fitted values are shrunk by H, and functionals with them. Fitting the residuals, and the
         residuals of that, returns most of what was lost, for little variance.
         """
-        total = term = q
-        for _ in range(_CORRECTIONS):
-            term = self.shrunk(term)
-            total = total + term
-        return total
+        once = self.shrink(q)
+        return np.asarray(q + once + self.shrink(once))
+
+    def estimates(self, q: Array) -> Array:
+        """Return :math:`h^T R y`, of shape (n_functionals, k)."""
+        return np.asarray(q.T @ self.moments)
 
     def variances(self, q: Array) -> Array:
         """Return classical variances of functionals, of shape (n_functionals, k)."""
-        return np.outer(np.square(self.halves(q)).sum(axis=0), self.noise)
+        return np.outer(np.square(self.lengths * q).sum(axis=0), self.noise)
 
-    def covariances(self, q: Array, errors: Errors) -> Array:
-        """Return the covariance matrices of functionals, one for each output."""
-        if errors.kind == "classical":
-            halves = self.halves(q)
-            return np.asarray(self.noise[:, None, None] * (halves.T @ halves))
-        h = self.influence(q)
-        if errors.kind == "robust":
-            scores = [h * e[:, None] for e in left_out_errors(*self.residuals).T]
-        else:
-            scores = [
-                _group_sums(h * e[:, None], errors.groups, self.dimension)
-                for e in self.residuals[0].T
-            ]
-        return np.array([s.T @ s for s in scores])
+    def covariances(
+        self, q: Array, errors: str = "classical", groups: Array | None = None
+    ) -> Array:
+        """Return the covariance matrices of functionals, one for each output.
 
-
-def _group_sums(scores: Array, groups: Any, dimension: float) -> Array:
-    """Return the sums over groups, enlarged as few groups and a rich model ask for."""
-    n, g = len(scores), int(groups.max()) + 1
-    sums = np.zeros((g, scores.shape[1]))
-    np.add.at(sums, groups, scores)
-    factor = g / (g - 1) * (n - 1) / max(n - dimension, 1.0)
-    return np.asarray(np.sqrt(factor) * sums)
+        Errors of the targets are independent and of equal variance, over the weight of the row
+        ("classical"), independent ("robust"), or independent across ``groups``, which number the
+        group of each row from zero on ("clustered").
+        """
+        if errors == "classical":
+            h = self.lengths * q
+            return np.asarray(self.noise[:, None, None] * (h.T @ h))
+        h, (missed, left, _) = self.influence(q), self.residuals
+        if groups is None:
+            scores = [h * e[:, None] for e in left_out_errors(missed, left).T]
+            return np.array([s.T @ s for s in scores])
+        n, g = self.n_rows, int(groups.max()) + 1
+        sums = np.zeros((missed.shape[1], g, h.shape[1]))
+        for total, e in zip(sums, missed.T, strict=True):
+            np.add.at(total, groups, h * e[:, None])
+        # enlarged as few groups and a rich model ask for
+        factor = g / (g - 1) * (n - 1) / max(n - self.dimension, 1.0)
+        return np.array([factor * (s.T @ s) for s in sums])

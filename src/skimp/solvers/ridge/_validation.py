@@ -4,9 +4,6 @@ import numpy as np
 
 from skimp._core._types import Array
 
-CRITERIA = ("loo", "gcv", "kfold")
-"""What a penalty can be chosen by."""
-
 
 def left_out_errors(errors: Array, left: Array, least: float = 0.0) -> Array:
     r"""Return the residuals of rows in models of all others, :math:`e_i / (1 - h_i)`.
@@ -26,18 +23,3 @@ def generalized_errors(squares: Array, free: Array) -> Array:
     errors = np.full(free.shape, np.inf)
     np.divide(squares, np.square(free), out=errors, where=free > 0)
     return errors
-
-
-def best_alpha(alphas: Array, scores: Array) -> float:
-    """Return the penalty of the least score, the largest of several.
-
-    If its two neighbours in the grid have scores, too, it is the vertex of their parabola.
-    """
-    best = len(scores) - 1 - int(np.argmin(scores[::-1]))
-    if not (0 < best < len(scores) - 1 and np.isfinite(scores[best - 1 : best + 2]).all()):
-        return float(alphas[best])
-    logs, (left, least, right) = np.log(alphas[best - 1 : best + 2]), scores[best - 1 : best + 2]
-    bend = left - 2 * least + right
-    shift = 0.0 if bend <= 0 else 0.5 * (left - right) / bend
-    # neighbours of a grid in logarithms are equally far
-    return float(np.exp(logs[1] + shift * (logs[1] - logs[0])))

@@ -81,23 +81,6 @@ def test_names_become_numbers(make):
     assert make("dim").resolve(open_rows(X), 0).gamma == 1 / 6
 
 
-def test_names_measure_in_the_distance_of_the_kernel():
-    X = 5 * np.random.default_rng(0).random((30, 3))
-    gammas = {
-        make: make("scale").resolve(open_rows(X), 0).gamma for make in (KERNELS[-1], Gaussian)
-    }
-    # ten digits are kept
-    assert gammas[Gaussian] == pytest.approx(1 / (3 * X.var()), rel=1e-9)
-    assert gammas[KERNELS[-1]] == pytest.approx(1 / (3 * X.std()), rel=1e-9)
-
-
-def test_numbers_stay_as_they_are():
-    X = np.random.default_rng(0).random((30, 3))
-    for gamma in (0.5, [0.5, 1.0, 0.0]):
-        kernel = Separable(slow_decay, gamma)
-        assert kernel.resolve(open_rows(X), 0) == kernel
-
-
 def test_negative_entries_are_refused_where_they_have_no_meaning():
     X = np.array([[0.5, -0.25]])
     with pytest.raises(ValueError, match=r"not be negative for the Chi2 kernel, found -0\.25"):
