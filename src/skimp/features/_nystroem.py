@@ -95,14 +95,14 @@ class Nystroem(FeatureMap):
         selector, eps = self.chosen_selector(), float(np.finfo(dtype).eps)
         self.budget_ = selector.select(rows, self.budget, kernel, rng, context=context)
         landmarks = Landmarks(kernel, self.budget_.points, dtype, n_jobs=n_jobs)
-        root = None
+        root, resolved = None, slice(None)
         if self.rank is not None:
             # weights cancel unless the rank is truncated
             K, weights = landmarks.penalty, self.budget_.weights
             scale = np.ones(len(K)) if weights is None else weights
             W, values = inverse_root(K * np.outer(scale, scale), rank=self.rank, eps=eps**1.5)
             assert values is not None, "a rank asks for eigenvalues"
-            root, resolved = W * scale[:, None], values >= eps * values[0]
+            root, resolved = W * scale[:, None], slice(np.count_nonzero(values >= eps * values[0]))
         elif landmarks.factor is None:
             # points that others determine are left out
             pivots, R = pivoted_cholesky(landmarks.penalty, tol=max(eps**1.5, _EPS64))
@@ -170,14 +170,12 @@ class Nystroem(FeatureMap):
         return self._basis
 
 
-def _invert(R: Array, smallest: float) -> tuple[Array, Array]:
+def _invert(R: Array, smallest: float) -> tuple[Array, slice]:
     """Return the inverse of a pivoted factor, and which of its columns a dtype resolves."""
     if not R[0, 0]:
         # a kernel that is zero everywhere has one feature, which is zero
-        return np.zeros((1, 1)), np.ones(1, bool)
+        return np.zeros((1, 1)), slice(1)
     with single_threaded_blas():
         root = np.ascontiguousarray(inverse_lower(R.T).T)
     left = R.diagonal() ** 2
-    resolved = left >= smallest * left[0]
-    resolved[0] = True
-    return root, resolved
+    return root, slice(max(1, np.count_nonzero(left >= smallest * left[0])))
