@@ -62,7 +62,7 @@ def test_sums_are_those_of_effects(kernel, by):
     made = functionals(kernel, by)
     L = made.sums(scaled(X), weights)
     expected = np.einsum("i,ijk->jk", weights, made.pointwise(scaled(X), COEF))
-    assert L.shape == (60, made.n_terms)
+    assert L.shape == (60, len(made.terms))
     assert np.abs(L.T @ COEF - expected).max() < 1e-8 * np.abs(expected).max()
 
 

@@ -1,12 +1,12 @@
 """What KRLS may fit in place of all kernel columns: points, a sketch, or a sample of the rows."""
 
-from abc import ABC, abstractmethod
 from numbers import Integral
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from skimp._core._types import Array
+from skimp._core._work import DOUBLE
 from skimp._params._parametrized import Parametrized
 from skimp._params._rules import (
     FRACTION,
@@ -24,14 +24,11 @@ from skimp.effects._random_sums import SKETCHES, RandomSums, random_matrix
 from skimp.features import FeatureMap, Landmarks
 from skimp.kernels import Kernel
 
-_DOUBLE = np.dtype(np.float64)
 _SELECTORS = ("auto", "uniform", "kmeans", "agglomerative", "leverage", "rpcholesky")
 _SIZE = NONE | integer(at_least=1) | FRACTION
-_NAME = one_of("sample", *_SELECTORS, *SKETCHES)
-_WORDING = f"None, an integer >= 1, {_NAME.wording}, a selector, a Nystroem or one of skimp.effects"
 
 
-class Approximation(Parametrized, ABC):
+class Approximation(Parametrized):
     """A way to fit fewer functions than rows, with the number of functions."""
 
     conditional: ClassVar[str]
@@ -46,18 +43,8 @@ class Approximation(Parametrized, ABC):
         return max(1, round(float(size) * n_rows))
 
 
-class Functions(Approximation, ABC):
-    """An approximation that fits all rows with few functions."""
-
-    @abstractmethod
-    def make_basis(
-        self, rows: Rows, kernel: Kernel, rng: np.random.Generator, context: Context = LOCAL
-    ) -> Landmarks | RandomSums:
-        """Return the functions for scaled rows."""
-
-
 @final
-class Points(Functions):
+class Points(Approximation):
     """Kernel columns of a few points, with which `skimp.KRLS` fits all rows.
 
     ``KRLS(approximation=500)`` is short for ``Points("auto", 500)``.
@@ -94,15 +81,14 @@ class Points(Functions):
     def make_basis(
         self, rows: Rows, kernel: Kernel, rng: np.random.Generator, context: Context = LOCAL
     ) -> Landmarks:
-        """Choose the points."""
+        """Return the kernel columns of chosen points."""
         selector = as_selector(self.selector, owner="Points")
-        size = self.count(rows.n_rows)
-        budget = selector.select(rows, size, kernel, rng, context=context)
-        return Landmarks(kernel, budget.points, _DOUBLE, n_jobs=context.n_jobs)
+        budget = selector.select(rows, self.count(rows.n_rows), kernel, rng, context=context)
+        return Landmarks(kernel, budget.points, DOUBLE, n_jobs=context.n_jobs)
 
 
 @final
-class Sketch(Functions):
+class Sketch(Approximation):
     r"""Random sums :math:`\sum_i S_{ji} k(\cdot, x_i)` of the kernel columns of all rows.
 
     `skimp.KRLS` fits all rows with them; see [1]_.
@@ -141,7 +127,7 @@ class Sketch(Functions):
     def make_basis(
         self, rows: Rows, kernel: Kernel, rng: np.random.Generator, context: Context = LOCAL
     ) -> RandomSums:
-        """Draw S."""
+        """Return the random sums of the kernel columns of rows."""
         points = rows.collect().X
         mixing = random_matrix(self.method, len(points), self.count(rows.n_rows), rng)
         return RandomSums(kernel, points, mixing, context.n_jobs)
@@ -184,9 +170,12 @@ def as_approximation(given: Any, *, owner: str) -> Approximation | None:
     found: Any = given
     if given is None:
         return None
-    if isinstance(given, Selector) or _NAME.test(given):
-        kinds = {"sample": RowSample(), **{name: Sketch(name) for name in SKETCHES}}
-        found = kinds.get(given, Points(given)) if isinstance(given, str) else Points(given)
+    if Points._rules["selector"].test(given):
+        found = Points(given)
+    elif Sketch._rules["method"].test(given):
+        found = Sketch(given)
+    elif isinstance(given, str) and given == "sample":
+        found = RowSample()
     elif integer(at_least=1).test(given):
         found = Points(size=given)
     elif isinstance(given, FeatureMap) and given.size_name == "budget":
@@ -197,6 +186,8 @@ def as_approximation(given: Any, *, owner: str) -> Approximation | None:
             if value is not None:
                 raise broken(owner, f"{name} of approximation", "None", value)
     if not isinstance(found, Approximation):
-        raise broken(owner, "approximation", _WORDING, given)
+        names = one_of("sample", *_SELECTORS, *SKETCHES).wording
+        wording = f"None, an integer >= 1, {names}, a selector, a Nystroem or one of skimp.effects"
+        raise broken(owner, "approximation", wording, given)
     check_params(found)
     return found

@@ -5,21 +5,21 @@ from typing import Any
 
 from skimp._core._work import DOUBLE, Size, Stage, calls, factor, gemm, stream
 from skimp.budgets import as_selector
-from skimp.effects._approximation import Functions, Points, Sketch
-from skimp.effects._fit import Spec, default_kernel
+from skimp.effects._approximation import Points, Sketch
+from skimp.effects._models import default_kernel, read_spec
 from skimp.solvers.ridge import FOLDS
 
 
 def count_cost(model: Any, size: Size) -> Iterator[Stage]:
     """Yield the stages of a fit of a `skimp.KRLS`; a column of categories counts as one."""
-    spec, kernel = Spec.of(model), default_kernel(model, size.n_features)
+    spec, kernel = read_spec(model), default_kernel(model, size.n_features)
     n, d, given = size.n_rows, size.n_features, spec.approximation
     m = n if given is None else given.count(n)
     # the model of the best bandwidth is made twice
     n_kernels = 1 if model.sigmas is None else len(model.sigmas) + (len(model.sigmas) > 1)
     loo, folds = spec.alpha == "loo", spec.alpha == "kfold"
     yield Stage("read", stream(4 * size.data_bytes) + 4 * calls(n), 0)
-    if not isinstance(given, Functions):
+    if not isinstance(given, Points | Sketch):
         # half of the reduction to tridiagonal form reads the matrix column by column
         work = kernel.work(m, m, size, DOUBLE)
         work += stream(4 / 3 * m**3) + gemm(2 * m**3, DOUBLE)

@@ -1,6 +1,7 @@
 """Columns on one scale: numbers standardized, categories as indicators, and what to ask of each."""
 
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, final
 
 import numpy as np
@@ -8,9 +9,8 @@ import numpy as np
 from skimp._core._blocks import Scratch
 from skimp._core._linalg import dense
 from skimp._core._types import Array, DType, Matrix
+from skimp._core._work import DOUBLE
 from skimp.data import LOCAL, Block, Context, Rows
-
-_DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Design:
     ``levels`` are those of each column by its number; the rows hold their numbers instead.
     """
 
-    dtype: DType = _DOUBLE
+    dtype: DType = DOUBLE
 
     def __init__(
         self,
@@ -53,37 +53,39 @@ class Design:
     ):
         self.names = names
         self.levels = levels
-        found = _Statistics.of(rows, levels, context)
-        self.typical = np.where(found.binary, found.common, found.mean)
+        found = _scan(rows, levels, context)
+        deviation, varies = np.sqrt(found.square / found.weight), found.high > found.low
+        lost = np.flatnonzero(varies & ~((deviation > 0) & np.isfinite(deviation)))
+        if len(lost):
+            j = lost[0]
+            raise ValueError(
+                f"X must be of a scale whose squares float64 can hold, found column "
+                f"{names[j]!r} between {found.low[j]:.3g} and {found.high[j]:.3g}: rescale it."
+            )
         self.limits = np.stack([found.low, found.high])
-        for j, counts in found.counts.items():
-            self.typical[j] = np.argmax(counts)
-        varies = found.high > found.low
-        self._check_scale(varies, found)
+        self.typical = np.array(
+            [
+                mean if tally is None else max(sorted(tally.items()), key=itemgetter(1))[0]
+                for mean, tally in zip(found.mean, found.tallies, strict=True)
+            ]
+        )
         numeric = np.array([j not in levels for j in range(len(names))])
         self._mean = np.where(numeric & standardize, found.mean, 0.0)
         unbiased = np.sqrt(rows.n_rows / max(rows.n_rows - ddof, 1))
-        self._scale = np.where(numeric & varies & standardize, unbiased * found.deviation, 1.0)
-        for j, counts in found.counts.items():
-            spread = 1 - np.square(counts / counts.sum()).sum()
-            self._scale[j] = np.sqrt(spread) if standardize and spread > 0 else 1.0
+        self._scale = np.where(numeric & varies & standardize, unbiased * deviation, 1.0)
+        for j in levels if standardize else ():
+            shares = np.array(list((found.tallies[j] or {}).values())) / found.weight
+            spread = 1 - np.square(shares).sum()
+            self._scale[j] = np.sqrt(spread) if spread > 0 else 1.0
+        self.deviations = np.where(varies, deviation, 1.0) / self._scale
+        """Standard deviations of the columns of numbers in the result."""
         widths = [len(levels.get(j, (0,))) for j in range(len(names))]
-        self._deviation = np.where(varies, found.deviation, 1.0) / self._scale
         self._starts = np.concatenate([[0], np.cumsum(widths)])
-        self.terms = [term for j in range(len(names)) for term in self._terms(j, found)]
+        self.terms = [
+            term for j, tally in enumerate(found.tallies) for term in self._terms(j, tally or {})
+        ]
 
-    def _check_scale(self, varies: Array, found: "_Statistics") -> None:
-        """Raise for columns whose squares overflow or vanish."""
-        deviation = found.deviation
-        lost = np.flatnonzero(varies & ~((deviation > 0) & np.isfinite(deviation)))
-        if len(lost):
-            j = int(lost[0])
-            raise ValueError(
-                f"X must be of a scale whose squares float64 can hold, found column "
-                f"{self.names[j]!r} between {found.low[j]:.3g} and {found.high[j]:.3g}: rescale it."
-            )
-
-    def _terms(self, j: int, found: "_Statistics") -> list[Term]:
+    def _terms(self, j: int, tally: dict[float, float]) -> list[Term]:
         name = self.names[j]
         if j in self.levels:
             first, *others = self.levels[j]
@@ -91,10 +93,10 @@ class Design:
                 Term(f"{name}={level}", j, low=0.0, high=float(i), kind=f"from {first}")
                 for i, level in enumerate(others, start=1)
             ]
-        if found.binary[j]:
-            low, high = float(found.low[j]), float(found.high[j])
+        if len(tally) == 2:
+            low, high = sorted(tally)
             return [Term(name, j, low=low, high=high, kind=f"from {low:.12g} to {high:.12g}")]
-        kind = "derivative" if found.high[j] > found.low[j] else "constant"
+        kind = "constant" if tally else "derivative"
         return [Term(name, j, scale=1 / float(self._scale[j]), kind=kind)]
 
     @property
@@ -110,10 +112,6 @@ class Design:
             for j, name in enumerate(self.names)
             for level in self.levels.get(j, ("",))
         ]
-
-    def deviation(self, column: int) -> float:
-        """Return the standard deviation of a column of numbers in the result."""
-        return float(self._deviation[column])
 
     def place(self, column: int) -> slice:
         """Return where the numbers of a column are in the result."""
@@ -135,13 +133,13 @@ class Design:
 
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the scaled numbers of the rows X into ``out``."""
-        X = dense(X, _DOUBLE)
+        X = dense(X, DOUBLE)
         for j in range(X.shape[1]):
             out[:, self.place(j)] = self.encoded(j, X[:, j])
 
     def encoded(self, column: int, values: Any) -> Array:
         """Return values of one column as the result has them, of shape (n, width)."""
-        values = np.asarray(values, _DOUBLE).reshape(-1, 1)
+        values = np.asarray(values, DOUBLE).reshape(-1, 1)
         if column in self.levels:
             numbers = np.arange(len(self.levels[column]))
             return np.asarray((values == numbers) / self._scale[column])
@@ -150,72 +148,63 @@ class Design:
 
 @dataclass
 class _Statistics:
-    """What one pass over the rows finds out about their columns."""
+    """What one pass over the rows finds out about their columns.
+
+    ``tallies`` hold the weight of each value of a column of levels, or of at most two values; None
+    for other columns.
+    """
 
     weight: float
     mean: Array
     square: Array
     low: Array
     high: Array
-    binary: Array
-    at_high: Array
-    counts: dict[int, Array]
-
-    @property
-    def deviation(self) -> Array:
-        return np.asarray(np.sqrt(self.square / self.weight))
-
-    @property
-    def common(self) -> Array:
-        """The more frequent of two values."""
-        return np.where(2 * self.at_high > self.weight, self.high, self.low)
-
-    @classmethod
-    def of(cls, rows: Rows, levels: dict[int, list[Any]], context: Context) -> "_Statistics":
-        def of_block(block: Block, _: Scratch) -> "_Statistics":
-            X = dense(block.X, _DOUBLE)
-            w = block.weights()
-            low, high, mean = X.min(axis=0), X.max(axis=0), w @ X / w.sum()
-            return cls(
-                weight=float(w.sum()),
-                mean=mean,
-                square=w @ np.square(X - mean),
-                low=low,
-                high=high,
-                binary=((low == X) | (high == X)).all(axis=0) & (low < high),
-                at_high=w @ (high == X),
-                counts={j: np.bincount(X[:, j].astype(int), w, len(levels[j])) for j in levels},
-            )
-
-        initial: _Statistics | None = None
-        found = context.map_reduce(rows, of_block, _merge, initial)
-        assert found is not None, "rows that were checked are not empty"
-        return found
+    tallies: list[dict[float, float] | None]
 
 
-def _merge(a: _Statistics | None, b: _Statistics) -> _Statistics:
-    if a is None:
-        return b
-    weight, shift = a.weight + b.weight, b.mean - a.mean
-    low, high = np.minimum(a.low, b.low), np.maximum(a.high, b.high)
+def _scan(rows: Rows, levels: dict[int, list[Any]], context: Context) -> _Statistics:
+    most = [len(levels[j]) if j in levels else 2 for j in range(rows.n_features)]
 
-    def within(part: _Statistics) -> Array:
-        """Return whether all values of a part are the least or the largest of both, by column."""
-        two = part.binary | (part.low == part.high)
-        ends = [(end == low) | (end == high) for end in (part.low, part.high)]
-        return np.asarray(two & ends[0] & ends[1])
+    def of_block(block: Block, _: Scratch) -> _Statistics:
+        X, w = dense(block.X, DOUBLE), block.weights()
+        mean = w @ X / w.sum()
+        tallies = [_tally(x, w, limit) for x, limit in zip(X.T, most, strict=True)]
+        square = w @ np.square(X - mean)
+        return _Statistics(float(w.sum()), mean, square, X.min(axis=0), X.max(axis=0), tallies)
 
-    def at_high(part: _Statistics) -> Array:
-        """Return the weight at the largest value of both, for columns of two values."""
-        return np.where(part.high == high, part.at_high, 0.0)
+    def merge(a: _Statistics | None, b: _Statistics) -> _Statistics:
+        if a is None:
+            return b
+        weight, shift = a.weight + b.weight, b.mean - a.mean
+        return _Statistics(
+            weight=weight,
+            mean=a.mean + shift * b.weight / weight,
+            square=a.square + b.square + shift**2 * a.weight * b.weight / weight,
+            low=np.minimum(a.low, b.low),
+            high=np.maximum(a.high, b.high),
+            tallies=list(map(_add_tallies, a.tallies, b.tallies, most)),
+        )
 
-    return _Statistics(
-        weight=weight,
-        mean=a.mean + shift * b.weight / weight,
-        square=a.square + b.square + shift**2 * a.weight * b.weight / weight,
-        low=low,
-        high=high,
-        binary=within(a) & within(b) & (low < high),
-        at_high=at_high(a) + at_high(b),
-        counts={j: a.counts[j] + b.counts[j] for j in a.counts},
-    )
+    initial: _Statistics | None = None
+    found = context.map_reduce(rows, of_block, merge, initial)
+    assert found is not None, "rows that were checked are not empty"
+    return found
+
+
+def _tally(values: Array, weight: Array, most: int) -> dict[float, float] | None:
+    # the first rows show it of nearly every column of numbers, without sorting it
+    if len(np.unique(values[: most + 1])) > most:
+        return None
+    found, numbers = np.unique(values, return_inverse=True)
+    if len(found) > most:
+        return None
+    return dict(zip(found.tolist(), np.bincount(numbers, weight).tolist(), strict=True))
+
+
+def _add_tallies(
+    a: dict[float, float] | None, b: dict[float, float] | None, most: int
+) -> dict[float, float] | None:
+    if a is None or b is None:
+        return None
+    total = {value: a.get(value, 0.0) + b.get(value, 0.0) for value in {**a, **b}}
+    return total if len(total) <= most else None

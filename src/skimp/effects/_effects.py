@@ -1,6 +1,5 @@
 """Effects of a fitted model: at single rows, on average, and what is expected along a column."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,30 +10,19 @@ from skimp._core._linalg import dense
 from skimp._core._types import Array
 from skimp._core._work import DOUBLE
 from skimp._params._memory import require_memory
-from skimp._params._rules import (
-    BOOLEAN,
-    FRACTION,
-    NONE,
-    Rule,
-    broken,
-    check_values,
-    integer,
-    one_of,
-)
+from skimp._params._rules import BOOLEAN, FRACTION, NONE, broken, check_values, integer, one_of
 from skimp.data import ArrayRows, Block, Rows
 from skimp.effects._design import Design, Term
 from skimp.effects._fit import Fitted
 from skimp.effects._functionals import Functionals
+from skimp.effects._levels import MISSING
 from skimp.effects._summary import EffectsSummary, Expectation, summarize
 
 _CLOSE = 0.9
 """Effective parameters of a row above which little is known of the errors."""
 _BLOCK_ENTRIES = 2**22
 """Entries of a block of kernel values."""
-_TWICE = np.sqrt(2.0)
-"""R's factor for the standard errors of first differences."""
-_MISSING = {"None", "nan", "NaT", "<NA>"}
-_RULES: dict[str, Rule] = {
+_RULES = {
     "corrected": NONE | BOOLEAN,
     "errors": one_of("classical", "robust", "clustered"),
     "level": FRACTION,
@@ -44,14 +32,13 @@ _RULES: dict[str, Rule] = {
 
 def predict_at(fitted: Fitted, rows: Rows, return_std: bool) -> Any:
     """Return predictions, and with ``return_std`` their standard errors."""
-    scaled, shape = rows.mapped(fitted.design), (fitted.dual.shape[1],)
+    fit, scaled, shape = fitted.fit, rows.mapped(fitted.design), (fitted.dual.shape[1],)
 
     def values(block: Block, _: Scratch) -> Array:
         return np.asarray(block.X @ fitted.dual + fitted.constant)
 
     def errors(block: Block, _: Scratch) -> Array:
-        q = fitted.fit.coordinates(block.X.T, constant=1.0)
-        return np.sqrt(fitted.fit.variances(q))
+        return np.sqrt(fit.variances(fit.coordinates(block.X.T, constant=1.0)))
 
     compute, dtype = fitted.context.compute, rows.dtype
     F = fitted.outputs(compute(scaled.mapped(fitted.points), values, shape, dtype))
@@ -63,29 +50,29 @@ def predict_at(fitted: Fitted, rows: Rows, return_std: bool) -> Any:
 
 def effects_at(fitted: Fitted, rows: Rows, return_std: bool) -> Any:
     """Return effects at each row, and with ``return_std`` their classical standard errors."""
-    functionals = fitted.functionals(fitted.design.terms)
+    functionals, fit = fitted.functionals(fitted.design.terms), fitted.fit
     effects = fitted.outputs(_pointwise(fitted, rows, functionals))
     if not return_std:
         return effects
-    shape, one = (functionals.n_terms, fitted.dual.shape[1]), np.ones(1)
+    shape, one = (len(functionals.terms), fitted.dual.shape[1]), np.ones(1)
 
     def errors(block: Block, _: Scratch) -> Array:
         L = np.hstack([functionals.sums(block.X[i : i + 1], one) for i in range(block.size)])
-        variances = fitted.fit.variances(fitted.fit.coordinates(fitted.gather(L)))
+        variances = fit.variances(fit.coordinates(fitted.gather(L)))
         return np.sqrt(variances).reshape(block.size, *shape)
 
     few = _scale(fitted, rows, shape[0])
-    return effects, fitted.outputs(fitted.context.compute(few, errors, shape, np.float64))
+    return effects, fitted.outputs(fitted.context.compute(few, errors, shape, DOUBLE))
 
 
 def _pointwise(fitted: Fitted, rows: Rows, functionals: Functionals) -> Array:
     """Return effects at each row, of shape (n, n_terms, k)."""
-    shape = functionals.n_terms, fitted.dual.shape[1]
 
     def of_block(block: Block, _: Scratch) -> Array:
         return functionals.pointwise(block.X, fitted.dual)
 
-    return fitted.context.compute(_scale(fitted, rows), of_block, shape, np.float64)
+    shape = len(functionals.terms), fitted.dual.shape[1]
+    return fitted.context.compute(_scale(fitted, rows), of_block, shape, DOUBLE)
 
 
 def average(fitted: Fitted, rows: Rows, functionals: Functionals) -> Array:
@@ -95,10 +82,10 @@ def average(fitted: Fitted, rows: Rows, functionals: Functionals) -> Array:
         weight = block.weights()
         return functionals.sums(block.X, weight), float(weight.sum())
 
-    def add(total: tuple[Array, float], part: tuple[Array, float]) -> tuple[Array, float]:
-        return total[0] + part[0], total[1] + part[1]
+    def add(a: tuple[Array, float], b: tuple[Array, float]) -> tuple[Array, float]:
+        return a[0] + b[0], a[1] + b[1]
 
-    initial = np.zeros((fitted.points.width, functionals.n_terms)), 0.0
+    initial = np.zeros((fitted.points.width, len(functionals.terms))), 0.0
     sums, weight = fitted.context.map_reduce(_scale(fitted, rows), of_block, add, initial)
     return fitted.gather(sums / weight)
 
@@ -109,64 +96,57 @@ def _scale(fitted: Fitted, rows: Rows, n_values: int = 1) -> Rows:
     return rows.reblocked(min(rows.block_rows, size)).mapped(fitted.design)
 
 
-@dataclass(frozen=True)
-class Inference:
-    """What is asked of a table: the parameters of `skimp.KRLS.summary`."""
-
-    owner: str
-    errors: str
-    groups: Any
-    level: float
-    corrected: bool | None
-
-
-def summarize_terms(fitted: Fitted, rows: Rows, asked: Inference) -> EffectsSummary:
+def summarize_terms(fitted: Fitted, rows: Rows, **asked: Any) -> EffectsSummary:
     """Return the table of all terms; see `skimp.KRLS.summary`."""
     terms = fitted.design.terms
     names, kinds = [term.name for term in terms], [term.kind for term in terms]
-    return _summarize(fitted, rows, [fitted.functionals(terms)], names, kinds, asked)
+    return _summarize("summary", fitted, rows, [fitted.functionals(terms)], names, kinds, **asked)
 
 
 def summarize_interaction(
-    fitted: Fitted, rows: Rows, first: str | int, second: str | int, asked: Inference
+    fitted: Fitted, rows: Rows, first: str | int, second: str | int, **asked: Any
 ) -> EffectsSummary:
     """Return the table of pairs of terms; see `skimp.KRLS.interaction`."""
     ones = _find_terms(fitted.design, first, "first")
     others = _find_terms(fitted.design, second, "second")
-    differ = any(term.high is not None for term in (*ones, *others))
-    if ones[0].column == others[0].column and differ:
+    kind, derivatives = "change of the effect", ones[0].high is None and others[0].high is None
+    if ones[0].column == others[0].column and not derivatives:
         raise broken("interaction", "second", "a term of another column", second)
-    kind = "change of the effect"
-    if ones[0].high is None and others[0].high is None:
+    if derivatives:
         kind = "second derivative"
-        if fitted.functionals(ones).kinked(ones[0].column):
-            raise broken("interaction", "kernel", "twice differentiable", fitted.models.kernel)
+        if fitted.functionals(ones).kinked():
+            raise broken("interaction", "kernel", "twice differentiable", fitted.points.kernel)
     names = [f"{one.name} x {other.name}" for other in others for one in ones]
     parts = [fitted.functionals(ones, other) for other in others]
-    return _summarize(fitted, rows, parts, names, [kind] * len(names), asked)
+    return _summarize("interaction", fitted, rows, parts, names, [kind] * len(names), **asked)
 
 
 def _summarize(
+    owner: str,
     fitted: Fitted,
     rows: Rows,
     parts: list[Functionals],
     names: list[str],
     kinds: list[str],
-    asked: Inference,
+    *,
+    errors: str,
+    groups: Any,
+    level: float,
+    corrected: bool | None,
 ) -> EffectsSummary:
-    level, corrected = asked.level, asked.corrected
-    check_values(asked.owner, _RULES, level=level, corrected=corrected)
-    groups = _find_groups(fitted, asked.errors, asked.groups, owner=asked.owner)
+    check_values(owner, _RULES, level=level, corrected=corrected)
+    groups = _find_groups(owner, fitted, errors, groups)
     fit, like_r = fitted.fit, fitted.spec.like_r
     corrected = not like_r if corrected is None else corrected
     pointwise = np.concatenate([_pointwise(fitted, rows, part) for part in parts], axis=1)
     weight = rows.weights(fitted.context)
     q = fit.coordinates(np.hstack([average(fitted, rows, part) for part in parts]))
     q = fit.corrected(q) if corrected else q
-    covariance = fit.covariances(q, asked.errors, groups)
+    covariance = fit.covariances(q, errors, groups)
     if like_r:
-        differ = np.concatenate([part.are_differences for part in parts])
-        factors = np.where(differ, _TWICE, 1.0)
+        # R multiplies the standard errors of differences by the root of two
+        differ = [term.high is not None for part in parts for term in part.terms]
+        factors = np.where(differ, np.sqrt(2.0), 1.0)
         covariance = covariance * np.outer(factors, factors)
     return summarize(
         pointwise,
@@ -185,7 +165,7 @@ def _summarize(
             "effective parameters": f"{fit.dimension:.1f}",
             "R2": ", ".join(f"{value:.4f}" for value in r_squared(fitted)),
             "error s.d.": ", ".join(f"{value:.4g}" for value in np.sqrt(fit.noise)),
-            "errors": asked.errors,
+            "errors": errors,
         },
         notes=_note(fitted, level, corrected),
     )
@@ -203,6 +183,7 @@ def r_squared(fitted: Fitted) -> Array:
 
 
 def _note(fitted: Fitted, level: float, corrected: bool) -> list[str]:
+    fit, spec = fitted.fit, fitted.spec
     notes = [f"ci_low and ci_high are a nominal {100 * level:g} % confidence interval."]
     if corrected:
         notes += [
@@ -211,17 +192,17 @@ def _note(fitted: Fitted, level: float, corrected: bool) -> list[str]:
         ]
     else:
         notes.append("effect is the mean of the pointwise effects, not corrected for shrinkage.")
-    if fitted.spec.like_r:
+    if spec.like_r:
         notes.append("Formulas are those of R's package KRLS.")
-    if fitted.fit.dimension > _CLOSE * fitted.fit.n_rows:
+    if fit.dimension > _CLOSE * fit.n_rows:
         notes.append("The fit nearly interpolates: estimates are unreliable.")
-    if fitted.spec.approximation is not None:
-        given = fitted.spec.approximation.conditional.format(len(fitted.fit.coef))
+    if spec.approximation is not None:
+        given = spec.approximation.conditional.format(len(fit.coef))
         notes.append(f"Standard errors are conditional on {given}.")
     return notes
 
 
-def _find_groups(fitted: Fitted, errors: str, groups: Any, *, owner: str) -> Array | None:
+def _find_groups(owner: str, fitted: Fitted, errors: str, groups: Any) -> Array | None:
     """Return the number of the group of each row that was fitted, None if errors have no groups.
 
     Groups may be given for all rows of ``fit``, or for those of positive weight.
@@ -232,16 +213,16 @@ def _find_groups(fitted: Fitted, errors: str, groups: Any, *, owner: str) -> Arr
         raise broken(owner, "groups", wording, groups)
     if groups is None:
         return None
-    groups = np.asarray(groups)
-    n, present = fitted.data.rows.n_rows, fitted.data.present
+    groups, n, present = np.asarray(groups), fitted.data.rows.n_rows, fitted.data.present
     given = n if present is None else len(present)
     if groups.ndim != 1 or len(groups) not in (n, given):
         raise broken(owner, "groups", f"one for each of the {n} rows of fit", groups.shape)
-    if any(str(group) in _MISSING for group in groups.tolist()):
+    if any(str(group) in MISSING for group in groups.tolist()):
         raise broken(owner, "groups", "known for every row", "a missing one")
     if present is not None and len(groups) == given:
         groups = groups[present]
-    groups = groups if fitted.models.sampled is None else groups[fitted.models.sampled]
+    if fitted.models.sampled is not None:
+        groups = groups[fitted.models.sampled]
     # objects of several kinds have no order
     groups = groups.astype(str) if groups.dtype == object else groups
     found, codes = np.unique(groups, return_inverse=True)
@@ -256,7 +237,7 @@ def covariance_of(fitted: Fitted, errors: str, groups: Any) -> Array:
     needed = 32 * size * max(size, 0 if errors == "classical" else fit.n_rows)
     what = f"the covariance of {size} coefficients"
     require_memory(needed, fitted.spec.memory_limit, what, "take an approximation")
-    groups = _find_groups(fitted, errors, groups, owner="vcov")
+    groups = _find_groups("vcov", fitted, errors, groups)
     found = fit.covariances(fit.coordinates(np.eye(size)), errors, groups)
     return found[0] if fitted.data.single_output else found
 
@@ -265,42 +246,22 @@ def values_of(fitted: Fitted, rows: Rows, column: str | int) -> tuple[str, Array
     """Return a column's name and values; see `skimp.KRLS.column_values`."""
     design = fitted.design
     j = _find_number(column, design.names, "column_values", "column")
-
-    def of_block(block: Block, _: Scratch) -> Array:
-        return dense(block.X, DOUBLE)[:, j]
-
-    values = fitted.context.compute(rows, of_block, (), DOUBLE)
+    values = fitted.context.compute(rows, lambda block, _: dense(block.X, DOUBLE)[:, j], (), DOUBLE)
     return design.names[j], design.decoded(j, values)
 
 
 def expect_along(fitted: Fitted, column: str | int, n_points: int, level: float) -> Expectation:
     """Return the expectation along a column; see `skimp.KRLS.expectation`."""
     check_values("expectation", _RULES, n_points=n_points, level=level)
-    design, fit = fitted.design, fitted.fit
+    design = fitted.design
     j = _find_number(column, design.names, "expectation", "column")
     values = design.values_along(j, n_points)
     rows = np.tile(design.typical, (len(values), 1))
     rows[:, j] = values
-
-    def of_block(block: Block, _: Scratch) -> Array:
-        L = fitted.gather(fitted.points.block(block.X).T)
-        mean = L.T @ fit.coef + fitted.constant
-        variances = fit.variances(fit.coordinates(L, constant=1.0))
-        return np.stack([mean, np.sqrt(variances)], axis=1)
-
-    shape = 2, fitted.dual.shape[1]
-    found = fitted.context.compute(ArrayRows(rows).mapped(design), of_block, shape, np.float64)
-    mean, error = found[:, 0], found[:, 1]
+    mean, error = predict_at(fitted, ArrayRows(rows), return_std=True)
     reach = stats.t.ppf((1 + level) / 2, fitted.freedom) * error
-    return Expectation(
-        column=design.names[j],
-        values=design.decoded(j, values),
-        mean=fitted.outputs(mean),
-        std_error=fitted.outputs(error),
-        ci_low=fitted.outputs(mean - reach),
-        ci_high=fitted.outputs(mean + reach),
-        level=level,
-    )
+    shown = design.decoded(j, values)
+    return Expectation(design.names[j], shown, mean, error, mean - reach, mean + reach, level)
 
 
 def _find_terms(design: Design, given: str | int, role: str) -> list[Term]:

@@ -30,60 +30,49 @@ class Functionals:
     def __init__(
         self, landmarks: Landmarks, design: Design, terms: list[Term], by: Term | None = None
     ):
+        self.terms = terms
         self._landmarks = landmarks
-        self._size = landmarks.width
         self._design = design
-        self._terms = terms
         self._by = by
+        # number, scaled column and scale of each term that is a derivative
+        self._derivatives = [
+            (i, design.place(term.column).start, term.scale)
+            for i, term in enumerate(terms)
+            if term.high is None
+        ]
 
-    def kinked(self, column: int) -> bool:
-        """Return whether kernel columns have a kink, so no second derivative, at their points."""
-        j = self._design.place(column).start
-        A = np.zeros((1, self._size))
-        A[:, 0] = 1.0
+    def kinked(self) -> bool:
+        """Return whether kernel columns have a kink at their points, in the first term's column."""
+        column, first = self.terms[0].column, np.eye(self._landmarks.width, 1)
 
         def slope(step: float) -> float:
-            point, G = self._landmarks.points[:1].copy(), np.zeros((1, self._design.width))
-            point[:, j] += step * _STEP * self._design.deviation(column)
-            self._landmarks.columns.add_gradient(point, A, G)
-            return float(G[0, j])
+            point = self._move(self._landmarks.points[:1], column, step * self._reach(column))
+            return float(self.pointwise(point, first)[0, 0, 0])
 
         far, near = (abs(slope(step) - slope(-step)) for step in (1.0, 1e-3))
         return near > _KINK * far
 
-    @property
-    def n_terms(self) -> int:
-        """Number of effects."""
-        return len(self._terms)
-
-    @property
-    def are_differences(self) -> list[bool]:
-        """Whether each effect is a difference between two values, not a derivative."""
-        return [term.high is not None for term in self._terms]
-
     def pointwise(self, Z: Array, coef: Array) -> Array:
         """Return the effects at each row, of shape (n, n_terms, k), for coefficients (m, k)."""
-        effects = np.zeros((len(Z), len(self._terms), coef.shape[1]))
+        effects = np.zeros((len(Z), len(self.terms), coef.shape[1]))
         for factor, rows in self._variants(Z):
-            if self._derivatives:
-                for output, c in enumerate(coef.T):
-                    G = np.zeros(rows.shape)
-                    self._landmarks.columns.add_gradient(
-                        rows, np.broadcast_to(c, (len(Z), len(c))), G
-                    )
-                    for i, column, scale in self._derivatives:
-                        effects[:, i, output] += factor * scale * G[:, column]
+            for output, c in enumerate(coef.T if self._derivatives else ()):
+                G, A = np.zeros(rows.shape), np.broadcast_to(c, (len(Z), len(c)))
+                self._landmarks.columns.add_gradient(rows, A, G)
+                for i, column, scale in self._derivatives:
+                    effects[:, i, output] += factor * scale * G[:, column]
             for i, change in self._differences(rows):
                 effects[:, i] += factor * (change @ coef)
         return effects
 
     def sums(self, Z: Array, weights: Array) -> Array:
         """Return the functionals' sums over rows, as columns of an array (m, n_terms)."""
-        L = np.zeros((self._size, len(self._terms)))
+        size = self._landmarks.width
+        L = np.zeros((size, len(self.terms)))
         for factor, rows in self._variants(Z):
             if self._derivatives:
-                G = np.zeros((self._size, rows.shape[1]))
-                A = np.broadcast_to(weights[:, None], (len(Z), self._size))
+                G = np.zeros((size, rows.shape[1]))
+                A = np.broadcast_to(weights[:, None], (len(Z), size))
                 self._landmarks.columns.add_gradient_sums(rows, A, G)
                 for i, column, scale in self._derivatives:
                     L[:, i] += factor * scale * G[:, column]
@@ -91,18 +80,9 @@ class Functionals:
                 L[:, i] += factor * (weights @ change)
         return L
 
-    @property
-    def _derivatives(self) -> list[tuple[int, int, float]]:
-        """Number, scaled column, and scale of each term that is a derivative."""
-        return [
-            (i, self._design.place(term.column).start, term.scale)
-            for i, term in enumerate(self._terms)
-            if term.high is None
-        ]
-
     def _differences(self, Z: Array) -> Iterator[tuple[int, Array]]:
         """Yield the number of each other term, and what it changes of the kernel block."""
-        for i, term in enumerate(self._terms):
+        for i, term in enumerate(self.terms):
             if term.high is not None:
                 ends = (self._set(Z, term.column, end) for end in (term.high, term.low))
                 high, low = (self._landmarks.block(rows) for rows in ends)
@@ -117,12 +97,18 @@ class Functionals:
             yield 1.0, self._set(Z, by.column, by.high)
             yield -1.0, self._set(Z, by.column, by.low)
         else:
-            reach = _STEP * self._design.deviation(by.column)
+            reach = self._reach(by.column)
             forward = self._landmarks.kernel.needs_nonnegative
             for step, factor in _FORWARD if forward else _CENTRAL:
-                moved = Z.copy()
-                moved[:, self._design.place(by.column)] += step * reach
-                yield by.scale * factor / reach, moved
+                yield by.scale * factor / reach, self._move(Z, by.column, step * reach)
+
+    def _reach(self, column: int) -> float:
+        return _STEP * float(self._design.deviations[column])
+
+    def _move(self, Z: Array, column: int, step: float) -> Array:
+        moved = Z.copy()
+        moved[:, self._design.place(column)] += step
+        return moved
 
     def _set(self, Z: Array, column: int, value: float | None) -> Array:
         changed = Z.copy()

@@ -12,17 +12,31 @@ from skimp._core._types import Array, RandomState
 from skimp._core._work import Size, Stage
 from skimp._params._memory import MEMORY_LIMIT
 from skimp._params._parametrized import Parametrized, whole_or_nothing
-from skimp._params._rules import BOOLEAN, N_JOBS, NONE, RANDOM_STATE, Rule, integer, number, one_of
+from skimp._params._rules import BOOLEAN, N_JOBS, RANDOM_STATE, Rule, integer, number, one_of
 from skimp.choice import Task
 from skimp.data import Context, LineReport, Rows, as_rows
 from skimp.effects import _effects
 from skimp.effects._cost import count_cost
-from skimp.effects._effects import Inference
-from skimp.effects._fit import POSITIVE, Fitted, fit_krls, open_task
+from skimp.effects._fit import Fitted, fit_krls, open_task
 from skimp.effects._levels import encode_levels
 from skimp.effects._summary import EffectsSummary, Expectation
 from skimp.kernels import Kernel
 from skimp.solvers.ridge import CRITERIA
+
+_SQUARABLE = number(above=1e-100, at_most=1e100)
+_GRID = Rule(
+    f"None or a sequence, each {_SQUARABLE.wording}",
+    lambda value: (
+        value is None
+        or (
+            isinstance(value, list | tuple | np.ndarray)
+            and np.ndim(value) == 1
+            and len(value) > 0
+            and all(map(_SQUARABLE.test, value))
+        )
+    ),
+)
+"""Penalties and bandwidths, whose squares are numbers, too."""
 
 
 @final
@@ -135,8 +149,8 @@ class KRLS(RegressorMixin, Parametrized):
     _rules: ClassVar[dict[str, Rule]] = {
         "standardize": BOOLEAN,
         "alpha": number(above=0) | one_of(*CRITERIA),
-        "lams": NONE | POSITIVE,
-        "sigmas": NONE | POSITIVE,
+        "lams": _GRID,
+        "sigmas": _GRID,
         "fit_intercept": BOOLEAN,
         "convention": one_of("skimp", "R"),
         "memory_limit": MEMORY_LIMIT,
@@ -188,17 +202,13 @@ class KRLS(RegressorMixin, Parametrized):
         sample_weight : array of shape (n,), optional
             A weight of 2 equals a row given twice in what is estimated; for standard errors,
             weights are inverse variances of the errors.
-
-        Returns
-        -------
-        self
         """
         with whole_or_nothing(self):
             context = Context(self.n_jobs, LineReport("KRLS") if self.verbose else None)
             rng = as_generator(self.random_state)
             self.fitted_ = fitted = fit_krls(self, X, y, sample_weight, rng, context)
             models, fit, outputs = fitted.models, fitted.fit, fitted.outputs
-            self.kernel_, self.alpha_ = models.kernel, models.alpha
+            self.kernel_, self.alpha_ = models.basis.kernel, models.alpha
             self.alphas_, self.scores_ = models.alphas, models.scores
             self.points_ = models.basis.points
             self.terms_ = [term.name for term in fitted.design.terms]
@@ -294,13 +304,9 @@ class KRLS(RegressorMixin, Parametrized):
             Whether effects, and with them standard errors, t, p and intervals, are corrected for
             the shrinkage of the penalty, which moves averages by up to a standard error. False
             takes means of the pointwise effects. None is True, but False for ``convention="R"``.
-
-        Returns
-        -------
-        EffectsSummary
         """
-        asked = Inference("summary", errors, groups, level, corrected)
-        return _effects.summarize_terms(*self._open(X), asked)
+        asked = {"errors": errors, "groups": groups, "level": level, "corrected": corrected}
+        return _effects.summarize_terms(*self._open(X), **asked)
 
     def interaction(
         self,
@@ -331,8 +337,8 @@ class KRLS(RegressorMixin, Parametrized):
         EffectsSummary
             With an effect for each pair of terms, and ``pointwise`` the interactions at each row.
         """
-        asked = Inference("interaction", errors, groups, level, corrected)
-        return _effects.summarize_interaction(*self._open(X), first, second, asked)
+        asked = {"errors": errors, "groups": groups, "level": level, "corrected": corrected}
+        return _effects.summarize_interaction(*self._open(X), first, second, **asked)
 
     def expectation(
         self, column: str | int, *, n_points: int = 50, level: float = 0.95
@@ -349,10 +355,6 @@ class KRLS(RegressorMixin, Parametrized):
             Points between the least and the largest value of a column of numbers.
         level : float, default=0.95
             Nominal coverage of the bands at each point.
-
-        Returns
-        -------
-        Expectation
         """
         check_is_fitted(self)
         return _effects.expect_along(self.fitted_, column, n_points, level)

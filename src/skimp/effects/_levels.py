@@ -7,7 +7,8 @@ import numpy as np
 from skimp._core._types import Array
 from skimp.data import is_frame
 
-_MISSING = {"None", "nan", "NaT", "<NA>"}
+MISSING = {"None", "nan", "NaT", "<NA>"}
+"""How missing values print."""
 
 
 def find_levels(X: Any, present: Array | None = None) -> dict[int, list[Any]]:
@@ -16,14 +17,23 @@ def find_levels(X: Any, present: Array | None = None) -> dict[int, list[Any]]:
     They are in the order of the categories if there is one, and sorted otherwise. Levels without a
     row that is ``present`` are left out. Only frames have levels.
     """
-    if not is_frame(X):
-        return {}
-    names = [str(name) for name in X.columns]
-    return {
-        j: _levels(column, names[j], present)
-        for j, column in enumerate(_columns(X))
-        if _is_categorical(column)
-    }
+    levels = {}
+    for j, column in enumerate(_columns(X) if is_frame(X) else ()):
+        kind, values = str(column.dtype), list(column)
+        # text, and not numbers, that is held as objects
+        text = kind == "object" and any(isinstance(value, str) for value in values)
+        if not (text or kind.lower().startswith(("category", "categorical", "enum", "str"))):
+            continue
+        found = set(values if present is None else [values[i] for i in np.flatnonzero(present)])
+        if any(not isinstance(value, str) and str(value) in MISSING for value in found):
+            name = str(X.columns[j])
+            raise ValueError(
+                f"X must not miss values, found some in column {name!r}: fill them first."
+            )
+        ordered = kind.startswith(("category", "Enum"))
+        given = column.dtype.categories if ordered else sorted(found, key=str)
+        levels[j] = [level for level in given if level in found]
+    return levels
 
 
 def encode_levels(
@@ -65,24 +75,6 @@ def _is_pandas(X: Any) -> bool:
 def _columns(X: Any) -> list[Any]:
     # by number: names of pandas may be equal, which is refused later
     return [X.iloc[:, j] for j in range(X.shape[1])] if _is_pandas(X) else list(X.get_columns())
-
-
-def _is_categorical(column: Any) -> bool:
-    kind = str(column.dtype).lower()
-    if kind == "object":
-        # text, and not numbers that are held as objects
-        return any(isinstance(value, str) for value in column)
-    return kind.startswith(("category", "categorical", "enum", "str"))
-
-
-def _levels(column: Any, name: str, present: Array | None) -> list[Any]:
-    values = list(column)
-    found = set(values if present is None else [values[i] for i in np.flatnonzero(present)])
-    if any(not isinstance(value, str) and str(value) in _MISSING for value in found):
-        raise ValueError(f"X must not miss values, found some in column {name!r}: fill them first.")
-    if str(column.dtype).startswith(("category", "Enum")):
-        return [level for level in column.dtype.categories if level in found]
-    return sorted(found, key=str)
 
 
 def _encode(column: Any, levels: list[Any], name: Any, present: Array | None) -> Array:

@@ -9,11 +9,11 @@ from scipy import sparse
 from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_representable, check_shape
 from skimp._core._types import Array, DType, Matrix
+from skimp._core._work import DOUBLE
 from skimp.data import ArrayRows, Block, Context
-from skimp.features import draw_signs
+from skimp.features import Landmarks, draw_signs
 from skimp.kernels import Columns, Kernel
 
-_DOUBLE = np.dtype(np.float64)
 _POINTS = 2048
 """Points whose kernel columns are held at once."""
 
@@ -23,28 +23,14 @@ SKETCHES = ("gaussian", "achlioptas", "sign", "very_sparse", "subsampling")
 
 @final
 class RandomSums:
-    r"""The functions :math:`\sum_i S_{ji} k(\cdot, x_i)` of all rows, for a random S.
+    r"""The functions :math:`\sum_i S_{ji} k(\cdot, x_i)` of all points; ``mixing`` is :math:`S^T`.
 
     A sum :math:`\sum_j w_j \varphi_j` has the coefficients :math:`a = S^T w` and the norm
     :math:`w^T S K S^T w`. Evaluating all of them on b rows costs a b x n kernel block, of which
     2,048 columns are held at a time, and its product with :math:`S^T`.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        A kernel with numbers for parameters.
-    points : array of shape (n, d)
-        The rows.
-    mixing : array or CSR matrix of shape (n, m)
-        The matrix :math:`S^T`.
-
-    References
-    ----------
-    .. [1] Y. Yang, M. Pilanci and M. J. Wainwright, "Randomized sketches for kernels: fast and
-       optimal nonparametric regression", Annals of Statistics 45 (2017).
     """
 
-    dtype: DType = _DOUBLE
+    dtype: DType = DOUBLE
 
     def __init__(self, kernel: Kernel, points: Array, mixing: Matrix, n_jobs: int | None = None):
         self.kernel = kernel
@@ -58,11 +44,16 @@ class RandomSums:
         return int(self.mixing.shape[1])
 
     @cached_property
+    def landmarks_(self) -> Landmarks:
+        """The kernel columns that are summed."""
+        return Landmarks(self.kernel, self.points, DOUBLE)
+
+    @cached_property
     def _parts(self) -> list[tuple[Columns, Matrix]]:
         """The kernel columns and the rows of the random matrix, of some points at a time."""
         starts = range(0, len(self.points), _POINTS)
         parts = [slice(start, start + _POINTS) for start in starts]
-        return [(self.kernel.bind(self.points[part], _DOUBLE), self.mixing[part]) for part in parts]
+        return [(self.kernel.bind(self.points[part], DOUBLE), self.mixing[part]) for part in parts]
 
     def map_block(self, X: Matrix, out: Array) -> None:
         """Write the functions of the rows X into ``out``."""
@@ -77,13 +68,12 @@ class RandomSums:
     @cached_property
     def penalty(self) -> Array:
         """The matrix :math:`S K S^T`, in one pass over the points."""
-        rows = ArrayRows(self.points).mapped(self)
 
         def of_block(block: Block, _: Scratch) -> Array:
             part = self.mixing[block.start : block.start + block.size]
             return np.asarray(part.T @ block.X)
 
-        initial = np.zeros((self.width, self.width))
+        rows, initial = ArrayRows(self.points).mapped(self), np.zeros((self.width, self.width))
         P = Context(self.n_jobs).map_reduce(rows, of_block, lambda a, b: a + b, initial)
         check_representable(P)
         return np.asarray((P + P.T) / 2)
@@ -94,12 +84,7 @@ class RandomSums:
 
 
 def random_matrix(name: str, n: int, size: int, rng: np.random.Generator) -> Matrix:
-    r"""Draw :math:`S^T`, of shape (n, size), with :math:`E[S^T S] = I`, by the name of its law.
-
-    "gaussian": normal entries; "sign": 1 and -1; "achlioptas": two thirds of zeros; "very_sparse":
-    all but one in :math:`\sqrt n` zero; "subsampling": one entry a column, in different rows,
-    scaled to the same mean.
-    """
+    """Draw :math:`S^T`, of shape (n, size), by the name of its law; see `skimp.effects.Sketch`."""
     if name == "subsampling":
         chosen = rng.choice(n, size, replace=False)
         entries = np.full(size, np.sqrt(n / size))

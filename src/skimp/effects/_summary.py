@@ -12,7 +12,9 @@ from skimp._core._html import table
 from skimp._core._lines import Lined, Lines
 from skimp._core._types import Array
 
-_COLUMNS = ("effect", "std_error", "t", "p", "ci_low", "ci_high", "mean", "q25", "q50", "q75")
+_NAMES = ("effect", "std_error", "t", "p", "ci_low", "ci_high", "mean", "q25", "q50", "q75")
+_COLUMNS = dict.fromkeys(_NAMES, ".4g") | {"t": ".2f", "p": ".3f"}
+"""Columns of the table, and how their numbers are printed."""
 _SHOWN = 5
 """Points of an expectation that are printed."""
 
@@ -91,42 +93,35 @@ class EffectsSummary:
         return pandas.DataFrame(columns, index=pandas.Index(self.names, name="term"))
 
     def _cells(self) -> list[list[str]]:
-        formats = dict.fromkeys(_COLUMNS, "{:.4g}") | {"t": "{:.2f}", "p": "{:.3f}"}
-        rows = zip(*(getattr(self, name) for name in _COLUMNS), strict=True)
-        return [
-            [name, *(formats[c].format(value) for c, value in zip(_COLUMNS, row, strict=True))]
-            for name, row in zip(self._titles, rows, strict=True)
-        ]
-
-    @property
-    def _titles(self) -> list[str]:
-        marked = zip(self.names, self.kinds, strict=True)
-        return [name if kind == "derivative" else f"{name} ({kind})" for name, kind in marked]
+        rows = [["", *_COLUMNS]]
+        for i, (name, kind) in enumerate(zip(self.names, self.kinds, strict=True)):
+            title = name if kind == "derivative" else f"{name} ({kind})"
+            rows.append([title, *(f"{getattr(self, c)[i]:{form}}" for c, form in _COLUMNS.items())])
+        return rows
 
     def __str__(self) -> str:
         """Return the table as text."""
-        cells = [["", *_COLUMNS], *self._cells()]
+        cells = self._cells()
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = [
             "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
             for row in cells
         ]
         rule = "-" * len(lines[0])
-        facts = [f"{name}: {value}" for name, value in self.facts.items()]
-        head, line = [], ""
-        for fact in facts:
-            if line and len(line) + len(fact) + 3 > len(rule):
-                head.append(line)
-                line = ""
-            line = f"{line}   {fact}" if line else fact
-        return "\n".join([*head, line, rule, lines[0], rule, *lines[1:], rule, *self.notes])
+        head = [""]
+        for fact in (f"{name}: {value}" for name, value in self.facts.items()):
+            if head[-1] and len(head[-1]) + len(fact) + 3 > len(rule):
+                head.append("")
+            head[-1] += f"   {fact}" if head[-1] else fact
+        return "\n".join([*head, rule, lines[0], rule, *lines[1:], rule, *self.notes])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         head = table(("average effects", ""), list(self.facts.items()))
         notes = "".join(f"<div>{escape(note)}</div>" for note in self.notes)
-        return head + table(("", *_COLUMNS), self._cells()) + notes
+        columns, *rows = self._cells()
+        return head + table(columns, rows) + notes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,20 +150,15 @@ class Expectation(Lined):
 
     def _lines(self) -> Lines:
         n = len(self.values)
-        parts = (np.reshape(part, (n, -1)) for part in (self.mean, self.ci_low, self.ci_high))
-        texts = [
-            (
-                f"{value:.4g}" if isinstance(value, Real) else f"{value}",
-                "; ".join(f"{m:.4g} [{a:.4g}, {b:.4g}]" for m, a, b in zip(*row, strict=True)),
-            )
-            for value, *row in zip(self.values, *parts, strict=True)
-        ]
-        # first, middle and last of many points
-        shown = (
-            texts if n <= _SHOWN else [texts[i * (n - 1) // (_SHOWN - 1)] for i in range(_SHOWN)]
-        )
+        parts = [np.reshape(part, (n, -1)) for part in (self.mean, self.ci_low, self.ci_high)]
         few = "" if n <= _SHOWN else f", {_SHOWN} of {n} points"
-        return [(self.column, f"mean of y [nominal {self.level:.0%} band]{few}"), *shown]
+        lines = [(self.column, f"mean of y [nominal {self.level:.0%} band]{few}")]
+        # first, middle and last of many points
+        for i in np.unique(np.linspace(0, n - 1, _SHOWN).astype(int)):
+            value, outputs = self.values[i], zip(*(part[i] for part in parts), strict=True)
+            name = f"{value:.4g}" if isinstance(value, Real) else f"{value}"
+            lines.append((name, "; ".join(f"{m:.4g} [{a:.4g}, {b:.4g}]" for m, a, b in outputs)))
+        return lines
 
     def to_frame(self) -> Any:
         """Return a pandas frame by the values of the column; several outputs have a row each."""
@@ -205,11 +195,10 @@ def summarize(
     mean = weight @ flat / weight.sum()
     effect = mean if corrected is None else corrected.T.ravel()
     errors = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)).ravel()
-    t = np.full(len(effect), np.nan)
-    np.divide(effect, errors, out=t, where=errors > 0)
-    reach = stats.t.ppf((1 + level) / 2, freedom) * errors
-    quartiles = _weighted_quartiles(flat, weight)
     known = errors > 0
+    t = np.divide(effect, errors, out=np.full(len(effect), np.nan), where=known)
+    reach = stats.t.ppf((1 + level) / 2, freedom) * errors
+    q25, q50, q75 = _weighted_quartiles(flat, weight)
     far = np.count_nonzero(known & (np.abs(effect - mean) > reach))
     if far:
         outside = f"{far} of {np.count_nonzero(known)} means are outside the intervals"
@@ -225,9 +214,9 @@ def summarize(
         ci_low=effect - reach,
         ci_high=effect + reach,
         mean=mean,
-        q25=quartiles[0],
-        q50=quartiles[1],
-        q75=quartiles[2],
+        q25=q25,
+        q50=q50,
+        q75=q75,
         covariance=covariance,
         pointwise=flat,
         level=level,

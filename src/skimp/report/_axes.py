@@ -15,12 +15,16 @@ def require_kind(owner: str, name: str, value: Any, kind: type, wording: str) ->
         raise TypeError(f"{owner}: {name} must be {wording}, got {found}.")
 
 
-def open_axes(owner: str, axes: Any, number: int, **options: Any) -> Any:
+def open_axes(owner: str, axes: Any, number: int, *, n_rows: int = 1, **options: Any) -> Any:
     """Return an array of the axes that were given, or of as many panels of a new figure."""
     if axes is None:
         from matplotlib import pyplot
 
-        _, axes = pyplot.subplots(1, number, layout="constrained", **options)
+        shape = n_rows, -(-number // n_rows)
+        _, panels = pyplot.subplots(*shape, squeeze=False, layout="constrained", **options)
+        for spare in panels.ravel()[number:]:
+            spare.remove()
+        axes = panels.ravel()[:number]
     axes = np.ravel(axes)
     if len(axes) != number:
         raise ValueError(f"{owner}: axes must be {number} Axes, found {len(axes)}.")

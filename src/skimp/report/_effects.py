@@ -10,6 +10,7 @@ from skimp.report._axes import draw_legend, open_axes, require_kind
 if TYPE_CHECKING:
     from skimp.effects import KRLS, EffectsSummary
 
+_SIZE = 7.5, 4.0
 _BINS = 12
 """Groups of equally many rows whose medians a line joins."""
 
@@ -89,13 +90,9 @@ class EffectsDisplay:
             Whether derivatives are those of a standard deviation of the column, at the rows of
             ``fit``, so that columns of different units can be compared. Differences stay as they
             are.
-
-        Returns
-        -------
-        self
         """
         s = self.summary
-        ax = self._one(ax, height=1 + 0.42 * len(s.names))
+        (ax,) = self._open(ax, 1, (7.5, 1 + 0.42 * len(s.names)))
         places = np.arange(len(s.names))
         unit = self._deviations() if standardized else np.ones(len(places))
         low, high = s.ci_low * unit, s.ci_high * unit
@@ -118,14 +115,13 @@ class EffectsDisplay:
         ----------
         axes : matplotlib Axes, as many as there are terms, optional
             Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
         """
-        s = self.summary
-        axes = self._several(axes, len(s.names))
-        for ax, name, mean, single in zip(axes, s.names, s.mean, s.pointwise.T, strict=False):
+        s, number = self.summary, len(self.summary.names)
+        columns = min(4, number)
+        n_rows = -(-number // columns)
+        given = None if axes is None else np.ravel(axes)[:number]
+        axes = self._open(given, number, (2.8 * columns, 2.4 * n_rows), n_rows=n_rows)
+        for ax, name, mean, single in zip(axes, s.names, s.mean, s.pointwise.T, strict=True):
             ax.hist(single, bins=min(40, max(10, len(single) // 20)), color="C0", alpha=0.55)
             ax.axvline(mean, color="C0", linewidth=2)
             ax.axvline(0, color="0.4", linewidth=0.8)
@@ -144,12 +140,8 @@ class EffectsDisplay:
             The term.
         against : str or int
             The column.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        self
+        ax
+            As in `plot`.
         """
         names = list(self.summary.names)
         known = integer(at_least=0, at_most=len(names) - 1).test(effect)
@@ -163,17 +155,18 @@ class EffectsDisplay:
                 f"EffectsDisplay: X must be the {len(single)} rows of the summary, found "
                 f"{len(values)}: pass the X of model.summary(X)."
             )
-        ax = self._one(ax)
-        look = {"s": 9, "alpha": min(0.6, 40 / len(single) ** 0.5), "linewidths": 0}
-        labels = None
+        (ax,) = self._open(ax, 1, _SIZE)
         if values.dtype.kind in "OUS":
             # in the order of the levels
             labels = [str(level) for level in self.model.expectation(against).values]
             codes = np.array([labels.index(str(value)) for value in values])
+            groups = [codes == i for i in range(len(labels))]
             values = codes + np.random.default_rng(0).uniform(-0.2, 0.2, len(codes))
             ax.set_xticks(range(len(labels)), labels)
+        else:
+            groups = _groups(values)
+        look = {"s": 9, "alpha": min(0.6, 40 / len(single) ** 0.5), "linewidths": 0}
         ax.scatter(values, single, color="C0", rasterized=len(single) > 5000, **look)
-        groups = _groups(values) if labels is None else [codes == i for i in range(len(labels))]
         middles = [np.median(values[group]) for group in groups]
         ax.plot(middles, [np.median(single[group]) for group in groups], "o-", color="C1")
         ax.axhline(0, color="0.4", linewidth=0.8, zorder=0)
@@ -190,25 +183,21 @@ class EffectsDisplay:
         ----------
         column : str or int
             The column.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+        ax
+            As in `plot`.
         n_points : int, default=50
             Points of the curve.
         output : int, default=0
             Which y, if there are several.
-
-        Returns
-        -------
-        self
         """
         found = self.model.expectation(column, n_points=n_points, level=self.summary.level)
-        last = np.reshape(found.mean, (len(found.values), -1)).shape[1] - 1
+        n, bands = len(found.values), (found.mean, found.ci_low, found.ci_high)
+        parts = np.reshape(bands, (3, n, -1))
+        last = parts.shape[2] - 1
         if not integer(at_least=0, at_most=last).test(output):
             raise broken("plot_expectation", "output", f"an integer from 0 to {last}", output)
-        parts = (found.mean, found.ci_low, found.ci_high)
-        n = len(found.values)
-        mean, low, high = (np.reshape(part, (n, -1))[:, output] for part in parts)
-        ax = self._one(ax)
+        mean, low, high = parts[:, :, output]
+        (ax,) = self._open(ax, 1, _SIZE)
         if found.values.dtype.kind in "OUS" or n == 2:
             places = np.arange(n)
             ax.errorbar(places, mean, [mean - low, high - mean], fmt="o", color="C0", capsize=4)
@@ -235,29 +224,10 @@ class EffectsDisplay:
         ]
         return np.tile(units, number // len(units))
 
-    def _one(self, ax: Any, height: float = 4.0) -> Any:
-        self.axes_ = open_axes("EffectsDisplay", ax, 1, figsize=(7.5, height))
+    def _open(self, axes: Any, number: int, figsize: tuple[float, float], **options: Any) -> Any:
+        self.axes_ = open_axes("EffectsDisplay", axes, number, figsize=figsize, **options)
         self.figure_ = self.axes_[0].figure
-        return self.axes_[0]
-
-    def _several(self, axes: Any, number: int) -> Any:
-        if axes is None:
-            from matplotlib import pyplot
-
-            columns = min(4, number)
-            rows = -(-number // columns)
-            size = 2.8 * columns, 2.4 * rows
-            _, axes = pyplot.subplots(
-                rows, columns, figsize=size, squeeze=False, layout="constrained"
-            )
-            for spare in axes.ravel()[number:]:
-                spare.remove()
-            axes = axes.ravel()[:number]
-        axes = np.ravel(axes)
-        if len(axes) < number:
-            raise ValueError(f"EffectsDisplay: axes must be {number} Axes, found {len(axes)}.")
-        self.axes_, self.figure_ = axes, axes[0].figure
-        return axes
+        return self.axes_
 
 
 def _require_krls(model: Any) -> None:
@@ -272,8 +242,9 @@ def _percent(level: float) -> str:
 
 def _groups(values: Any) -> list[Any]:
     """Return groups of neighbouring values, equally many rows each; equal values stay together."""
-    if len(np.unique(values)) <= _BINS:
-        return [values == value for value in np.unique(values)]
+    found = np.unique(values)
+    if len(found) <= _BINS:
+        return [values == value for value in found]
     ends = np.unique(np.quantile(values, np.linspace(0, 1, _BINS + 1)))
     number = np.clip(np.searchsorted(ends, values, side="right") - 1, 0, len(ends) - 2)
-    return [number == i for i in range(len(ends) - 1) if np.any(number == i)]
+    return [number == i for i in np.unique(number)]

@@ -2,7 +2,7 @@ import numpy as np
 
 from skimp._core._random import row_keys
 from skimp.data import LOCAL, open_rows
-from skimp.effects._fit import Spec, make_models
+from skimp.effects._models import Spec, make_models
 from skimp.kernels import Gaussian
 from skimp.solvers.ridge import fold_scores
 from tests.problems import regression

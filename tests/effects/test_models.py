@@ -3,7 +3,7 @@ import pytest
 
 from skimp.data import LOCAL, open_rows
 from skimp.effects._approximation import as_approximation
-from skimp.effects._fit import Spec, choose_models
+from skimp.effects._models import Spec, choose_models
 from skimp.kernels import Gaussian
 from tests.problems import regression
 
@@ -23,7 +23,7 @@ def test_the_best_of_several_is_that_of_the_least_error(approximation, criterion
     found = choose(KERNELS, approximation, criterion)
     alone = [choose([kernel], approximation, criterion) for kernel in KERNELS]
     best = min(alone, key=lambda models: np.min(models.scores))
-    assert found.kernel == best.kernel
+    assert found.basis.kernel == best.basis.kernel
     assert found.alpha == best.alpha
     assert np.array_equal(found.scores, best.scores)
     a, b = (models.smoother.at(models.alpha).coef for models in (found, best))

@@ -1,0 +1,158 @@
+"""All models of scaled rows in some functions, and the choice of kernel and penalty."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from skimp._core._random import draw_seed
+from skimp._core._types import Array
+from skimp._core._work import DOUBLE
+from skimp._params._memory import parse_bytes, require_memory
+from skimp._params._rules import broken, check_params
+from skimp.data import Context, Rows, keep_rows, kept_bytes
+from skimp.effects._approximation import Approximation, Points, RowSample, Sketch, as_approximation
+from skimp.effects._random_sums import RandomSums
+from skimp.features import Landmarks
+from skimp.kernels import Gaussian, Kernel, as_kernel, check_gram, require
+from skimp.solvers.ridge import (
+    ExactSmoother,
+    ReducedSmoother,
+    Smoother,
+    best_alpha,
+    fold_scores,
+    golden_section,
+)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What to fit: the parameters of `skimp.KRLS`, checked; ``like_r`` is ``convention="R"``."""
+
+    approximation: Approximation | None
+    alpha: float | str
+    lams: Sequence[float] | Array | None = None
+    fit_intercept: bool = True
+    like_r: bool = False
+    memory_limit: int | str | None = None
+
+
+def read_spec(model: Any) -> Spec:
+    """Return what a `skimp.KRLS` is to fit; raise for a parameter that breaks a rule."""
+    owner = type(model).__name__
+    check_params(model)
+    kernel = default_kernel(model, 1)
+    require(kernel, "positive_definite", owner=owner, advice="f has a norm only then")
+    require(kernel, "differentiable", owner=owner, advice="effects are derivatives")
+    if model.sigmas is not None and "gamma" not in kernel.get_params(deep=False):
+        raise broken(owner, "sigmas", f"None for {kernel!r}, which has no gamma", model.sigmas)
+    searched = model.lams is not None or model.sigmas is not None
+    if searched and not isinstance(model.alpha, str):
+        raise broken(owner, "alpha", "a criterion if lams or sigmas are given", model.alpha)
+    approximation, like_r = (
+        as_approximation(model.approximation, owner=owner),
+        model.convention == "R",
+    )
+    # R centres y instead
+    intercept = model.fit_intercept and not like_r
+    return Spec(approximation, model.alpha, model.lams, intercept, like_r, model.memory_limit)
+
+
+def default_kernel(model: Any, n_columns: int) -> Kernel:
+    """Return the kernel of a `skimp.KRLS`, by default the Gaussian for this many columns."""
+    if model.kernel is None:
+        return Gaussian(gamma=1 / (n_columns if model.convention == "R" else 2 * n_columns))
+    return as_kernel(model.kernel, owner=type(model).__name__, other="None")
+
+
+@dataclass(frozen=True, eq=False)
+class Models:
+    """All models of a kernel in some functions, and the penalty of the best.
+
+    ``sampled`` are the rows that were fitted, None for all; ``alphas`` the penalties that were
+    compared, with their ``scores``, None if alpha was given.
+    """
+
+    basis: Landmarks | RandomSums
+    smoother: Smoother
+    sampled: Array | None = None
+    alpha: float = np.nan
+    alphas: Array | None = None
+    scores: Array | None = None
+
+
+def choose_models(
+    spec: Spec, rows: Rows, kernels: list[Kernel], seed: int, context: Context
+) -> Models:
+    """Return the models of the best kernel, the first of equal ones, with the best penalty."""
+
+    def choose(kernel: Kernel) -> Models:
+        models = make_models(spec, rows, kernel, seed, context)
+        alpha, alphas, scores = _choose_penalty(spec, rows, models, seed, context)
+        return replace(models, alpha=alpha, alphas=alphas, scores=scores)
+
+    if len(kernels) == 1:
+        return choose(kernels[0])
+    # factorizations are large: one is held at a time, and that of the best made again
+    penalties: list[dict[str, Any]] = []
+    for kernel in kernels:
+        models = choose(kernel)
+        penalties.append({"alpha": models.alpha, "alphas": models.alphas, "scores": models.scores})
+        del models
+    best = int(np.argmin([np.min(penalty["scores"]) for penalty in penalties]))
+    return replace(make_models(spec, rows, kernels[best], seed, context), **penalties[best])
+
+
+def _choose_penalty(
+    spec: Spec, rows: Rows, models: Models, seed: int, context: Context
+) -> tuple[float, Array | None, Array | None]:
+    """Return the best penalty, all that were compared, and their errors."""
+    smoother, criterion = models.smoother, spec.alpha
+    if not isinstance(criterion, str):
+        return float(criterion), None, None
+    free = spec.lams is None
+    if spec.like_r and free and criterion == "loo":
+        return golden_section(smoother)
+    alphas = smoother.grid() if free else np.sort(np.asarray(spec.lams, float)) / smoother.n_rows
+    if criterion == "kfold":
+
+        def fit_fold(part: Rows) -> tuple[Landmarks | RandomSums, Smoother]:
+            made = make_models(spec, part, models.basis.kernel, seed, context)
+            return made.basis, made.smoother
+
+        scores = fold_scores(rows, alphas * smoother.weight, seed, fit_fold, context)
+    else:
+        scores = smoother.scores(alphas, criterion)
+    alpha = best_alpha(alphas, scores) if free else float(alphas[np.argmin(scores)])
+    return alpha, alphas, scores
+
+
+def make_models(spec: Spec, rows: Rows, kernel: Kernel, seed: int, context: Context) -> Models:
+    """Return all models of some scaled rows, in the functions that are chosen from them."""
+    rng = np.random.default_rng(seed)
+    given, sampled = spec.approximation, None
+    options: Any = {"fit_intercept": spec.fit_intercept, "context": context}
+    if isinstance(given, Points | Sketch):
+        size = given.count(rows.n_rows)
+        sketch = 8 * rows.n_rows * size if isinstance(given, Sketch) else 0
+        what = f"an approximation by {size} functions"
+        require_memory(80 * size**2 + sketch, spec.memory_limit, what, "take fewer")
+        basis = given.make_basis(rows, kernel, rng, context)
+        mapped: Rows = rows.mapped(basis)
+        if kept_bytes(mapped) < parse_bytes(spec.memory_limit) // 4:
+            mapped = keep_rows(mapped, context)
+        return Models(basis, ReducedSmoother(mapped, basis.penalty, **options))
+    if isinstance(given, RowSample):
+        rows, sampled = given.draw(rows, draw_seed(rng), context)
+    n = rows.n_rows
+    # a fold is factored beside all rows
+    needed = (16 if spec.alpha == "kfold" else 10) * n**2
+    what = f"the exact model of {n} rows (approximation=None)"
+    require_memory(needed, spec.memory_limit, what, "take an approximation such as 1000")
+    block = rows.collect()
+    assert block.y is not None, "targets were computed for every block"
+    landmarks = Landmarks(kernel, block.X, DOUBLE)
+    K = kernel(landmarks.points, n_jobs=context.n_jobs)
+    check_gram(K, kernel)
+    return Models(landmarks, ExactSmoother(K, block.y, block.weights(), **options), sampled)
