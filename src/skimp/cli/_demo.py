@@ -164,8 +164,8 @@ def _table(title: str, trials: list[Trial], done: list[Measurement], spinner: An
     for name in ("", *_COLUMNS):
         table.add_column(name, justify="left" if name in ("", "model") else "right")
     for number, (trial, model) in enumerate(zip_longest(trials, done)):
-        cells = [trial.family, "-" if trial.budget is None else f"{trial.budget:,}"]
-        cells.append(f"{trial.rows:,}")
+        budget = "-" if trial.budget is None else f"{trial.budget:,}"
+        cells = [trial.family, budget, f"{trial.rows:,}"]
         if model is None:
             mark, style = (spinner, "") if number == len(done) else ("", "dim")
         else:

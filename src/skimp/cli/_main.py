@@ -83,9 +83,8 @@ def _row_count(text: str) -> int:
     except ValueError:
         rows = 0
     if rows < _FEWEST_ROWS:
-        raise argparse.ArgumentTypeError(
-            f"must be a whole number of at least {_FEWEST_ROWS}, got {text!r}"
-        )
+        message = f"must be a whole number of at least {_FEWEST_ROWS}, got {text!r}"
+        raise argparse.ArgumentTypeError(message)
     return rows
 
 
@@ -98,6 +97,5 @@ def _png_path(text: str) -> Path:
         with TemporaryFile(dir=path.parent):
             return path
     except OSError as error:
-        raise argparse.ArgumentTypeError(
-            f"cannot write into the folder '{path.parent}': {error.strerror}"
-        ) from error
+        message = f"cannot write into the folder '{path.parent}': {error.strerror}"
+        raise argparse.ArgumentTypeError(message) from error

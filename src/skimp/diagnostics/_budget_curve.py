@@ -8,19 +8,20 @@ import numpy as np
 from sklearn.base import clone
 
 from skimp._core._linalg import check_representable
-from skimp._core._lines import Lined, Lines, span
+from skimp._core._lines import Lines, span
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import Array
-from skimp._params._rules import NONE, Rule, broken, check_values, integer, number
+from skimp._params._rules import NONE, broken, check_values, integer, number
 from skimp.budgets import Fixed
 from skimp.choice import Task
 from skimp.data import ArrayRows, Block, Rows, split_rows
 from skimp.diagnostics._coded_curve import predict_held_out
-from skimp.diagnostics._inputs import MODEL, SIZES
+from skimp.diagnostics._inputs import MODEL, SIZES, sequence_of
 from skimp.diagnostics._nested import Nested, nest
+from skimp.diagnostics._table import Table
 from skimp.features import FeatureMap, Nystroem, mean_diagonal
 from skimp.losses import Squared
-from skimp.solvers.ridge import Path, covariance, ridge_path
+from skimp.solvers.ridge import covariance, ridge_path
 
 _OWNER = "budget_curve"
 _LARGEST, _N_SIZES, _RATIO = 2048, 12, 1.5
@@ -28,23 +29,17 @@ _ALPHAS = np.logspace(-10, -0.5, 20)
 _RIDGES = np.array([0.01, 0.1, 1.0, 10.0])
 _KNEE = 1.05
 _HELD_OUT = 0.1
-_POSITIVE = number(above=0)
+_MEASURE = {True: "share of wrong labels", False: "mean squared error"}
 _RULES = {
     "estimator": MODEL,
     "sizes": NONE | SIZES,
-    "alphas": NONE
-    | Rule(
-        "a sequence of numbers > 0",
-        lambda v: (
-            isinstance(v, Sequence | np.ndarray) and len(v) > 0 and all(map(_POSITIVE.test, v))
-        ),
-    ),
+    "alphas": NONE | sequence_of(number(above=0), "a sequence of numbers > 0"),
     "sample": integer(at_least=2),
 }
 
 
 @dataclass(frozen=True, repr=False)
-class BudgetCurve(Lined):
+class BudgetCurve(Table):
     """Errors of models of several sizes and penalties.
 
     Attributes
@@ -74,10 +69,6 @@ class BudgetCurve(Lined):
     confirmed : dict
         For losses other than the squared one, sizes and the errors of models that were fitted with
         the loss itself, on rows held out.
-
-    Examples
-    --------
-    See `budget_curve`.
     """
 
     what: str
@@ -119,15 +110,12 @@ class BudgetCurve(Lined):
         fitted = [f"{error:.4g} with {size:,}" for size, error in self.confirmed.items()]
         return [*lines, ("fitted", ", ".join(fitted))] if fitted else lines
 
-    def to_frame(self) -> Any:
-        """Return a pandas frame with a row for each size and penalty."""
-        import pandas as pd
-
+    def _table(self) -> Any:
         size, alpha = np.meshgrid(self.sizes, self.alphas, indexing="ij")
         columns = {"size": size, "alpha": alpha, "error": self.errors}
         if self.gcv is not None and self.dimensions is not None:
             columns |= {"gcv": self.gcv, "effective_dimension": self.dimensions}
-        return pd.DataFrame({name: values.ravel() for name, values in columns.items()})
+        return {name: values.ravel() for name, values in columns.items()}
 
 
 def budget_curve(
@@ -192,29 +180,11 @@ def budget_curve(
     if fitted.codes:
         return _coded_curve(task, fitted, sizes, alphas, draw_seed(rng))
     functions = nest(fitted, rng, task.context)
-    steps = _steps(functions.size, sizes)
-    steps = np.unique(np.maximum(steps // functions.step, 1) * functions.step)
-    path, Y = _solve_path(task, fitted, functions, steps, alphas, sample)
-    assert path.left_out is not None, "there is a sample"
-    curve = BudgetCurve(
-        what=fitted.unit,
-        sizes=steps,
-        alphas=path.alphas,
-        errors=_mean_errors(path.left_out, Y, task.spec.classes),
-        gcv=path.gcv,
-        dimensions=path.dimensions,
-        measure=_MEASURE[task.spec.classes],
-        best=np.array([path.best(i) for i in range(len(steps))]),
-        knee=_find_knee(steps, path.cautious.min(axis=1)),
-    )
+    curve = _nested_curve(task, fitted, functions, sizes, alphas, sample)
     if isinstance(task.spec.loss, Squared):
         return curve
-    return replace(
-        curve, confirmed=_confirm(estimator, task, fitted, functions, curve, draw_seed(rng))
-    )
-
-
-_MEASURE = {True: "share of wrong labels", False: "mean squared error"}
+    confirmed = _confirm(estimator, task, fitted, functions, curve, draw_seed(rng))
+    return replace(curve, confirmed=confirmed)
 
 
 def _coded_curve(task: Task, fitted: FeatureMap, sizes: Any, alphas: Any, seed: int) -> BudgetCurve:
@@ -227,6 +197,46 @@ def _coded_curve(task: Task, fitted: FeatureMap, sizes: Any, alphas: Any, seed: 
     chosen = errors.argmin(axis=1), _find_knee(steps, errors.min(axis=1))
     measure = _MEASURE[task.spec.classes]
     return BudgetCurve(fitted.unit, steps, penalties, errors, None, None, measure, *chosen)
+
+
+def _nested_curve(
+    task: Task, fitted: FeatureMap, functions: Nested, sizes: Any, alphas: Any, sample: int
+) -> BudgetCurve:
+    """Return the curve of functions of which the first ones are a smaller map's."""
+    steps = _steps(functions.size, sizes)
+    steps = np.unique(np.maximum(steps // functions.step, 1) * functions.step)
+    rows, context = task.numbers, task.context
+    basis, order = functions.basis, functions.order
+    S = covariance(rows.mapped(basis), task.spec.fit_intercept, context=context)
+    check_representable(S.within, S.across)
+    drawn = rows.sample(sample, 0, context)
+    assert drawn.y is not None, "there are targets"
+    Z = np.empty((drawn.X.shape[0], basis.width), basis.dtype)
+    basis.map_block(drawn.X, Z)
+    if order is not None:
+        S, Z = S.ordered(order), Z[:, order]
+    scale = 10.0 ** np.round(np.log10(mean_diagonal(fitted, ArrayRows(drawn.X), context)))
+    path = ridge_path(
+        S,
+        scale * _ALPHAS if alphas is None else np.asarray(alphas, float),
+        functions.columns(steps).tolist(),
+        factor=basis.factor,
+        averaged=functions.averaged,
+        sample=Block(Z.astype(np.float64), drawn.y, drawn.weight, 0),
+        context=context,
+    )
+    assert path.left_out is not None, "there is a sample"
+    return BudgetCurve(
+        what=fitted.unit,
+        sizes=steps,
+        alphas=path.alphas,
+        errors=_mean_errors(path.left_out, drawn.y, task.spec.classes),
+        gcv=path.gcv,
+        dimensions=path.dimensions,
+        measure=_MEASURE[task.spec.classes],
+        best=np.array([path.best(i) for i in range(len(steps))]),
+        knee=_find_knee(steps, path.cautious.min(axis=1)),
+    )
 
 
 def _fit_largest(task: Task, sizes: Any, rng: np.random.Generator) -> FeatureMap:
@@ -253,48 +263,12 @@ def _steps(largest: int, sizes: Any) -> Array:
     return np.unique(np.maximum(1, np.round(steps)).astype(np.int64))
 
 
-def _solve_path(
-    task: Task,
-    fitted: FeatureMap,
-    functions: Nested,
-    steps: Array,
-    given: Sequence[float] | None,
-    sample: int,
-) -> tuple[Path, Array]:
-    """Return the models of all sizes and penalties, and the targets of the sample."""
-    rows, context = task.numbers, task.context
-    basis, order = functions.basis, functions.order
-    S = covariance(rows.mapped(basis), task.spec.fit_intercept, context=context)
-    check_representable(S.within, S.across)
-    drawn = rows.sample(sample, 0, context)
-    assert drawn.y is not None, "there are targets"
-    Z = np.empty((drawn.X.shape[0], basis.width), basis.dtype)
-    basis.map_block(drawn.X, Z)
-    if order is not None:
-        S, Z = S.ordered(order), Z[:, order]
-    scale = 10.0 ** np.round(np.log10(mean_diagonal(fitted, ArrayRows(drawn.X), context)))
-    path = ridge_path(
-        S,
-        scale * _ALPHAS if given is None else np.asarray(given, float),
-        functions.columns(steps).tolist(),
-        factor=basis.factor,
-        averaged=functions.averaged,
-        sample=Block(Z.astype(np.float64), drawn.y, drawn.weight, 0),
-        context=context,
-    )
-    return path, drawn.y
-
-
 def _mean_errors(F: Array, Y: Array, classes: bool) -> Array:
     """Return shares of rows whose largest output is another one, or mean squared errors."""
-    errors: Array
-    if not classes:
-        errors = np.mean((F - Y) ** 2, axis=(2, 3))
-    elif Y.shape[1] == 1:
-        errors = np.mean((F > 0) != (Y > 0), axis=(2, 3))
-    else:
-        errors = np.mean(F.argmax(axis=-1) != Y.argmax(axis=-1), axis=-1)
-    return errors
+    if classes and Y.shape[1] > 1:
+        return np.asarray(np.mean(F.argmax(axis=-1) != Y.argmax(axis=-1), axis=-1))
+    missed = (F > 0) != (Y > 0) if classes else (F - Y) ** 2
+    return np.asarray(np.mean(missed, axis=(2, 3)))
 
 
 def _find_knee(sizes: Array, errors: Array) -> int:

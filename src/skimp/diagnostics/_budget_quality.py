@@ -154,8 +154,8 @@ def budget_quality(
     """
     owner = "budget_quality"
     alpha = 1e-6 if alpha is None else alpha
-    check_values(owner, _RULES, alpha=alpha, sample=sample, random_state=random_state)
-    check_values(owner, _RULES, budget=budget)
+    given = {"alpha": alpha, "sample": sample, "random_state": random_state, "budget": budget}
+    check_values(owner, _RULES, **given)
     rows = open_rows(X, target=y)
     kernel = as_kernel(kernel, owner=owner).resolve(LOCAL.bind(rows), 0)
     require(kernel, "positive_definite", owner=owner, advice="others have no distance")
@@ -163,13 +163,12 @@ def budget_quality(
     points = check_points(budget.points, kernel, rows.n_features, owner=owner, name="budget")
     B = as_real(points, _DOUBLE)
     m = B.shape[0]
-    if budget.indices is not None and not _are_numbers(budget.indices, m, rows.n_rows):
-        raise ValueError(f"budget_quality: budget must have {m} indices of rows of X, one a point.")
+    if budget.indices is not None:
+        _check_indices(np.asarray(budget.indices), m, rows.n_rows)
     # a seed of its own: a rule with the same random state must not be judged on its own sample
     drawn = rows.sample(max(sample, 2 * m), draw_seed(as_generator(random_state)) ^ _JUDGING)
-    S = as_real(drawn.X, _DOUBLE)
-    K_mm, K = kernel(B), kernel(S, B)
-    own, weight = kernel.diag(S), drawn.weight / drawn.weight.sum()
+    S, weight = as_real(drawn.X, _DOUBLE), drawn.weight / drawn.weight.sum()
+    K_mm, K, own = kernel(B), kernel(S, B), kernel.diag(S)
     check_representable(K_mm, K, own)
     W, _ = inverse_root(K_mm, rank=None, eps=float(np.finfo(np.float64).eps))
     Z = K @ W
@@ -182,7 +181,8 @@ def budget_quality(
     values, Q = eigenpairs((Z.T * weight) @ Z)
     explained = values.clip(0)
     V = Z @ (Q / np.sqrt(explained + alpha))
-    shares, imbalance = _classes(budget, rows, drawn.indices[squared.argmin(axis=0)])
+    numbers = drawn.indices[squared.argmin(axis=0)] if budget.indices is None else budget.indices
+    shares, imbalance = _class_shares(rows, numbers)
     return BudgetQuality(
         size=m,
         residual_trace=share,
@@ -197,10 +197,10 @@ def budget_quality(
     )
 
 
-def _are_numbers(given: Any, m: int, n_rows: int) -> bool:
-    indices = np.asarray(given)
+def _check_indices(indices: Array, m: int, n_rows: int) -> None:
     whole = indices.shape == (m,) and indices.dtype.kind in "iu"
-    return whole and indices.min() >= 0 and bool(indices.max() < n_rows)
+    if not (whole and indices.min() >= 0 and indices.max() < n_rows):
+        raise ValueError(f"budget_quality: budget must have {m} indices of rows of X, one a point.")
 
 
 def _ratio(part: Array, whole: Array, weight: Array, fraction: float) -> tuple[float, float]:
@@ -231,16 +231,13 @@ def _left_out(V: Array, weight: Array, y: Array | None, labelled: bool | None) -
     return float(weight @ (missed**2).sum(axis=1)) / spread if spread > 0 else 0.0
 
 
-def _classes(
-    budget: Budget, rows: Rows, nearest: Array
-) -> tuple[dict[Any, float] | None, float | None]:
+def _class_shares(rows: Rows, numbers: Array) -> tuple[dict[Any, float] | None, float | None]:
+    """Return the share of each class among some rows, and how far they are from those of all."""
     y = rows.targets()
     if y is None or not are_classes(y, len(y), rows.labelled):
         return None, None
-    weight = rows.weights()
     labels, codes = np.unique(y.ravel(), return_inverse=True)
-    in_data = np.bincount(codes, weight)
-    numbers = nearest if budget.indices is None else budget.indices
+    in_data = np.bincount(codes, rows.weights())
     in_budget = np.bincount(codes[numbers], minlength=len(labels))
     shares = in_budget / in_budget.sum()
     imbalance = 0.5 * np.abs(shares - in_data / in_data.sum()).sum()

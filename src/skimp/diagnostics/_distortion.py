@@ -8,7 +8,7 @@ from sklearn.utils import check_array, check_consistent_length
 from skimp._core._linalg import check_representable, dense, squared_norms
 from skimp._core._objects import as_real
 from skimp._core._types import Array, Matrix
-from skimp._params._rules import broken
+from skimp._params._rules import Rule, check_values
 from skimp.data import open_rows
 from skimp.diagnostics._inputs import KERNEL, is_data
 from skimp.kernels import Kernel
@@ -55,11 +55,8 @@ def distance_distortion(X: Any, Z: Any, kernel: Kernel) -> float:
     >>> bool(distortion < 0.1)
     True
     """
-    owner = "distance_distortion"
-    if not KERNEL.test(kernel):
-        raise broken(owner, "kernel", KERNEL.wording, kernel)
-    if not is_data(Z):
-        raise broken(owner, "Z", "the features of X, such as feature_map.transform(X)", Z)
+    features = Rule("the features of X, such as feature_map.transform(X)", is_data)
+    check_values("distance_distortion", {"kernel": KERNEL, "Z": features}, kernel=kernel, Z=Z)
     rows = open_rows(X)
     if rows.feature_names is not None:
         kernel = kernel.with_names(rows.feature_names)
@@ -94,10 +91,7 @@ class PairErrors:
         return self.total / self.kept if self.kept else np.nan
 
     def add(self, K: Array, k_sums: Array, G: Array, g_sums: Array) -> None:
-        """Add pairs above the diagonal of matrices K and G of inner products.
-
-        ``k_sums`` and ``g_sums`` are the sums of the two squared lengths of each pair.
-        """
+        """Add pairs above the diagonal: inner products, and sums of their squared lengths."""
         behind = np.triu(np.ones(K.shape, bool), 1)
         with np.errstate(over="ignore", invalid="ignore"):
             exact, found = k_sums - 2 * K, g_sums - 2 * G

@@ -117,12 +117,11 @@ def hash_recall(
     True
     """
     owner = "hash_recall"
-    check_values(owner, _RULES, hashing=hashing, n_neighbors=n_neighbors, candidates=candidates)
-    check_values(owner, _RULES, queries=queries, random_state=random_state)
+    given = {"hashing": hashing, "n_neighbors": n_neighbors, "candidates": candidates}
+    check_values(owner, _RULES, **given, queries=queries, random_state=random_state)
     check_is_fitted(hashing)
-    kernel = hashing.projection_.kernel_ if kernel is None else kernel
-    check_values(owner, _RULES, kernel=kernel)
-    assert kernel is not None, "the rule says so"
+    chosen: Any = hashing.projection_.kernel_ if kernel is None else kernel
+    check_values(owner, _RULES, kernel=chosen)
     rows = as_rows(hashing, X, reset=False)
     if rows.n_rows != len(hashing.codes_):
         wording = f"the {len(hashing.codes_)} rows that the hashing was fitted to"
@@ -132,10 +131,10 @@ def hash_recall(
         raise broken(owner, "n_neighbors", f"at most the {others} other rows", n_neighbors)
     drawn = rows.sample(int(queries), draw_seed(as_generator(random_state)))
     if rows.feature_names is not None:
-        kernel = kernel.with_names(rows.feature_names)
+        chosen = chosen.with_names(rows.feature_names)
     sizes = np.minimum(candidates, others)
     near = hashing.neighbors_of(drawn.indices, int(sizes.max()))[1]
-    found = _near_enough(rows, drawn.X, drawn.indices, kernel, int(n_neighbors), near)
+    found = _near_enough(rows, drawn.X, drawn.indices, chosen, int(n_neighbors), near)
     shares = np.minimum(np.cumsum(found, axis=1)[:, sizes - 1], n_neighbors) / n_neighbors
     return HashRecall(
         candidates=tuple(map(int, candidates)),

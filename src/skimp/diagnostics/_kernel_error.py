@@ -93,12 +93,12 @@ def kernel_error(
         raise broken("kernel_error", "kernel", wording, None)
     if rows.feature_names is not None:
         kernel = kernel.with_names(rows.feature_names)
-    named = drawn
+    K = kernel(drawn)
     if getattr(feature_map, "feature_names_in_", None) is not None and rows.feature_names:
         import pandas as pd
 
-        named = pd.DataFrame(drawn, columns=rows.feature_names)
-    return _errors(_gram(feature_map.transform(named)), kernel(drawn), feature_map)
+        drawn = pd.DataFrame(drawn, columns=rows.feature_names)
+    return _errors(_gram(feature_map.transform(drawn)), K, feature_map)
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,8 +174,8 @@ def compare_maps(
     """
     owner = "compare_maps"
     named = name_parts(owner, "maps", maps, FeatureMap, "feature maps")
-    check_values(owner, _RULES, sizes=sizes, parameter=parameter, repeats=repeats)
-    check_values(owner, _RULES, sample=sample, random_state=random_state)
+    given = {"sizes": sizes, "parameter": parameter, "repeats": repeats, "sample": sample}
+    check_values(owner, _RULES, **given, random_state=random_state)
     rows = open_rows(X)
     rng = as_generator(random_state)
     drawn = rows.sample(int(sample), draw_seed(rng)).X

@@ -15,33 +15,21 @@ _EPS64 = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class Nested:
-    """Functions of which the first ones are a smaller map's.
-
-    Attributes
-    ----------
-    basis : Basis
-        All of the functions.
-    size : int
-        Landmarks or features, of which some may have no function.
-    order : array or None
-        The columns of the basis in the order in which they are taken; None if they are in order.
-    averaged : bool
-        Whether features of a smaller map are larger, as averages are.
-    step : int
-        Columns that belong together.
-    kept : array or None
-        Numbers of the landmarks that have a column, rising; None if all have one.
-    points : array, CSR matrix or None
-        All landmarks, in their order.
-    """
+    """Functions of which the first ones are a smaller map's."""
 
     basis: Basis
     size: int
+    """Landmarks or features, of which some may have no function."""
     order: Array | None = None
+    """The columns of the basis in the order in which they are taken; None if they are in order."""
     averaged: bool = False
+    """Whether features of a smaller map are larger, as averages are."""
     step: int = 1
+    """Columns that belong together."""
     kept: Array | None = None
+    """Numbers of the landmarks that have a column, rising; None if all have one."""
     points: Matrix | None = None
+    """All landmarks, in their order."""
 
     def columns(self, sizes: Array) -> Array:
         """Return how many columns maps of some sizes have."""
@@ -52,11 +40,10 @@ def nest(fitted: FeatureMap, rng: np.random.Generator, context: Context = LOCAL)
     """Return the nested functions of a fitted map whose features are not codes."""
     if fitted.nested:
         return _nest_landmarks(fitted, rng, context)
-    basis, width = fitted.basis(), fitted.width
+    width, order = fitted.width, None
     if fitted.paired:
-        pairs = np.arange(width // 2 * 2).reshape(2, -1).T.ravel()
-        return Nested(basis, width, pairs, averaged=True, step=2)
-    return Nested(basis, width, averaged=True)
+        order = np.arange(width // 2 * 2).reshape(2, -1).T.ravel()
+    return Nested(fitted.basis(), width, order, averaged=True, step=2 if fitted.paired else 1)
 
 
 def _nest_landmarks(fitted: FeatureMap, rng: np.random.Generator, context: Context) -> Nested:

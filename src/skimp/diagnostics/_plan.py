@@ -25,7 +25,7 @@ from skimp.choice import (
 from skimp.data import ArrayRows, Context, Rows, open_rows
 from skimp.diagnostics._inputs import MODEL, POSITIVE, is_data
 from skimp.effects import KRLS
-from skimp.features import FeatureMap, Landmarks
+from skimp.features import FeatureMap
 
 _OWNER = "plan"
 _SAMPLE = 20_000
@@ -140,16 +140,14 @@ def _plan_machine(
             size = replace(size, n_bins=_expect_bins(feature_map, rows, context))
     # a penalty that is chosen in fit is not known here
     alpha = 1e-6 if spec.alpha is None else spec.alpha
-    parts: dict[str, Any] = {"loss": spec.loss, "solver": spec.solver}
-    phases = predict_phases(feature_map, size, **parts, rates=rates, alpha=alpha)
-    return Plan((phases[0], *searched, *phases[1:]))
+    first, *others = predict_phases(
+        feature_map, size, loss=spec.loss, solver=spec.solver, rates=rates, alpha=alpha
+    )
+    return Plan((first, *searched, *others))
 
 
 def _is_conditioned(feature_map: FeatureMap, rows: Rows, context: Context) -> bool:
-    """Predict whether the kernel matrix of this many points will be well conditioned.
-
-    From the conditioning of fewer points, and how much better that of half of them is.
-    """
+    """Predict, from fewer points and from half of them, whether all are well conditioned."""
     wanted = feature_map.planned_width(rows)
     size = min(wanted, _POINTS)
     whole = _fit_some(feature_map, rows, size, context)
@@ -158,9 +156,8 @@ def _is_conditioned(feature_map: FeatureMap, rows: Rows, context: Context) -> bo
     if size == wanted:
         return True
     half = _fit_some(feature_map, rows, size // 2, context)
-    near, far = (_condition(fitted) for fitted in (half, whole))
-    expected = far * (wanted / size) ** (log(far / near, 2))
-    return bool(expected > _WELL_CONDITIONED)
+    near, far = _condition(half), _condition(whole)
+    return bool(far * (wanted / size) ** log(far / near, 2) > _WELL_CONDITIONED)
 
 
 def _fit_some(feature_map: FeatureMap, rows: Rows, size: int, context: Context) -> FeatureMap:
@@ -174,10 +171,8 @@ def _fit_some(feature_map: FeatureMap, rows: Rows, size: int, context: Context) 
 
 
 def _condition(fitted: FeatureMap) -> float:
-    landmarks: Landmarks = fitted.landmarks_
-    if landmarks.factor is None:
-        return 0.1 * _WELL_CONDITIONED
-    return reciprocal_condition(landmarks.factor, landmarks.penalty)
+    factor, penalty = fitted.landmarks_.factor, fitted.landmarks_.penalty
+    return 0.1 * _WELL_CONDITIONED if factor is None else reciprocal_condition(factor, penalty)
 
 
 def _expect_bins(feature_map: FeatureMap, rows: Rows, context: Context) -> float:

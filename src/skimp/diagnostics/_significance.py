@@ -9,7 +9,7 @@ import numpy as np
 
 from skimp._core._lines import Lined, Lines, cut
 from skimp._core._types import Array
-from skimp._params._rules import BOOLEAN, broken, integer, is_number
+from skimp._params._rules import BOOLEAN, broken, check_values, integer, is_number
 from skimp.data import is_frame
 
 
@@ -114,8 +114,7 @@ def compare_significance(
     from scipy import stats
 
     owner = "compare_significance"
-    if not BOOLEAN.test(greater_is_better):
-        raise broken(owner, "greater_is_better", BOOLEAN.wording, greater_is_better)
+    check_values(owner, {"greater_is_better": BOOLEAN}, greater_is_better=greater_is_better)
     S = _check_scores(owner, scores)
     methods = tuple(map(str, scores.columns if is_frame(scores) else range(S.shape[1])))
     n_sets, n_methods = S.shape
@@ -137,10 +136,8 @@ def compare_significance(
 
 def _check_scores(owner: str, scores: Any) -> Array:
     """Return scores as an array of numbers, or say what is wrong with them."""
-    wording = (
-        f"{owner}: scores must be finite numbers of at least 2 data sets (rows) and 3 methods "
-        "(columns), got"
-    )
+    needed = "finite numbers of at least 2 data sets (rows) and 3 methods (columns)"
+    wording = f"{owner}: scores must be {needed}, got"
     try:
         S = np.asarray(scores)
     except ValueError:

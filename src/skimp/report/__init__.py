@@ -1,10 +1,9 @@
 """Fitted models and comparisons as plots and pages; the only folder that imports matplotlib."""
 
 from skimp.report._budget_curve import BudgetCurveDisplay
+from skimp.report._comparisons import KernelErrorDisplay, SelectorDisplay
 from skimp.report._effects import EffectsDisplay
 from skimp.report._hash_recall import HashRecallDisplay
-from skimp.report._kernel_error import KernelErrorDisplay
-from skimp.report._selectors import SelectorDisplay
 from skimp.report._tradeoff import Measurement, Tradeoff, draw_tradeoffs, duration
 
 __all__ = [

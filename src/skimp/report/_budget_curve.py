@@ -17,10 +17,8 @@ class BudgetCurveDisplay:
 
     Attributes
     ----------
-    figure_ : matplotlib.figure.Figure
-        The figure that was drawn last.
-    ax_ : matplotlib.axes.Axes
-        Its axes.
+    figure_, ax_ : matplotlib Figure, Axes
+        The figure that was drawn last, and its axes.
 
     Examples
     --------
@@ -49,13 +47,7 @@ class BudgetCurveDisplay:
         return self.curve.to_frame()
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the error of each size with its best penalty, over those of other penalties.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        """
+        """Draw the best error of each size over those of other penalties, in ``ax`` if given."""
         (ax,) = open_axes("BudgetCurveDisplay", ax, 1, figsize=(6.5, 4.2))
         curve = self.curve
         for number, errors in enumerate(curve.errors.T if len(curve.alphas) > 1 else ()):

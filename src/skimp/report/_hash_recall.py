@@ -24,10 +24,8 @@ class HashRecallDisplay:
 
     Attributes
     ----------
-    figure_ : matplotlib.figure.Figure
-        The figure that was drawn last.
-    ax_ : matplotlib.axes.Axes
-        Its axes.
+    figure_, ax_ : matplotlib Figure, Axes
+        The figure that was drawn last, and its axes.
 
     Examples
     --------
@@ -55,19 +53,15 @@ class HashRecallDisplay:
 
     @classmethod
     def from_data(cls, hashings: Any, X: Any, **options: Any) -> Self:
-        """Fit hashings to rows, compare them with exact neighbours, and return the display.
+        """Fit copies of hashings to rows, and return the display of what they find.
 
-        Parameters
-        ----------
-        hashings : KernelHash, or mapping from names to KernelHash
-            The hashings; they are cloned.
-        X, **options
-            As in `skimp.diagnostics.hash_recall`.
+        ``hashings`` is a `KernelHash`, or a mapping from names to several; the options are those of
+        `skimp.diagnostics.hash_recall`.
         """
         if not isinstance(hashings, Mapping):
             hashings = {repr(hashings): hashings}
+        wording = "a KernelHash, or a mapping from names to them"
         for hashing in hashings.values():
-            wording = "a KernelHash, or a mapping from names to them"
             require_kind(_OWNER, "hashings", hashing, KernelHash, wording)
         return cls({n: hash_recall(clone(h).fit(X), X, **options) for n, h in hashings.items()})
 
@@ -79,12 +73,9 @@ class HashRecallDisplay:
         return pd.concat(frames, names=["hashing", None]).reset_index(level=0)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the recall against the number of candidates; bars reach one standard error.
+        """Draw the recall against the number of candidates, in a new figure or in ``ax``.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+        Bars reach one standard error.
         """
         (ax,) = open_axes(_OWNER, ax, 1, figsize=(6, 4.2))
         for number, (name, found) in enumerate(self.recalls.items()):

@@ -130,9 +130,8 @@ def draw_tradeoffs(tradeoffs: Sequence[Tradeoff], path: Path | str, *, caption: 
         panels = figure.subplots(1, len(tradeoffs), squeeze=False)[0]
         for axes, tradeoff in zip(panels, tradeoffs, strict=True):
             _draw(axes, tradeoff)
-        figure.legend(
-            *panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=5, frameon=False
-        )
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper left", ncols=5, frameon=False)
         figure.supxlabel(caption, x=0.01, ha="left", fontsize=8.5, color=_FAINT)
         try:
             figure.savefig(aside, format="png")
@@ -177,9 +176,9 @@ def _draw(axes: Any, tradeoff: Tradeoff) -> None:
 def _write(axes: Any, text: str, at: Any, shift: Any, colour: str, **options: Any) -> None:
     from matplotlib.patheffects import withStroke
 
-    halo = [withStroke(linewidth=3, foreground="white")]
+    options |= {"textcoords": "offset points", "color": colour}
     axes.annotate(
-        text, at, shift, textcoords="offset points", color=colour, path_effects=halo, **options
+        text, at, shift, path_effects=[withStroke(linewidth=3, foreground="white")], **options
     )
 
 

@@ -24,7 +24,8 @@ _STEPS, _EXPECTED = 40, 2.5
 something soon become few."""
 _WORTH = 2e10
 """Operations up to which exact minima are the faster way."""
-_HALVINGS = 30
+_LEAST_SHARE = 2.0**-29
+"""Least share of a step that is tried."""
 _MEMORY = 4
 """Part of the memory limit that rows of `ActiveSteps` may take."""
 
@@ -71,15 +72,17 @@ def _solve(problem: Problem, max_iter: int, context: Context) -> Solution | None
     if R is not None:
         Z = triangular_solve(R, Z.T, lower=False, transposed=True).T
     check_representable(Z, Y)
+    n, width = Z.shape
     rows = _Rows(np.ascontiguousarray(Z), block.weights(), problem)
     if problem.start is None:
-        coefs, intercepts = rows.least_squares(np.arange(len(Z)), Y)
+        coefs, intercepts = rows.least_squares(np.arange(n), Y)
     else:
         coefs, intercepts = problem.start
         coefs = coefs if R is None else R @ coefs
     begun = [rows.at(y, c, float(b)) for y, c, b in zip(Y.T, coefs.T, intercepts, strict=True)]
-    operations = sum(rows.operations(int(point.active.sum())) for point in begun)
-    if _EXPECTED * operations > _WORTH:
+    active = np.array([point.active.sum() for point in begun], float)
+    operations = np.minimum(active**3, active * width**2 + width**3) + 4 * n * width
+    if _EXPECTED * operations.sum() > _WORTH:
         return None
     # before threads look for them
     _ = rows.products
@@ -89,17 +92,18 @@ def _solve(problem: Problem, max_iter: int, context: Context) -> Solution | None
 
     initial: list[Any] = []
     found = fold(range(len(begun)), solve, lambda a, b: [*a, b], initial, context.threads)
-    steps = max(taken for _, taken, _ in found)
-    if steps > max_iter or not all(done for _, _, done in found):
+    points, taken, done = zip(*found, strict=True)
+    steps = max(taken)
+    if steps > max_iter or not all(done):
         return None
-    coef = np.column_stack([point.coef for point, _, _ in found])
+    coef = np.column_stack([point.coef for point in points])
     return Solution(
         coef=coef if R is None else triangular_solve(R, coef, lower=False),
-        intercept=np.array([point.intercept for point, _, _ in found]),
+        intercept=np.array([point.intercept for point in points]),
         n_iter=steps,
         status=Status.CONVERGED,
         message=f"newton: exact after {steps} steps, rows that cost nothing left out",
-        history=np.full(steps, sum(point.value for point, _, _ in found)),
+        history=np.full(steps, sum(point.value for point in points)),
         solver="newton",
     )
 
@@ -143,11 +147,6 @@ class _Rows:
         """Inner products of all rows."""
         return np.asarray(self.Z @ self.Z.T)
 
-    def operations(self, active: int) -> float:
-        """Return the operations of a step with some active rows."""
-        width = self.Z.shape[1]
-        return float(min(active**3, active * width**2 + width**3) + 4 * self.Z.size)
-
     def least_squares(self, active: Array, T: Array) -> tuple[Array, Array]:
         """Return coefficients and intercepts of ridge regression of T on some rows."""
         Z, w = self.Z[active], self.weight[active]
@@ -182,29 +181,24 @@ class _Rows:
                 return point, taken, False
             bottoms = _bottoms(self.loss, y[active], point.fitted[active])
             coef, intercept = self.least_squares(active, bottoms[:, None])
-            there = self.at(y, coef[:, 0], float(intercept[0]))
+            there = moved = self.at(y, coef[:, 0], float(intercept[0]))
             if np.array_equal(there.active, point.active):
                 return there, taken, True
-            moved = self._towards(y, point, there)
-            if moved is None:
-                # nothing but rounding is left to gain
-                return point, taken, True
+            # the first of the end, the middle, ... of a step at which the objective falls
+            share = 1.0
+            while not moved.value < point.value:
+                share /= 2
+                if share < _LEAST_SHARE:
+                    # nothing but rounding is left to gain
+                    return point, taken, True
+                moved = self.at(
+                    y,
+                    point.coef + share * (there.coef - point.coef),
+                    point.intercept + share * (there.intercept - point.intercept),
+                    point.fitted + share * (there.fitted - point.fitted),
+                )
             point = moved
         return point, _STEPS, False
-
-    def _towards(self, y: Array, point: _Model, there: _Model) -> _Model | None:
-        """Return the first of the end, the middle, ... of a step at which the objective falls."""
-        share, found = 1.0, there
-        for _ in range(_HALVINGS):
-            if found.value < point.value:
-                return found
-            share /= 2
-            coef = point.coef + share * (there.coef - point.coef)
-            intercept = point.intercept + share * (there.intercept - point.intercept)
-            found = self.at(
-                y, coef, intercept, point.fitted + share * (there.fitted - point.fitted)
-            )
-        return None
 
 
 class ActiveSteps:
@@ -214,15 +208,6 @@ class ActiveSteps:
     operations for D features; conjugate gradients would take many products. Rows are changed to
     coordinates in which the penalty is the identity, in D^2 operations each, and kept for the next
     step.
-
-    Parameters
-    ----------
-    problem : Problem
-        With a loss that is a parabola if it is not zero.
-    objective : Objective
-        Its objective over all rows.
-    features : array of shape (n, D)
-        Features of all rows.
     """
 
     def __init__(self, problem: Problem, objective: Objective, features: Array):
@@ -252,8 +237,14 @@ class ActiveSteps:
 
     def step(self, point: Point) -> Array | None:
         """Return the step of each output, of a gradient's shape; None if rounding allows none."""
-        problem, objective = self._problem, self._objective
-        self._keep(np.flatnonzero(point.curvature.any(axis=1)))
+        problem, objective, R = self._problem, self._objective, self._problem.factor
+        new = np.flatnonzero(point.curvature.any(axis=1) & (self._numbers < 0))
+        if len(new):
+            V = self._features[new]
+            if R is not None:
+                V = triangular_solve(R, V.T, lower=False, transposed=True).T.astype(V.dtype)
+            self._numbers[new] = len(self._kept) + np.arange(len(new))
+            self._kept = np.concatenate([self._kept, V])
         ridge = problem.alpha * float(objective.weight.sum())
         coefs, intercepts = np.zeros_like(point.coef), point.intercept.copy()
 
@@ -263,7 +254,7 @@ class ActiveSteps:
                 return
             V = self._kept[self._numbers[active]]
             A = (V @ V.T).astype(np.float64)
-            A.flat[:: len(A) + 1] += ridge / objective.weight[active]
+            A.flat[:: len(A) + 1] += ridge / objective.weight[active, 0]
             y, f = objective.targets[active, output], point.outputs[active, output]
             bottoms = _bottoms(problem.loss, y, f)[:, None]
             beta, intercept = solve_dual_ridge(A, bottoms, problem.fit_intercept)
@@ -275,17 +266,6 @@ class ActiveSteps:
             fold(outputs, solve, lambda total, _: total, None, threads)
         except np.linalg.LinAlgError:
             return None
-        if problem.factor is not None:
-            coefs = triangular_solve(problem.factor, coefs, lower=False)
-        return np.vstack([coefs - point.coef, intercepts - point.intercept])
-
-    def _keep(self, rows: Array) -> None:
-        """Change rows that are new."""
-        new = rows[self._numbers[rows] < 0]
-        if not len(new):
-            return
-        V, R = self._features[new], self._problem.factor
         if R is not None:
-            V = triangular_solve(R, V.T, lower=False, transposed=True).T.astype(V.dtype)
-        self._numbers[new] = len(self._kept) + np.arange(len(new))
-        self._kept = np.concatenate([self._kept, V])
+            coefs = triangular_solve(R, coefs, lower=False)
+        return np.vstack([coefs - point.coef, intercepts - point.intercept])

@@ -87,24 +87,8 @@ _WIDE = 2000
 class Outline:
     """The size of a problem, which decides how it is solved and what that costs.
 
-    Attributes
-    ----------
-    n_rows, width : int
-        Rows and features.
-    dtype : dtype
-        What features are computed in.
-    block_rows : int
-        Rows in a block.
-    penalized : bool
-        Whether there is a penalty matrix, as for landmarks.
-    coded : bool
-        Whether features are codes.
-    memory : int
-        Bytes that may be used.
-    threads : int
-        Threads.
-    several : bool
-        Whether there are several penalties to choose from.
+    It is ``penalized`` if there is a penalty matrix, as for landmarks, ``coded`` if features are
+    codes, and ``several`` if there are several penalties to choose from.
     """
 
     n_rows: int
@@ -208,32 +192,14 @@ class Solver(Parametrized, ABC):
         """Minimise the problem's objective; the context says how to run over its rows."""
 
     def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
-        """Return the work and the bytes of solving; by default those of twenty passes.
+        """Return the work and the bytes of solving, given what the features take.
 
-        Parameters
-        ----------
-        mapped : MapCost
-            The features.
-        size : Size
-            The size of the data.
-        loss : Loss
-            The loss.
-        alpha : float
-            The penalty.
+        By default those of twenty passes over the rows.
         """
-        return Stage("solve", _PASSES * mapped.mapping, mapped.held)
+        return Stage("solve", 20 * mapped.mapping, mapped.held)
 
 
-_PASSES = 20
-
-
-_NAMES = {
-    "auto": "Auto",
-    "direct": "Direct",
-    "newton": "Newton",
-    "pcg": "PCG",
-    "dual_cd": "DualCD",
-}
+_NAMES = {"auto": "Auto", "direct": "Direct", "newton": "Newton", "pcg": "PCG", "dual_cd": "DualCD"}
 
 
 def as_solver(solver: Any, *, owner: str) -> Solver:

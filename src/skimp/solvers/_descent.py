@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -72,68 +71,41 @@ def descend(
         The tolerance of conjugate gradients, given the relative decrease of the last step.
     """
     with single_threaded_blas():
-        outline, n_outputs = problem.outline(context), _n_outputs(problem.rows)
-        rows, how = _keep_if_it_fits(problem.rows, outline, n_outputs, context)
+        rows, start, outline = problem.rows, problem.start, problem.outline(context)
+        n_outputs = int(np.asarray(next(rows.reblocked(1).blocks()).y).shape[1])
+        own, what = least_bytes(outline, n_outputs), f"a solver with {outline.width} features"
+        require_memory(own, outline.memory, what, "take a smaller budget or fewer features")
+        how = "features computed in each pass"
+        if own + kept_bytes(rows) <= outline.memory:
+            rows, how = keep_rows(rows, context), "features kept in memory"
         price = _Price(outline, n_outputs)
         objective = Objective(problem, rows, context)
-        start = problem.start
         rough = start is None and not price.summed and rows.n_rows > SMALL
         part, indices = rows, np.arange(rows.n_rows)
         if rough or objective.array is None:
             sample = rows.sample(outline.sample_size, 0, context)
-            indices = sample.indices
-            part = ArrayRows(sample.X, sample.y, sample.weight)
+            part, indices = ArrayRows(sample.X, sample.y, sample.weight), sample.indices
         near: Preconditioner | Diagonal
         if outline.wide:
             near = Diagonal(problem, rows, context)
         else:
             near = Preconditioner(problem, rows, context, standing_in=not price.summed)
-        descent = _Descent(problem, near, forcing, price, part, indices)
+        descent = _Descent(problem, near, forcing, price, part, indices, max_iter)
         if start is None:
             start = np.zeros((rows.n_features, n_outputs)), np.zeros(n_outputs)
             if rough and rows.n_rows > 2 * part.n_rows:
                 quietly = Objective(problem, part, replace(context, report=None))
-                coarse = descent.run(quietly, start, _COARSE, max_iter)
-                start = coarse.point.coef, coarse.point.intercept
-        end = descent.run(objective, start, tol, max_iter, problem.monitor)
-    steps, products = len(end.history), end.products
-    intercept = end.point.intercept
-    return Solution(
-        coef=end.point.coef,
+                coarse = descent.run(quietly, start, _COARSE)
+                start = coarse.coef, coarse.intercept
+        found = descent.run(objective, start, tol, problem.monitor)
+    intercept = found.intercept
+    return replace(
+        found,
         # a joint loss does not see what all of its outputs have in common
         intercept=intercept - intercept.mean() if problem.loss.joint else intercept,
-        n_iter=steps,
-        status=end.status,
-        message=f"{name}: {end.reason} after {steps} steps with {products} products, {how}",
-        history=np.array(end.history),
+        message=f"{name}: {found.message}, {how}",
         solver=name,
     )
-
-
-@dataclass(frozen=True)
-class _End:
-    """Where a descent ended, and why; the last step promised a share of the objective."""
-
-    point: Point
-    history: list[float]
-    products: int
-    status: Status
-    promised: float
-
-    @property
-    def reason(self) -> str:
-        """The status in words."""
-        return _REASONS.get(
-            self.status,
-            f"the last step promised {self.promised:.1e} of the objective, more than tol,",
-        )
-
-
-_REASONS = {
-    Status.STOPPED_EARLY: "stopped by the monitor",
-    Status.CONVERGED: "converged",
-    Status.STALLED: "rounding allows no further descent",
-}
 
 
 class _Price:
@@ -192,30 +164,37 @@ class _Descent:
     problem: Problem
     preconditioner: Preconditioner | Diagonal
     forcing: Callable[[float], float]
-    price: "_Price"
+    price: _Price
     part: Rows
     indices: Array
+    max_iter: int
 
     def run(
         self,
         objective: Objective,
         start: tuple[Array, Array],
         tol: float,
-        max_iter: int,
         monitor: Callable[[Array, Array], bool] | None = None,
-    ) -> _End:
+    ) -> Solution:
         """Take Newton steps until the next one promises little."""
-        problem, preconditioner = self.problem, self.preconditioner
-        joint = problem.loss.joint
+        problem, near, joint = self.problem, self.preconditioner, self.problem.loss.joint
         # early stopping chooses among the models of short steps
         active = ActiveSteps.of(problem, objective) if monitor is None else None
         point = objective.at(*start)
         history: list[float] = []
         products, since, since_each = 0, 0, 0
         promised, shortened, status = np.inf, False, Status.MAX_ITER
-        zero = objective.at_zero()
-        least = _NOTHING * point.value
-        while len(history) < max_iter:
+        zero, least = objective.at_zero(), _NOTHING * point.value
+
+        def curved(V: Array, columns: Array) -> Array:
+            """Multiply by the curvature of some outputs, in the preconditioner's coordinates."""
+            product = near.from_rows(objective.curved(point, near.to_rows(V), columns))
+            product[:-1] += V.dtype.type(2 * problem.alpha) * V[:-1]
+            if not problem.fit_intercept:
+                product[-1] = 0
+            return product
+
+        while len(history) < self.max_iter and status is Status.MAX_ITER:
             if shortened or not point.curvature.any(axis=0).all():
                 point = objective.cautious(point)
             taken, step = 0, None
@@ -223,16 +202,12 @@ class _Descent:
                 step = active.step(point)
             if step is None:
                 since, since_each = self._precondition(objective, point, since, since_each)
-                gradient = preconditioner.from_rows(point.gradient).astype(objective.rows.dtype)
+                gradient = near.from_rows(point.gradient).astype(objective.rows.dtype)
+                goal = self.forcing(promised)
                 direction, taken = conjugate_gradients(
-                    partial(self._curved, objective, point),
-                    preconditioner.solve,
-                    -gradient,
-                    tol=self.forcing(promised),
-                    max_iter=_INNER,
-                    joint=joint,
+                    curved, near.solve, -gradient, tol=goal, max_iter=_INNER, joint=joint
                 )
-                step = preconditioner.to_rows(direction).astype(np.float64)
+                step = near.to_rows(direction).astype(np.float64)
             slope = -np.asarray(np.sum(point.gradient * step, axis=None if joint else 0))
             products, since, since_each = products + taken, since + taken, since_each + taken
             # no descent although there is a gradient: the curvature is too flat to be a guide
@@ -241,9 +216,10 @@ class _Descent:
                 continue
             before = point
             point, shortened = _search(objective, point, step, slope, len(history))
-            rounding = float(objective.rounding(point).sum())
-            scale = max(least, _scale(zero, point.value, rounding)) or 1.0
-            promised = float(np.sum(slope)) / 2 / scale
+            # next to outliers, which no model gets rid of, the objective is large and says little
+            fallen, rounding = zero - point.value, float(objective.rounding(point).sum())
+            scale = fallen if 10 * rounding < fallen < point.value else point.value
+            promised = float(np.sum(slope)) / 2 / (max(least, scale) or 1.0)
             history.append(point.value)
             if monitor is not None and monitor(point.coef, point.intercept):
                 status = Status.STOPPED_EARLY
@@ -251,9 +227,18 @@ class _Descent:
                 status = Status.CONVERGED
             elif point is before and point.cautious:
                 status = Status.STALLED
-            if status is not Status.MAX_ITER:
-                break
-        return _End(point, history, products, status, promised)
+        reason = {
+            Status.STOPPED_EARLY: "stopped by the monitor",
+            Status.CONVERGED: "converged",
+            Status.STALLED: "rounding allows no further descent",
+            Status.MAX_ITER: f"the last step promised {promised:.1e} of the objective, "
+            "more than tol,",
+        }[status]
+        steps = len(history)
+        message = f"{reason} after {steps} steps with {products} products"
+        return Solution(
+            point.coef, point.intercept, steps, status, message, history=np.array(history)
+        )
 
     def _precondition(
         self, objective: Objective, point: Point, since: int, since_each: int
@@ -272,7 +257,7 @@ class _Descent:
             near.update_each(objective.array, point.curvature)
             return 0, 0
         if near.by_output or 0 < since <= price.of_sums(point):
-            if near.standing_in:
+            if near.height > 0:
                 near.stand_in(height)
             return since, since_each
         near.update(*self._chosen(objective, point, height))
@@ -284,31 +269,13 @@ class _Descent:
         if X is None:
             whole = next(self.part.reblocked(self.part.n_rows).blocks())
             X = as_dense_features(whole.X, objective.rows.dtype)
-            D = D[self.indices] if objective.n_rows > len(self.indices) else D
+            D = D[self.indices] if objective.rows.n_rows > len(self.indices) else D
         curved = np.flatnonzero(D)
         left_out = np.ones(len(D), bool)
         left_out[curved[:: max(1, -(-len(curved) // self.price.most_rows))]] = False
         D[left_out] = 0
         D *= height / (D.sum() or 1.0)
         return X, D
-
-    def _curved(self, objective: Objective, point: Point, V: Array, columns: Array) -> Array:
-        """Return the curvature of some outputs times V, in the preconditioner's coordinates."""
-        pre = self.preconditioner
-        product = pre.from_rows(objective.curved(point, pre.to_rows(V), columns))
-        product[:-1] += V.dtype.type(2 * self.problem.alpha) * V[:-1]
-        if not self.problem.fit_intercept:
-            product[-1] = 0
-        return product
-
-
-def _scale(zero: float, value: float, rounding: float) -> float:
-    """Return what a decrease is compared with: the objective, or what it has fallen by if less.
-
-    Next to outliers, which no model gets rid of, the objective is large and says little.
-    """
-    fallen = zero - value
-    return fallen if 10 * rounding < fallen < value else value
 
 
 def least_bytes(outline: Outline, n_outputs: int) -> int:
@@ -322,21 +289,6 @@ def least_bytes(outline: Outline, n_outputs: int) -> int:
     # T, its inverse and their copies; the sample
     own += (16 + 2 * itemsize) * width**2
     return own + min(n_rows, outline.sample_size) * width * itemsize
-
-
-def _keep_if_it_fits(
-    rows: Rows, outline: Outline, n_outputs: int, context: Context
-) -> tuple[Rows, str]:
-    own = least_bytes(outline, n_outputs)
-    what = f"a solver with {outline.width} features"
-    require_memory(own, outline.memory, what, "take a smaller budget or fewer features")
-    if own + kept_bytes(rows) <= outline.memory:
-        return keep_rows(rows, context), "features kept in memory"
-    return rows, "features computed in each pass"
-
-
-def _n_outputs(rows: Rows) -> int:
-    return int(np.asarray(next(rows.reblocked(1).blocks()).y).shape[1])
 
 
 def _search(

@@ -5,12 +5,7 @@ from typing import final
 
 import numpy as np
 
-from skimp._core._linalg import (
-    check_representable,
-    cholesky,
-    reciprocal_condition,
-    solve_positive,
-)
+from skimp._core._linalg import check_representable, condition_number, solve_positive
 from skimp._core._types import Array
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, factor, gathers, gemm, stream
 from skimp._params._memory import require_memory
@@ -82,7 +77,7 @@ class Direct(Solver):
             dimension = float(path.dimensions[-1, best])
         H = _penalized(S, problem)
         note = ""
-        if dtype != DOUBLE and _condition(H) > _LARGEST_CONDITION * np.sqrt(S.n_rows):
+        if dtype != DOUBLE and condition_number(H) > _LARGEST_CONDITION * np.sqrt(S.n_rows):
             note = ", summed in float64 because they are ill conditioned for float32"
             S = covariance(problem.rows, problem.fit_intercept, DOUBLE, context)
             H = _penalized(S, problem)
@@ -136,11 +131,6 @@ def _trusted(S: Covariance, path: Path) -> Array:
     varies = S.targets > _CONSTANT * S.target_mean**2
     near: Array = np.all(away[:, varies] <= _FARTHEST * np.sqrt(S.targets[varies]), axis=1)
     return near
-
-
-def _condition(H: Array) -> float:
-    R = cholesky(H)
-    return np.inf if R is None else 1 / reciprocal_condition(R, H)
 
 
 def _penalized(S: Covariance, problem: Problem) -> Array:

@@ -16,23 +16,18 @@ from skimp._params._memory import parse_bytes, require_memory
 from skimp.data import ArrayRows, Block, Codes, Context, Rows, keep_rows, kept_bytes, kept_layout
 from skimp.losses import Log, Loss, PiecewiseLoss
 from skimp.solvers._base import Problem
+from skimp.solvers._features import place_of
 
 _TINY, _EPS = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
 class DualPoint:
-    """Coefficients of each share of the outputs, intercepts, and their objective."""
+    """Coefficients of shape (width, k), intercepts, and their objective."""
 
     objective: float
-    V: list[Array]
+    coef: Array
     b: Array
-
-    @property
-    def coef(self) -> Array:
-        """Return the coefficients, of shape (width, k)."""
-        parts = [V.T for V in self.V]
-        return np.ascontiguousarray(parts[0] if len(parts) == 1 else np.hstack(parts))
 
 
 def kept_in_memory(
@@ -150,6 +145,8 @@ class Dual:
         *,
         seed: int,
     ):
+        from skimp._core.loops._rows import squared_norms
+
         n, k, width = rows.n_rows, _first(rows).y.shape[1], rows.n_features
         self.rows, self.loss, self.alpha = rows, problem.loss, problem.alpha
         self.context, self.sample, self.seed = context, sample, seed
@@ -160,47 +157,39 @@ class Dual:
             self.sweep_context = replace(context, n_jobs=1)
         self.constant = float(problem.fit_intercept)
         self.Y, self.slopes = np.empty((n, k)), np.zeros((n, k))
-        self.C, self.Q = np.ones(n), np.empty(n)
-        most = most_shares(k, rows.coded is not None)
-        threads = 1 if problem.loss.joint else min(most, context.threads)
-        ends = [k * share // threads for share in range(threads + 1)]
-        self.shares = list(pairwise(ends))
+        self.C, self.Q = np.empty(n), np.empty(n)
+        coded = rows.coded is not None
+        threads = 1 if problem.loss.joint else min(most_shares(k, coded), context.threads)
+        self.shares = list(pairwise(k * share // threads for share in range(threads + 1)))
         # the coefficients of a code's outputs lie side by side: one cache miss serves all of them
         sizes = [last - first for first, last in self.shares]
-        coded = rows.coded is not None
         self.V = [np.zeros((size, width), order="F" if coded else "C") for size in sizes]
-        self.place = [np.empty_like(own) for own in self.V]
         self.b = np.zeros(k)
-        self._read()
+
+        def read(block: Block, _: Scratch) -> None:
+            part = place_of(block)
+            self.Y[part], self.C[part] = block.y, block.weights()
+            squared_norms(_layout(block.X, rows.dtype), self.Q[part])
+
+        context.map_reduce(rows, read, lambda total, _: total, None)
+        check_representable(self.Q)
+        self.C /= 2 * self.alpha * self.C.sum()
+        self.Q += self.constant
         self.active = np.repeat(self.C[:, None] > 0, k, axis=1)
         self.n_entries = int(np.count_nonzero(self.active))
         self.run_sweep, self.wake, self.parameters = _loops(problem.loss)
         self.worst, self.largest = np.full(k, np.inf), np.zeros(k)
         self.reference, self.steps = np.inf, 0
 
-    def _read(self) -> None:
-        from skimp._core.loops._rows import squared_norms
-
-        def read(block: Block, _: Scratch) -> None:
-            part = _part(block)
-            self.Y[part] = block.y
-            if block.weight is not None:
-                self.C[part] = block.weight
-            squared_norms(_layout(block.X, self.rows.dtype), self.Q[part])
-
-        self.context.map_reduce(self.rows, read, lambda total, _: total, None)
-        check_representable(self.Q)
-        self.C /= 2 * self.alpha * self.C.sum()
-        self.Q += self.constant
-
     def start(self, point: tuple[Array, Array] | None) -> tuple[DualPoint, float]:
         """Set slopes to those at a point, or to zeros if these are better; see `check`."""
-        best = self._kept(np.inf)
+        best = self._point(np.inf)
         if point is not None:
-            V, b = [np.empty_like(own) for own in self.V], self.constant * point[1]
+            coef, b = point[0], self.constant * point[1]
+            V = [np.empty_like(own) for own in self.V]
             for share, own in zip(self.shares, V, strict=True):
-                own[...] = point[0][slice(*share)]
-            best = DualPoint(self._set_slopes(self._slopes_at, V, b), V, b)
+                own[...] = coef[:, slice(*share)].T
+            best = DualPoint(self._set_slopes(self._slopes_at, V, b), coef, b)
             best, gap, objective = self.check(best)
             if objective > 0:
                 return best, gap
@@ -216,11 +205,9 @@ class Dual:
         slopes = -self.loss.gradient(Y, F)
         return Y * np.clip(Y * slopes, _TINY, 1 - _EPS) if isinstance(self.loss, Log) else slopes
 
-    def _kept(self, objective: float) -> DualPoint:
-        """Keep the coefficients, and forget those that were kept before."""
-        for place, own in zip(self.place, self.V, strict=True):
-            np.copyto(place, own)
-        return DualPoint(objective, self.place, self.b.copy())
+    def _point(self, objective: float) -> DualPoint:
+        coef = np.concatenate([own.T for own in self.V], axis=1)
+        return DualPoint(objective, coef, self.b.copy())
 
     def _set_slopes(self, slopes_of: Callable[..., Array], V: list[Array], b: Array) -> float:
         """Set slopes by what is predicted at a point, and return its objective."""
@@ -230,11 +217,11 @@ class Dual:
 
         def slope(block: Block, scratch: Scratch) -> tuple[Block, float]:
             F, Y, C = self._at(block, scratch, V, b)
-            self.slopes[_part(block)] = slopes_of(Y, F, C)
+            self.slopes[place_of(block)] = slopes_of(Y, F, C)
             return block, float(np.sum(C * self.loss.value(Y, F)))
 
         def add(total: float, result: tuple[Block, float]) -> float:
-            part = _part(result[0])
+            part = place_of(result[0])
             T = self.C[part, None] * self.slopes[part]
             X = _layout(result[0].X, self.rows.dtype)
             for share, own in zip(self.shares, self.V, strict=True):
@@ -247,7 +234,7 @@ class Dual:
         """Return predictions at a point, targets, and C as a column."""
         from skimp._core.loops._rows import predictions
 
-        part = _part(block)
+        part = place_of(block)
         F = scratch.array("F", self.Y[part].shape, DOUBLE)
         X = _layout(block.X, self.rows.dtype)
         for share, own in zip(self.shares, V, strict=True):
@@ -269,9 +256,9 @@ class Dual:
 
         def step(_: None, block: Block) -> None:
             rng = np.random.default_rng([self.seed, number, block.start])
-            self._steps(block.X, _part(block), rng)
+            self._steps(block.X, place_of(block), rng)
             if self.sample is not None:
-                self.sample.add(block, self.active[_part(block)], rng)
+                self.sample.add(block, self.active[place_of(block)], rng)
 
         self.sweep_context.map_reduce(self.sweep_rows, lambda block, _: block, step, None)
         self._end_sweep()
@@ -321,7 +308,7 @@ class Dual:
         self.reference, self.steps = np.inf, 0
 
         def costs(block: Block, scratch: Scratch) -> Array:
-            part = _part(block)
+            part = place_of(block)
             F, Y, C = self._at(block, scratch, self.V, self.b)
             self.wake(F, Y, self.slopes[part], self.active[part], *self.parameters)
             self.active[part] &= C > 0
@@ -333,9 +320,5 @@ class Dual:
         dual = self._in_units(sums[1], self.V, self.b, sign=-1.0)
         check_representable(np.array([primal, dual]))
         if primal < best.objective:
-            best = self._kept(primal)
+            best = self._point(primal)
         return best, max(0.0, best.objective - dual) / max(best.objective, _TINY), dual
-
-
-def _part(block: Block) -> slice:
-    return slice(block.start, block.start + block.size)

@@ -1,5 +1,6 @@
 """Dual coordinate descent: exact steps in the dual variable of one row after the other."""
 
+from dataclasses import dataclass
 from math import sqrt
 from typing import ClassVar, final
 
@@ -7,15 +8,15 @@ import numpy as np
 
 from skimp._core._linalg import inverse_root
 from skimp._core._threads import single_threaded_blas
-from skimp._core._types import Array, Matrix
+from skimp._core._types import Array, DType, Matrix
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, Work, gathers, gemm, stream
 from skimp._params._memory import require_memory
 from skimp._params._rules import Rule, broken, check_params, integer, number
-from skimp.data import LOCAL, Context, Rows
+from skimp.data import LOCAL, Context
 from skimp.losses import Log, Loss, MulticlassHinge, PiecewiseLoss, Squared
 from skimp.solvers._base import Problem, Solution, Solver, Status
 from skimp.solvers._costs import count_iterations, outline_of, pass_work, row_bytes
-from skimp.solvers._dual import Dual, DualPoint, kept_in_memory, most_shares, needed_bytes
+from skimp.solvers._dual import Dual, kept_in_memory, most_shares, needed_bytes
 from skimp.solvers._features import as_features
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -95,12 +96,23 @@ class DualCD(Solver):
             raise broken(type(self).__name__, "loss", wording, problem.loss)
         if not problem.alpha > 0:
             raise broken(type(self).__name__, "alpha", "a number > 0", problem.alpha)
-        coordinates = _Coordinates(problem)
-        rows, sample, note = kept_in_memory(coordinates.rows(problem.rows), problem, context)
+        W, cut = (None, 0) if problem.penalty is None else _inverse_root(problem)
+        mapped = problem.rows if W is None else problem.rows.mapped(_Root(W, problem.rows.dtype))
+        rows, sample, note = kept_in_memory(mapped, problem, context)
         dual = Dual(rows, problem, context, sample, seed=self.random_state)
-        best, gap = dual.start(coordinates.forth(problem.start))
-        history = [] if problem.start is None else [best.objective]
-        sweeps, stopped = 0, False
+        start, history, sweeps, stopped = None, [], 0, False
+        if problem.start is not None:
+            c, b = (np.asarray(part, np.float64) for part in problem.start)
+            with single_threaded_blas():
+                start = c if W is None else W.T @ (np.asarray(problem.penalty) @ c), b
+        best, gap = dual.start(start)
+        if start is not None:
+            history.append(best.objective)
+
+        def coef() -> Array:
+            with single_threaded_blas():
+                return best.coef if W is None else W @ best.coef
+
         while sweeps < self.max_iter and gap > self.tol and not stopped:
             dual.sweep(sweeps)
             sweeps += 1
@@ -108,22 +120,20 @@ class DualCD(Solver):
                 best, gap, _ = dual.check(best)
                 history.append(best.objective)
                 if problem.monitor is not None:
-                    # a copy: a monitor may keep it, and its place is used again
-                    coef, intercept = coordinates.back(best)
-                    stopped = bool(problem.monitor(coef.copy(), intercept))
-        coef, intercept = coordinates.back(best)
+                    stopped = bool(problem.monitor(coef(), best.b.copy()))
         status = Status.CONVERGED if gap <= self.tol else Status.MAX_ITER
         if stopped:
             status = Status.STOPPED_EARLY
             note += ", stopped by the monitor"
         note += ", the intercept is penalized" if problem.fit_intercept else ""
+        left_out = f", without {cut} directions that the penalty hardly sees" if cut else ""
         return Solution(
-            coef=coef,
-            intercept=intercept,
+            coef=coef(),
+            intercept=best.b.copy(),
             n_iter=sweeps,
             status=status,
             message=f"dual_cd: duality gap {gap:.1e} of the objective after {sweeps} sweeps"
-            f"{coordinates.note}{note}",
+            f"{left_out}{note}",
             history=np.array(history),
             solver="dual_cd",
             intercept_penalized=problem.fit_intercept,
@@ -173,48 +183,31 @@ def has_dual(loss: Loss) -> bool:
     return isinstance(loss, PiecewiseLoss | Log | MulticlassHinge)
 
 
-class _Coordinates:
-    """Coordinates v, c = W v, in which the penalty is the identity; W is None if it is one.
+@dataclass(frozen=True)
+class _Root:
+    """A map of features z to ``z W``, in float64 inside."""
 
-    A map of features z to ``z W``, in float64 inside.
-    """
+    W: Array
+    dtype: DType
 
-    def __init__(self, problem: Problem):
-        self.penalty, self.dtype = problem.penalty, problem.rows.dtype
-        self.W: Array | None = None
-        self.width, self.note = problem.rows.n_features, ""
-        if self.penalty is None:
-            return
-        full = self.width
-        what, remedy = f"the penalty of {full} features", "take a smaller budget or fewer features"
-        require_memory(40 * full**2, problem.memory_limit, what, remedy)
-        # not the eps of float32 features: their rounding, over the root of an eigenvalue, is small
-        # even there, and what would be cut off is worth percents of the objective
-        self.W, _ = inverse_root(self.penalty, rank=None, eps=_EPS)
-        self.width = self.W.shape[1]
-        if self.width < full:
-            cut = full - self.width
-            self.note = f", without {cut} directions that the penalty hardly sees"
+    @property
+    def width(self) -> int:
+        return int(self.W.shape[1])
 
     def map_block(self, X: Matrix, out: Array) -> None:
         out[...] = as_features(X, DOUBLE) @ self.W
 
-    def rows(self, rows: Rows) -> Rows:
-        """Return the rows with features in these coordinates."""
-        return rows if self.W is None else rows.mapped(self)
 
-    def forth(self, start: tuple[Array, Array] | None) -> tuple[Array, Array] | None:
-        """Return coefficients, of shape (width, k), as V, of shape (k, width)."""
-        if start is None:
-            return None
-        V = np.asarray(start[0], DOUBLE).T
-        if self.W is not None and self.penalty is not None:
-            with single_threaded_blas():
-                V = V @ self.penalty @ self.W
-        return np.ascontiguousarray(V), np.array(start[1], DOUBLE)
+def _inverse_root(problem: Problem) -> tuple[Array, int]:
+    """Return W of coordinates v, c = W v, in which the penalty is the identity.
 
-    def back(self, point: DualPoint) -> tuple[Array, Array]:
-        """Return coefficients, of shape (width, k), and the intercept."""
-        with single_threaded_blas():
-            coef = point.coef if self.W is None else self.W @ point.coef
-        return coef, point.b.copy()
+    Also return how many directions it leaves out because the penalty is nearly zero there.
+    """
+    assert problem.penalty is not None, "there is a penalty"
+    width = problem.rows.n_features
+    what, remedy = f"the penalty of {width} features", "take a smaller budget or fewer features"
+    require_memory(40 * width**2, problem.memory_limit, what, remedy)
+    # not the eps of float32 features: their rounding, over the root of an eigenvalue, is small
+    # even there, and what would be cut off is worth percents of the objective
+    W, _ = inverse_root(problem.penalty, rank=None, eps=_EPS)
+    return W, width - W.shape[1]

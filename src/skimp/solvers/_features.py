@@ -22,3 +22,8 @@ def as_dense_features(X: Matrix, dtype: DType) -> Array:
 def as_targets(block: Block, dtype: DType) -> tuple[Array, Array]:
     """Return targets of shape (n, k), and weights of shape (n, 1)."""
     return np.asarray(block.y, dtype), block.weights().astype(dtype)[:, None]
+
+
+def place_of(block: Block) -> slice:
+    """Return the numbers of a block's rows."""
+    return slice(block.start, block.start + block.size)

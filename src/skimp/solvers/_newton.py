@@ -10,8 +10,8 @@ from skimp.data import LOCAL, Context
 from skimp.losses import Loss
 from skimp.solvers._active import solve_active_sets
 from skimp.solvers._base import Problem, Solution, Solver
+from skimp.solvers._costs import descent_cost
 from skimp.solvers._descent import descend
-from skimp.solvers._descent_cost import descent_cost
 
 _ROUGH = 0.4
 """Relative residual of the steps far from the minimum."""

@@ -7,8 +7,8 @@ from skimp._params._rules import Rule, broken, check_params, integer, number
 from skimp.data import LOCAL, Context
 from skimp.losses import Loss, Squared
 from skimp.solvers._base import Problem, Solution, Solver
+from skimp.solvers._costs import descent_cost
 from skimp.solvers._descent import descend
-from skimp.solvers._descent_cost import descent_cost
 
 _REDUCTION = 0.01
 """What conjugate gradients reduce a residual to before it is computed anew, from all digits."""

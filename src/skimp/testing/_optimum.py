@@ -36,8 +36,7 @@ class Naive:
 
     @property
     def _share(self) -> Array:
-        shares: Array = self.weight[:, None] / self.weight.sum()
-        return shares
+        return np.asarray(self.weight[:, None] / self.weight.sum())
 
     def value(self, coef: Array, b: Array) -> float:
         """Return the objective."""
@@ -99,20 +98,15 @@ class Naive:
         balance = np.vstack([in_c, in_b]) if self.fit_intercept else in_c
         n_slacks = len(terms)
         rows_of_one = sparse.hstack([sparse.eye(len(F))] * len(found))
-        A_eq = sparse.block_array(
-            [
-                [terms, np.eye(n_slacks), -np.eye(n_slacks)],
-                [rows_of_one, None, None],
-            ]
-        )
+        slacks = np.eye(n_slacks)
+        A_eq = sparse.block_array([[terms, slacks, -slacks], [rows_of_one, None, None]])
         b_eq = np.concatenate([-balance.ravel(), np.ones(len(F))])
         cost = np.concatenate([np.concatenate(costs).ravel(), np.ones(2 * n_slacks)])
         share_of = optimize.linprog(cost, A_eq=A_eq, b_eq=b_eq).x[: -2 * n_slacks]
         mix = np.maximum(share_of.reshape(len(found), -1), 0)
         combined = np.einsum("ci,cio->io", mix / mix.sum(axis=0), found)
         # by rounding a mixture of slopes may be none
-        clipped: Array = np.clip(combined, found.min(axis=0), found.max(axis=0))
-        return clipped
+        return np.asarray(np.clip(combined, found.min(axis=0), found.max(axis=0)))
 
     def _dot(self, u: Array, f: Array) -> Array:
         products: Array = u * f

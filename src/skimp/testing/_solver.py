@@ -42,7 +42,11 @@ def check_solver(solver: Solver, loss: Loss = squared, *, tol: float = 1e-8) -> 
     >>> from skimp.testing import check_solver
     >>> check_solver(direct)
     """
-    params, trial = params_of(solver), _trial(solver, loss, tol)
+    params, rng = params_of(solver), np.random.default_rng(0)
+    # equal columns and one of zeros
+    Z = rng.normal(0.3, 1.0, (_N, 4))[:, [0, 1, 2, 3, 3, 3]] * [1, 1, 1, 1, 1, 0]
+    Y = _targets(Z + rng.normal(size=(_N, 6)), loss)
+    trial = _Trial(solver, tol, loss, read_only(Z), Y)
     weight, R = np.arange(_N) % 3.0, np.random.default_rng(1).normal(size=(6, 30))
     P = R @ R.T / 30
     for w, penalty, b in product((None, weight), (None, P), (True, False)):
@@ -50,9 +54,8 @@ def check_solver(solver: Solver, loss: Loss = squared, *, tol: float = 1e-8) -> 
     full = replace(trial, weight=weight, penalty=P)
     for check in (_check_forms, _check_start, _check_monitor):
         check(full)
-    _check_coded(trial)
-    _check_degenerate(trial)
-    _check_memory(trial)
+    for check in (_check_coded, _check_degenerate, _check_memory):
+        check(trial)
     _check_refusals(solver)
     _check_cost(solver, loss)
     require(params_of(solver) == params == params_of(clone(solver)), "parameters do not change")
@@ -92,19 +95,16 @@ class _Trial:
             flat=not found.intercept_penalized,
         )
 
-    def check(self) -> Solution:
+    def check(self) -> None:
         """Raise unless the solver finds the minimum, and says so."""
         found = self.solve()
         said = isinstance(found.message, str) and found.message and found.n_iter >= 1
         converged = found.status is Status.CONVERGED
         require(converged and said, "the solver says that it converged, and how")
-        require(found.coef.dtype == found.intercept.dtype == float, "a solution is float64")
-        naive = self.naive(found)
-        naive.check(found.coef, found.intercept, self.tol)
-        value = naive.value(found.coef, found.intercept)
+        self.check_same(found, "rows in memory")
+        value = self.naive(found).value(found.coef, found.intercept)
         bound = self.tol * max(1.0, value)
         close(found.history[-1:], value, "the history ends at the objective", bound)
-        return found
 
     def check_same(self, other: Solution, what: str, tol: float = 0.0) -> None:
         """Raise unless another solution is a minimum as well."""
@@ -113,13 +113,6 @@ class _Trial:
             self.naive(other).check(other.coef, other.intercept, max(tol, self.tol))
         except AssertionError as error:
             raise AssertionError(f"promise broken: {what}: same solution ({error})") from error
-
-
-def _trial(solver: Solver, loss: Loss, tol: float) -> _Trial:
-    """Return rows with equal columns and one of zeros, and targets 1 and -1."""
-    rng = np.random.default_rng(0)
-    Z = rng.normal(0.3, 1.0, (_N, 4))[:, [0, 1, 2, 3, 3, 3]] * [1, 1, 1, 1, 1, 0]
-    return _Trial(solver, tol, loss, read_only(Z), _targets(Z + rng.normal(size=(_N, 6)), loss))
 
 
 def _targets(F: Array, loss: Loss) -> Array:
@@ -139,10 +132,9 @@ def _check_forms(trial: _Trial) -> None:
     trial.check_same(trial.solve(rows(sparse.csr_matrix(Z))), "sparse rows")
     single = rows(Z.astype(np.float32), _N)
     trial.check_same(trial.solve(single), "float32 rows", tol=1e-4)
-    if w is not None:
-        count = w.astype(int)
-        repeated = open_rows(np.repeat(Z, count, axis=0), target=np.repeat(Y, count, axis=0))
-        trial.check_same(trial.solve(repeated), "repeated rows")
+    count = np.asarray(w).astype(int)
+    repeated = open_rows(np.repeat(Z, count, axis=0), target=np.repeat(Y, count, axis=0))
+    trial.check_same(trial.solve(repeated), "repeated rows")
     if not trial.loss.joint:
         one = replace(trial, Y=Y[:, [1]])
         one.check_same(one.solve(), "one output")
@@ -166,28 +158,23 @@ def _check_start(trial: _Trial) -> None:
 def _check_monitor(trial: _Trial) -> None:
     """Check that a monitor sees each iteration's coefficients, and stops the solver."""
     free = trial.solve()
-    seen: list[float] = []
-    naive = trial.naive(free)
+    given: list[tuple[Array, Array]] = []
 
     def look(coef: Array, intercept: Array) -> bool:
-        seen.append(naive.value(coef, intercept))
+        given.append((coef.copy(), intercept.copy()))
         return False
 
     watched = trial.solve(monitor=look)
     require(np.array_equal(free.coef, watched.coef), "a monitor that only looks changes nothing")
-    if not seen:
+    if not given:
         return
+    seen = [trial.naive(free).value(*at) for at in given]
     bound = trial.tol * max(1.0, *seen)
     close(watched.history[-len(seen) :], seen, "a monitor sees the coefficients", bound)
-    given: list[Array] = []
-
-    def stop(coef: Array, intercept: Array) -> bool:
-        given.append(coef.copy())
-        return True
-
-    stopped = trial.solve(monitor=stop)
+    given.clear()
+    stopped = trial.solve(monitor=lambda coef, intercept: not look(coef, intercept))
     require(len(given) == 1 and stopped.n_iter <= free.n_iter, "a monitor stops the solver")
-    close(stopped.coef, given[0], "a stopped solver returns what the monitor saw")
+    close(stopped.coef, given[0][0], "a stopped solver returns what the monitor saw")
 
 
 def _check_coded(trial: _Trial) -> None:
@@ -235,17 +222,13 @@ def _check_memory(trial: _Trial) -> None:
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(100, 6))
     trial = replace(trial, Z=Z, Y=_targets(Z + rng.normal(size=Z.shape), trial.loss), alpha=1.0)
-    rows = open_rows(Z, target=trial.Y, block_rows=64)
-    rows = rows.mapped(_Copy(6, Z.dtype))
-    limit, fits = 16e3, True
-    while fits and limit >= 1:
+    rows = open_rows(Z, target=trial.Y, block_rows=64).mapped(_Copy(6, Z.dtype))
+    for limit in 16e3 * 0.8 ** np.arange(44):
         try:
             found = trial.solve(rows, memory_limit=int(limit))
         except MemoryError:
-            fits = False
-        else:
-            trial.check_same(found, f"a memory limit of {limit:.0f} bytes")
-        limit *= 0.8
+            return
+        trial.check_same(found, f"a memory limit of {limit:.0f} bytes")
 
 
 def _check_refusals(solver: Solver) -> None:
@@ -277,12 +260,10 @@ class _Unknown(Loss):
     smooth = False
 
     def value(self, y: Array, f: Array) -> Array:
-        distance: Array = np.linalg.norm(f - y, axis=1, keepdims=True)
-        return distance
+        return np.asarray(np.linalg.norm(f - y, axis=1, keepdims=True))
 
     def gradient(self, y: Array, f: Array) -> Array:
-        slope: Array = (f - y) / np.maximum(self.value(y, f), 1e-300)
-        return slope
+        return np.asarray((f - y) / np.maximum(self.value(y, f), 1e-300))
 
     def curvature(self, y: Array, f: Array) -> Array:
         return np.zeros_like(f)
