@@ -10,7 +10,7 @@ from benchmarks.harness import Bar, benchmark, best_times
 
 def _seconds(model: Any) -> list[tuple[str, float]]:
     """Return what each phase of a fit took."""
-    return [(phase.name, phase.seconds) for phase in model.fitted_.trace.phases]
+    return [(phase.name, phase.seconds) for phase in model.fitted_.phases]
 
 
 def _peer(budget: int, **kernel: float) -> Any:

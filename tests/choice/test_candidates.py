@@ -6,8 +6,7 @@ import pytest
 from scipy import sparse
 
 from skimp import KernelRegressor
-from skimp.choice._candidates import Candidate, free_bandwidths, list_candidates
-from skimp.choice._columns import measure_columns
+from skimp.choice._candidates import Candidate, free_bandwidths, list_candidates, measure_columns
 from skimp.data import ArrayRows
 from skimp.features import Nystroem, RandomBinning, RandomFourier, RandomLayer, Transformer
 from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Matern, Polynomial
@@ -211,7 +210,8 @@ def test_constant_columns_count_for_nothing():
 def test_deviations_are_weighted(stored):
     X, times = unequal(40), RNG.integers(0, 4, 40)
     found = measure_columns(stored(X), times.astype(float))
-    np.testing.assert_allclose(found.deviation, np.repeat(X, times, axis=0).std(axis=0))
+    expected = np.repeat(X, times, axis=0).std(axis=0)
+    np.testing.assert_allclose(found.scalings["standardized"], expected)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from sklearn.base import clone
 
 from skimp import KernelClassifier, KernelRegressor
 from skimp.choice._judging import Judge, judge_held_out, judge_left_out
-from skimp.choice._merge_equal import merge_equal
-from skimp.choice._trials import ALPHAS
+from skimp.choice._trials import ALPHAS, merge_equal
 from skimp.data import LOCAL, ArrayRows, Block
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Gaussian, Laplacian

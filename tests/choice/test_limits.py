@@ -7,7 +7,6 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp.choice import Plan
 from skimp.features import Nystroem, RandomBinning, RandomFourier
 from skimp.kernels import Gaussian, Laplacian
 from skimp.losses import log, squared
@@ -19,7 +18,7 @@ MAPS = [Nystroem(Gaussian(1.0), budget=200), RandomFourier(Gaussian(1.0), n_comp
 
 
 def seconds_of(feature_map):
-    return Plan(limits_on().phases(feature_map, 0.3)).seconds
+    return limits_on().plan(feature_map, 0.3).seconds
 
 
 @pytest.mark.parametrize("approximation", MAPS, ids=repr)

@@ -34,7 +34,8 @@ def described(part, title):
 
 
 def is_record(part):
-    return dataclasses.is_dataclass(part) and bool(dataclasses.fields(part))
+    fields = dataclasses.is_dataclass(part) and dataclasses.fields(part)
+    return bool(fields) and not hasattr(part, "get_params")
 
 
 CALLABLE = [name for name, part in PUBLIC.items() if callable(part)]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp.choice import NOMINAL, _worth
-from skimp.choice._worth import FIRST_SIZE, LARGEST_SIZE
+from skimp.choice import NOMINAL, _search
+from skimp.choice._search import FIRST_SIZE, LARGEST_SIZE
 from skimp.diagnostics import plan
 from skimp.features import Nystroem
 from skimp.kernels import Gaussian
@@ -59,7 +59,7 @@ def test_limits_keep_the_budget_small(limit):
 
 def test_doubling_ends_where_it_is_not_worth_its_cost(monkeypatch):
     assert landmarks(planned(KernelRegressor()), KernelRegressor()) > FIRST_SIZE
-    monkeypatch.setattr(_worth, "_HOPED", 1.0)
+    monkeypatch.setattr(_search, "_HOPED", 1.0)
     made = planned(KernelRegressor())
     assert landmarks(made, KernelRegressor()) == FIRST_SIZE
 

@@ -11,7 +11,7 @@ from sklearn.kernel_approximation import RBFSampler
 
 from skimp import KernelClassifier, KernelRegressor
 from skimp.estimators import Certificate
-from skimp.estimators._quality import measure_quality
+from skimp.estimators._certificate import measure_quality
 from skimp.features import Nystroem, RandomBinning, RandomFourier, RandomLayer
 from skimp.kernels import Gaussian, Laplacian
 from tests.models import every_estimator

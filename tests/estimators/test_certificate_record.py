@@ -7,7 +7,7 @@ from scipy import sparse
 
 from skimp.choice import Phase
 from skimp.estimators import Certificate
-from skimp.estimators._quality import measure_quality
+from skimp.estimators._certificate import measure_quality
 from skimp.features import Landmarks, Nystroem, RandomBinning, RandomFourier, RandomLayer
 from skimp.kernels import Gaussian, Laplacian, Linear
 from tests.problems import regression
@@ -175,7 +175,7 @@ def test_every_row_a_landmark_misses_nothing():
 def test_sparse_rows_are_those_rows():
     fitted = Nystroem(Laplacian(0.5), budget=12, selector="uniform", random_state=0).fit(X)
     dense, thin = (measure_quality(fitted, A, WEIGHT, ALPHA) for A in (X, sparse.csr_matrix(X)))
-    assert vars(thin) == pytest.approx(vars(dense), rel=1e-6)
+    assert thin._asdict() == pytest.approx(dense._asdict(), rel=1e-6)
 
 
 def test_kernel_of_nothing_has_no_residual():

@@ -15,7 +15,7 @@ from skimp.features import (
     PolynomialProjection,
     RandomFourier,
 )
-from skimp.features._pair_projection import PairProjection
+from skimp.features._kernel_projection import PairProjection
 from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Polynomial, Precomputed, Tanh
 from tests.problems import regression
 from tests.words import shared_letters, words

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from skimp.data import open_rows
-from skimp.features import _pair_projection
-from skimp.features._pair_projection import PairProjection
+from skimp.features import _kernel_projection
+from skimp.features._kernel_projection import PairProjection
 from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Polynomial, Tanh
 from tests.problems import regression
 from tests.words import shared_letters, words
@@ -68,7 +68,7 @@ def test_equal_rows_have_features_that_are_zero(X):
 
 def test_medians_of_a_sample_of_many_rows(monkeypatch):
     X, sample = regression(4000)[0], 1000
-    monkeypatch.setattr(_pair_projection, "_SAMPLE", sample)
+    monkeypatch.setattr(_kernel_projection, "_SAMPLE", sample)
     Z = PairProjection(Gaussian(0.3), n_components=20, random_state=0).fit_transform(X)
     above = np.count_nonzero(Z > 0, axis=0) / len(X)
     # the share of rows above a sample's median has a deviation of 1 / sqrt(4 sample)

@@ -144,8 +144,8 @@ class RowSelector(Selector, ABC):
     Rows of weight zero are absent, and all rows are taken if there are not more than points. Other
     weights count for means of clusters; rows are drawn as if they were equal.
 
-    A rule may also say that it `needs_targets`, that it `repeats` rows, and what it costs
-    (`count`). `skimp.testing.check_selector` checks it.
+    A rule may also say that it `needs_targets`, `repeats` rows or `spreads` points, and what it
+    costs (`count`). `skimp.testing.check_selector` checks it.
 
     Examples
     --------

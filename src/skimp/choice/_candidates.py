@@ -7,16 +7,87 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from skimp._core._types import Array, Matrix
 from skimp._params._errors import UnsupportedError
-from skimp.choice._columns import STANDARDIZED, Columns
 from skimp.choice._task import Task
 from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier, Transformer
 from skimp.kernels import Gaussian, Kernel, Laplacian, Linear, as_kernel, free_bandwidths
 
+STANDARDIZED, MIDDLE = "standardized", "scaled by their middle"
+"""How columns may be scaled: by standard deviations, or by the distance of two quantiles."""
+_ALIKE = 2.0
+"""Standard deviations of columns that differ by less than this factor are not adjusted."""
+_HEAVY = 3.0
+"""A column has heavy tails if its standard deviation is this many times that of its middle."""
+_QUANTILES = {(0.25, 0.75): 1.349, (0.1, 0.9): 2.5631}
+"""Quantiles between which the middle of a column lies, and how far apart they are for a normal
+distribution of variance one; the second ones if the first are equal."""
+_MIDDLE_ROWS = 2000
+"""Rows that quantiles are taken of."""
+_STRIP = 256
 _WIDEST = 256
-"""Columns up to which grids are tried: each costs time, and many make all rows far apart."""
+"""Columns up to which quantiles are computed, and grids tried: many make all rows far apart."""
 _WIDEST_LINEAR = 1024
 """Columns up to which a linear model takes standardized columns; landmarks serve wider rows."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What is known of the columns of some rows.
+
+    Attributes
+    ----------
+    dominant : str
+        The column that holds 99 % of the variance of X, as messages name it; "" if none does.
+    scalings : dict
+        Scales that differ from those of the columns as they are, by name.
+    """
+
+    dominant: str = ""
+    scalings: dict[str, Array] = field(default_factory=dict)
+
+
+def measure_columns(X: Matrix, weight: Array, names: list[str] | None = None) -> Columns:
+    """Measure the columns of weighted rows."""
+    share = weight / weight.sum()
+    if sparse.issparse(X):
+        X = X.astype(np.float64)
+        mean = X.T @ share
+        variance = X.multiply(X).T @ share - mean**2
+        deviation = np.sqrt(np.maximum(variance, 0.0))
+        # the difference of two squares is rounding for a constant
+        deviation[deviation <= 1e-6 * np.abs(mean)] = 0.0
+    else:
+        strips = [slice(start, start + _STRIP) for start in range(0, len(X), _STRIP)]
+        mean = sum(share[part] @ np.asarray(X[part], np.float64) for part in strips)
+        # a scale that overflows is refused when the bandwidth is looked for
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = (np.square(np.asarray(X[part], np.float64) - mean) for part in strips)
+            pairs = zip(strips, squares, strict=True)
+            deviation = np.sqrt(sum(share[part] @ square for part, square in pairs))
+        # rounding is not a deviation
+        deviation[deviation <= 1e-12 * np.abs(mean)] = 0.0
+    # the same from the middle of each column, which outliers and sentinels do not change
+    middle = deviation
+    if not sparse.issparse(X) and X.shape[1] <= _WIDEST:
+        few, middle = np.asarray(X[:_MIDDLE_ROWS], np.float64), np.zeros(X.shape[1])
+        for quantiles, spread in _QUANTILES.items():
+            low, high = np.quantile(few, quantiles, axis=0)
+            middle = np.where(middle > 0, middle, (high - low) / spread)
+        middle = np.where(middle > 0, middle, deviation)
+    dominant, varying, scalings = "", deviation[deviation > 0], {}
+    if len(varying) > 1:
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance = np.square(deviation)
+        most = int(np.argmax(variance))
+        if variance[most] > 0.99 * variance.sum():
+            dominant = f"column {most if names is None else names[most]!r}"
+    if np.isfinite(deviation).all():
+        if len(varying) and varying.max() > _ALIKE * varying.min():
+            scalings[STANDARDIZED] = deviation
+        if np.any(deviation > _HEAVY * middle):
+            scalings[MIDDLE] = middle
+    return Columns(dominant, scalings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +130,8 @@ def list_candidates(task: Task, columns: Columns, seed: int, *, small: bool) -> 
     grids; ``small`` data have landmarks of either. Their columns may be scaled, and a linear model
     of standardized columns is tried as well.
     """
+    from sklearn.preprocessing import StandardScaler
+
     rows, given, kernel = task.numbers, task.given, task.kernel
     if given is not None:
         if not given.kernelled:
@@ -81,44 +154,27 @@ def list_candidates(task: Task, columns: Columns, seed: int, *, small: bool) -> 
         free = free_bandwidths(kernel)
         scaled = clone(kernel).set_params(**dict.fromkeys(free, "scale"))
         resolved = scaled.resolve(task.context.bind(rows), seed)
-        if given is None and approximation.codes and not _has_pitches(resolved, rows.n_features):
-            continue
+        if given is None and approximation.codes:
+            try:
+                resolved.pitch_rates(rows.n_features)
+            except UnsupportedError:
+                continue
         values = resolved.get_params(deep=True)
         factor = approximation.narrower if free else 1.0
         first = Candidate(approximation, resolved, {name: values[name] for name in free}, factor)
-        found += _scale_columns(first, columns)
-    return found if given is not None or task.kernel is not None else [*found, _linear(task)]
-
-
-def _scale_columns(first: Candidate, columns: Columns) -> list[Candidate]:
-    """Return a candidate, and the same with scaled columns if its kernel's bandwidth is free."""
-    degree = None if first.kernel is None else first.kernel.distance_degree
-    if list(first.free) != ["gamma"] or degree is None:
-        return [first]
-    found = [first]
-    for name, scale in columns.scalings.items():
-        gamma = np.zeros(len(scale))
-        # ten digits: the last bits of a sum depend on how rows are stored
-        np.divide(1.0, np.count_nonzero(scale) * scale**degree, out=gamma, where=scale > 0)
-        digits = np.array([float(f"{value:.10g}") for value in gamma])
-        found.append(replace(first, free={"gamma": digits}, scaling=name))
+        found.append(first)
+        degree = resolved.distance_degree
+        if list(free) != ["gamma"] or degree is None:
+            continue
+        for name, scale in columns.scalings.items():
+            gamma = np.zeros(len(scale))
+            # ten digits: the last bits of a sum depend on how rows are stored
+            np.divide(1.0, np.count_nonzero(scale) * scale**degree, out=gamma, where=scale > 0)
+            digits = np.array([float(f"{value:.10g}") for value in gamma])
+            found.append(replace(first, free={"gamma": digits}, scaling=name))
+    if given is None and task.kernel is None and rows.n_features > _WIDEST_LINEAR:
+        found.append(Candidate(Nystroem(), Linear()))
+    elif given is None and task.kernel is None:
+        scaler = StandardScaler(with_mean=not sparse.issparse(next(rows.blocks()).X))
+        found.append(Candidate(Transformer(scaler), scaling=STANDARDIZED))
     return found
-
-
-def _linear(task: Task) -> Candidate:
-    """Return a linear model: of standardized columns, or by landmarks for very many columns."""
-    from sklearn.preprocessing import StandardScaler
-
-    if task.rows.n_features > _WIDEST_LINEAR:
-        return Candidate(Nystroem(), Linear())
-    dense = not sparse.issparse(next(task.rows.blocks()).X)
-    return Candidate(Transformer(StandardScaler(with_mean=dense)), scaling=STANDARDIZED)
-
-
-def _has_pitches(kernel: Kernel, n_features: int) -> bool:
-    """Tell whether there are grids for a kernel, the only way to know being to ask for them."""
-    try:
-        kernel.pitch_rates(n_features)
-    except UnsupportedError:
-        return False
-    return True

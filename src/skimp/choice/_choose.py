@@ -1,5 +1,6 @@
 """What becomes of "auto": objects and numbers for everything that a spec leaves open."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from warnings import warn
 
@@ -7,15 +8,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skimp._core._types import Array, Matrix
-from skimp.choice._candidates import list_candidates
-from skimp.choice._columns import Columns, measure_columns
+from skimp.choice._candidates import Columns, list_candidates, measure_columns
 from skimp.choice._limits import TIME
-from skimp.choice._plan import Plan
 from skimp.choice._search import NEAR_ALPHAS, Choice, search
-from skimp.choice._task import Task
 from skimp.choice._trials import ALPHAS, SMALL, Trials
 from skimp.data import ArrayRows
 from skimp.features import FeatureMap, mean_diagonal
+from skimp.kernels import free_bandwidths
 from skimp.losses import Squared
 from skimp.solvers import Auto, Direct
 
@@ -32,11 +31,16 @@ def choose(trials: Trials) -> Choice:
     """
     limits = trials.limits
     task, spec = limits.task, limits.task.spec
-    given, kernel, columns = task.given, task.kernel, _look_at_columns(task, limits.size.memory)
+    given, kernel, rows = task.given, task.kernel, task.numbers
+    columns = Columns()
+    if kernel is None or not kernel.takes_objects:
+        size = min(_LOOKED_AT, limits.size.memory // 16) // (8 * max(1, rows.n_features))
+        drawn = rows.sample(max(64, min(SMALL, size)), 0, task.context)
+        columns = measure_columns(drawn.X, drawn.weight, rows.feature_names)
     dominated = f"{columns.dominant} holds 99 % of the variance of X" if columns.dominant else ""
-    seen = given is None or given.kernelled
-    fixed = kernel is not None and kernel.distance_degree is not None
-    if dominated and seen and fixed and not task.has_free_kernel:
+    fixed = kernel is not None and not free_bandwidths(kernel)
+    distant = kernel is not None and kernel.distance_degree is not None
+    if dominated and fixed and distant and (given is None or given.kernelled):
         warn(
             f"{spec.owner}: {dominated}, and kernel={kernel!r} hardly sees the others. Standardize "
             "the columns, or leave kernel='auto', which tries that.",
@@ -46,7 +50,7 @@ def choose(trials: Trials) -> Choice:
     if given is not None and limits.exceeded_by(given) == TIME:
         warn(
             f"{spec.owner}: time_limit={spec.time_limit} will probably be exceeded by "
-            f"approximation={given!r}. The plan of the fit:\n{Plan(limits.phases(given))}",
+            f"approximation={given!r}. The plan of the fit:\n{limits.plan(given)}",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -55,23 +59,10 @@ def choose(trials: Trials) -> Choice:
         choice = Choice(given, spec.alpha)
     else:
         candidates = list_candidates(task, columns, trials.seed, small=trials.small)
-        if given is None or spec.exact:
+        with nullcontext() if given is None or spec.exact else limits.explain(given):
             choice = search(trials, candidates)
-        else:
-            with limits.explain(given):
-                choice = search(trials, candidates)
     scaled = choice.columns or "as given"
     return replace(choice, columns=f"{scaled}; {dominated}" if dominated else scaled)
-
-
-def _look_at_columns(task: Task, memory: int) -> Columns:
-    """Measure the columns of some rows; a kernel of objects has no columns to look at."""
-    if task.kernel is not None and task.kernel.takes_objects:
-        return Columns(np.empty(0))
-    rows = task.numbers
-    size = min(_LOOKED_AT, memory // 16) // (8 * max(1, rows.n_features))
-    drawn = rows.sample(max(64, min(SMALL, size)), 0, task.context)
-    return measure_columns(drawn.X, drawn.weight, rows.feature_names)
 
 
 def _chooses_later(trials: Trials) -> bool:

@@ -10,11 +10,11 @@ from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import check_representable
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array
+from skimp._core._work import DOUBLE
 from skimp.data import ArrayRows, Block, Context, Rows, keep_rows
 from skimp.losses import Loss, Squared
 from skimp.solvers import DualCD, Problem, as_dense_features, as_features, as_targets
 from skimp.solvers.ridge import (
-    LeftOut,
     Measure,
     covariance,
     leave_one_out,
@@ -33,7 +33,6 @@ _DOUBT = 2.0
 _LEAST_RATE = 1e-9
 _FACTORS = (2.0, 8.0, 32.0)
 """What scores are multiplied by to be log-odds."""
-_DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -87,14 +86,27 @@ class Judge:
         return cls(loss, np.minimum(least, 0), np.maximum(most, 0))
 
     def costs(self, Y: Array, F: Array) -> Array:
-        """Return squared errors, and other costs that `judge` needs."""
-        if self.least is None:
-            return class_errors(Y, F)
+        """Return squared errors, then the loss of numbers unless it is the same.
+
+        Classes, 1 for that of a row and -1 for others, have negative log-likelihoods for several
+        factors of scores instead. The best of these is fair to linear models, whose scores rank
+        classes well even if they are far from 1 and -1.
+        """
         squares = squared_errors(Y, F)
-        if isinstance(self.loss, Squared):
-            return squares
-        values = self.loss.value(np.broadcast_to(Y[:, None, :], F.shape), F).sum(axis=2)
-        return np.concatenate([squares, values[:, :, None]], axis=2)
+        if self.least is not None:
+            if isinstance(self.loss, Squared):
+                return squares
+            values = self.loss.value(np.broadcast_to(Y[:, None, :], F.shape), F).sum(axis=2)
+            return np.concatenate([squares, values[:, :, None]], axis=2)
+        found = [squares[:, :, 0]]
+        for factor in _FACTORS:
+            if Y.shape[1] == 1:
+                found.append(np.logaddexp(0.0, -factor * (Y * F[:, :, 0])))
+                continue
+            scores = factor * (F - F.max(axis=2, keepdims=True))
+            true = np.take_along_axis(scores, Y.argmax(axis=1)[:, None, None], axis=2)[:, :, 0]
+            found.append(np.log(np.exp(scores).sum(axis=2)) - true)
+        return np.stack(found, axis=2)
 
     def trusts(self, low: Array, high: Array) -> Array:
         """Return which models, with predictions of shape (n_models, k), stay near the range."""
@@ -133,24 +145,6 @@ class Judge:
         return Judgement(float(alphas[best]), error, ranking, rate)
 
 
-def class_errors(Y: Array, F: Array) -> Array:
-    """Return squared errors, then negative log-likelihoods for several factors of scores.
-
-    Targets are 1 for the class of a row and -1 for others. The first chooses, and the best of the
-    others is fair to linear models, whose scores rank classes well even if they are far from 1 and
-    -1.
-    """
-    found = [squared_errors(Y, F)[:, :, 0]]
-    for factor in _FACTORS:
-        if Y.shape[1] == 1:
-            found.append(np.logaddexp(0.0, -factor * (Y * F[:, :, 0])))
-            continue
-        scores = factor * (F - F.max(axis=2, keepdims=True))
-        true = np.take_along_axis(scores, Y.argmax(axis=1)[:, None, None], axis=2)[:, :, 0]
-        found.append(np.log(np.exp(scores).sum(axis=2)) - true)
-    return np.stack(found, axis=2)
-
-
 def judge_left_out(
     problem: Problem, alphas: Array, counts: Array, judge: Judge, halved: bool, context: Context
 ) -> Judgement:
@@ -167,13 +161,12 @@ def judge_left_out(
     sizes = (max(1, width // 2), width) if halved else (width,)
     kept = replace(problem, rows=keep_rows(problem.rows, context))
     measures: tuple[Measure, ...] = (squared_errors, judge.costs)[-len(sizes) :]
-
-    def best(found: LeftOut) -> Judgement:
+    judged = []
+    for found in leave_one_out(kept, alphas, sizes, measures, counts, context):
         share = np.minimum(found.dimensions / n, 1.0)
         costs = found.costs * (1 + _DOUBT * np.sqrt(2 / n) * share)[:, None]
-        return judge.judge(alphas, costs, found.lowest, found.highest)
-
-    *half, whole = map(best, leave_one_out(kept, alphas, sizes, measures, counts, context))
+        judged.append(judge.judge(alphas, costs, found.lowest, found.highest))
+    *half, whole = judged
     return replace(whole, half_error=half[0].error) if half else whole
 
 
@@ -229,12 +222,12 @@ def _turn(problem: Problem, judging: Rows | None) -> tuple[Problem, Any]:
     """
     block = problem.rows.collect()
     with single_threaded_blas():
-        turned, R = np.linalg.qr(as_dense_features(block.X, _DOUBLE).T)
+        turned, R = np.linalg.qr(as_dense_features(block.X, DOUBLE).T)
     narrow = replace(problem, rows=ArrayRows(R.T, block.y, block.weight))
     if judging is None:
         return narrow, None
     judged = judging.collect()
-    Z = as_dense_features(judged.X, _DOUBLE) @ turned
+    Z = as_dense_features(judged.X, DOUBLE) @ turned
     return narrow, ArrayRows(Z, judged.y, judged.weight)
 
 

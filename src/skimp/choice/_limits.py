@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import monotonic
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,8 +14,7 @@ from sklearn.base import clone
 from skimp._core._blocks import block_rows_for
 from skimp._core._work import DOUBLE, Size
 from skimp._params._memory import parse_bytes, require_memory
-from skimp.choice._plan import Phase, Plan, predict_phases
-from skimp.choice._rates import NOMINAL
+from skimp.choice._plan import NOMINAL, Plan, predict_phases
 from skimp.choice._task import Task
 from skimp.features import FeatureMap
 from skimp.solvers import DIRECT_FEATURES
@@ -68,24 +68,19 @@ class Limits:
             memory=parse_bytes(self.task.spec.memory_limit),
         )
 
-    def phases(
+    def plan(
         self,
         feature_map: FeatureMap,
         ridge: float = _RIDGE,
         *,
         conditioned: bool = True,
         n_rows: int | None = None,
-    ) -> tuple[Phase, ...]:
+    ) -> Plan:
         """Predict a fit on an ordinary machine, for a penalty n alpha; of fewer rows if asked."""
         n, spec = self.size.n_rows if n_rows is None else n_rows, self.task.spec
-        return predict_phases(
-            feature_map,
-            replace(self.size, n_rows=n, conditioned=conditioned),
-            loss=spec.loss,
-            solver=spec.solver,
-            rates=NOMINAL,
-            alpha=ridge / max(1, n),
-        )
+        size = replace(self.size, n_rows=n, conditioned=conditioned)
+        parts: dict[str, Any] = {"loss": spec.loss, "solver": spec.solver, "rates": NOMINAL}
+        return Plan(predict_phases(feature_map, size, alpha=ridge / max(1, n), **parts))
 
     @property
     def are_near(self) -> bool:
@@ -104,7 +99,7 @@ class Limits:
         self, feature_map: FeatureMap, *, trials: float = 0.0, n_rows: int | None = None
     ) -> str:
         """Return which limit a fit would exceed, after trials of some seconds; '' for none."""
-        plan = Plan(self.phases(feature_map, n_rows=n_rows))
+        plan = self.plan(feature_map, n_rows=n_rows)
         if plan.bytes > self.size.memory:
             return MEMORY
         if self.deadline is None:
@@ -172,7 +167,7 @@ class Limits:
         if width <= DIRECT_FEATURES or feature_map.size == width:
             return self._equation_bytes(width, n_rows, left_out)
         # codes of bins, which have no equations
-        return self._drawn_bytes(n_rows) + Plan(self.phases(feature_map, n_rows=n_rows)).bytes
+        return self._drawn_bytes(n_rows) + self.plan(feature_map, n_rows=n_rows).bytes
 
     def _drawn_bytes(self, n_rows: int) -> int:
         """Return the size of rows that are drawn, and once more in parts."""
@@ -199,10 +194,9 @@ class Limits:
 
     def observe(self, feature_map: FeatureMap, n_rows: int, seconds: float) -> None:
         """Learn from a trial how fast this machine is."""
-        if self.deadline is None or feature_map.size is None:
-            return
-        predicted = self._trial_seconds(feature_map.size, n_rows)
-        self.slowness = min(_SLOWEST, max(_FASTEST, seconds / predicted))
+        if self.deadline is not None and feature_map.size is not None:
+            ratio = seconds / self._trial_seconds(feature_map.size, n_rows)
+            self.slowness = min(_SLOWEST, max(_FASTEST, ratio))
 
     @contextmanager
     def explain(self, feature_map: FeatureMap, *, given: bool = True) -> Iterator[None]:
@@ -218,5 +212,5 @@ class Limits:
                 )
             yield
         except MemoryError as error:
-            plan = Plan(self.phases(feature_map))
+            plan = self.plan(feature_map)
             raise MemoryError(f"{error} The plan of the fit:\n{plan}") from None

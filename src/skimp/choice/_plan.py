@@ -1,18 +1,63 @@
 """What a fit is predicted to cost, phase by phase."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from skimp._core._html import table
-from skimp._core._work import DOUBLE, Size, Stage, calls, stream
+from skimp._core._work import DOUBLE, Size, Stage, Work, calls, stream
 from skimp._params._memory import readable
 from skimp._params._rules import broken
-from skimp.choice._rates import Rates, seconds
 from skimp.features import FeatureMap
 from skimp.kernels import Gaussian
 from skimp.losses import Loss, Squared
 from skimp.solvers import Auto, Solver
 from skimp.solvers.ridge import exact_cost
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Speeds of a machine, in units a second.
+
+    Attributes
+    ----------
+    gemm32, gemm64 : float
+        Operations of matrix products on row blocks, by all threads together: two for each
+        multiplication and addition.
+    factor64 : float
+        Operations of LAPACK in float64, such as Cholesky, by one thread.
+    values : float
+        Values of a function such as the exponential in float64, by all threads together.
+    bytes : float
+        Bytes that are read from memory in order, by all threads together.
+    gathers : float
+        Coefficients that are read and changed at random places, by one thread.
+    sweeps : float
+        Multiplications of dense rows, in random order, with coefficients, by one thread.
+    calls : float
+        Calls of NumPy functions with next to nothing to do, by one thread.
+    """
+
+    gemm32: float
+    gemm64: float
+    factor64: float
+    values: float
+    bytes: float
+    gathers: float
+    sweeps: float
+    calls: float
+
+
+NOMINAL = Rates(
+    gemm32=150e9,
+    gemm64=70e9,
+    factor64=20e9,
+    values=5e8,
+    bytes=20e9,
+    gathers=6e7,
+    sweeps=1e9,
+    calls=1e6,
+)
+"""Speeds of an ordinary machine with two cores, for decisions that must not depend on a clock."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +133,11 @@ class Plan:
         ]
 
 
+def seconds(work: Work, rates: Rates) -> float:
+    """Return how long some work takes at some speeds."""
+    return float(sum(getattr(work, f.name) / getattr(rates, f.name) for f in fields(Rates)))
+
+
 def predict_phases(
     feature_map: FeatureMap | None,
     size: Size,
@@ -99,36 +149,7 @@ def predict_phases(
 ) -> tuple[Phase, ...]:
     """Predict what the phases of a fit cost, from sizes alone.
 
-    Parameters
-    ----------
-    feature_map : FeatureMap or None
-        The map, not fitted; None for the exact model of the squared loss.
-    size : Size
-        The size of the data, and what a fit may use.
-    loss : Loss
-        The loss.
-    solver : Solver
-        The solver.
-    rates : Rates
-        Speeds of the machine.
-    alpha : float, default=1e-6
-        The penalty.
-
-    Returns
-    -------
-    tuple of Phase
-
-    Examples
-    --------
-    >>> from skimp._core._work import Size
-    >>> from skimp.choice import NOMINAL, predict_phases
-    >>> from skimp.features import RandomFourier
-    >>> from skimp.losses import squared
-    >>> from skimp.solvers import Auto
-    >>> parts = {"loss": squared, "solver": Auto(), "rates": NOMINAL}
-    >>> phases = predict_phases(RandomFourier(), Size(100_000, 20), **parts)
-    >>> [phase.name for phase in phases]
-    ['read', 'draw', 'solve']
+    ``feature_map`` is not fitted; None stands for the exact model of the squared loss.
     """
     read = stream(2 * size.data_bytes) + 2 * calls(size.n_rows)
     stages = [Stage("read", read, 0)]

@@ -7,11 +7,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 from functools import cache
 from math import isfinite
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -19,79 +18,17 @@ from scipy import linalg
 from skimp._core._blocks import fold
 from skimp._core._threads import single_threaded_blas, thread_count
 from skimp._core._types import Array
-from skimp._core._work import Work
-
-
-@dataclass(frozen=True)
-class Rates:
-    """Speeds of a machine, in units a second.
-
-    Attributes
-    ----------
-    gemm32, gemm64 : float
-        Operations of matrix products on row blocks, by all threads together: two for each
-        multiplication and addition.
-    factor64 : float
-        Operations of LAPACK in float64, such as Cholesky, by one thread.
-    values : float
-        Values of a function such as the exponential in float64, by all threads together.
-    bytes : float
-        Bytes that are read from memory in order, by all threads together.
-    gathers : float
-        Coefficients that are read and changed at random places, by one thread.
-    sweeps : float
-        Multiplications of dense rows, in random order, with coefficients, by one thread.
-    calls : float
-        Calls of NumPy functions with next to nothing to do, by one thread.
-    """
-
-    gemm32: float
-    gemm64: float
-    factor64: float
-    values: float
-    bytes: float
-    gathers: float
-    sweeps: float
-    calls: float
-
-
-NOMINAL = Rates(
-    gemm32=150e9,
-    gemm64=70e9,
-    factor64=20e9,
-    values=5e8,
-    bytes=20e9,
-    gathers=6e7,
-    sweeps=1e9,
-    calls=1e6,
-)
-"""Speeds of an ordinary machine with two cores, for decisions that must not depend on a clock."""
+from skimp.choice._plan import NOMINAL, Rates
 
 _REPEATS = 3
 
 
-def seconds(work: Work, rates: Rates) -> float:
-    """Return how long some work takes at some speeds."""
-    return float(sum(getattr(work, f.name) / getattr(rates, f.name) for f in fields(Rates)))
-
-
 def measured_rates(n_jobs: int | None = None) -> Rates:
-    """Return the speeds of this machine.
+    """Return the speeds of this machine, for a number of threads.
 
     They are measured in about a second when asked for first, and read from a file in the user's
     cache folder (``XDG_CACHE_HOME``, or ``.cache`` in the home folder) from then on. A file that
     cannot be read, or written, is no error: speeds are measured again.
-
-    Parameters
-    ----------
-    n_jobs : int or None, default=None
-        Threads, as everywhere.
-
-    Examples
-    --------
-    >>> from skimp.choice import measured_rates
-    >>> measured_rates().gemm32 > 0
-    True
     """
     given = os.environ.get("XDG_CACHE_HOME")
     folder = Path(given) if given else Path.home() / ".cache"
@@ -139,16 +76,37 @@ def _write_whole(file: Path, text: str) -> None:
 
 def calibrate(n_threads: int) -> Rates:
     """Measure the speeds of this machine with a number of threads."""
-    rng = np.random.default_rng(0)
+    from skimp._core.loops._profiles import negative_exp
+
+    rng, blocks = np.random.default_rng(0), range(4 * n_threads)
+
+    def by_threads(units: float, run: Callable[[int], object]) -> float:
+        def run_all() -> None:
+            fold(blocks, lambda block, _: run(block), lambda total, _: total, None, n_threads)
+
+        return _per_second(units * len(blocks), run_all)
+
+    def gemm(dtype: type) -> float:
+        A: Array = rng.standard_normal((512, 512)).astype(dtype)
+        places = [np.empty_like(A) for _ in blocks]
+        return by_threads(2 * 512**3, lambda b: np.matmul(A, A, out=places[b]))
+
+    size = 768
+    G = rng.standard_normal((size, size))
+    definite = np.asfortranarray(G @ G.T + size * np.eye(size))
+    with single_threaded_blas():
+        factor64 = _per_second(size**3 / 3, lambda: linalg.lapack.dpotrf(definite))
+    arguments = rng.random((len(blocks), 256, 1000))
+    ones, small = np.ones((len(blocks), 2**20)), np.ones(4)
     return Rates(
-        gemm32=_gemm(rng, np.float32, n_threads),
-        gemm64=_gemm(rng, np.float64, n_threads),
-        factor64=_factor(rng),
-        values=_values(rng, n_threads),
-        bytes=_bytes(n_threads),
+        gemm32=gemm(np.float32),
+        gemm64=gemm(np.float64),
+        factor64=factor64,
+        values=by_threads(256 * 1000, lambda b: negative_exp(arguments[b])),
+        bytes=by_threads(ones[0].nbytes, lambda b: ones[b].sum()),
         gathers=_gathers(rng),
         sweeps=_sweeps(rng),
-        calls=_calls(),
+        calls=_per_second(10_000, lambda: [np.add(small, small) for _ in range(10_000)]),
     )
 
 
@@ -161,43 +119,6 @@ def _per_second(units: float, run: Callable[[], object]) -> float:
         run()
         best = min(best, time.perf_counter() - start)
     return units / max(best, 1e-9)
-
-
-def _by_threads(units: float, n_threads: int, run: Callable[[int], object]) -> float:
-    """Return the speed of threads together, over four blocks of these units for each of them."""
-    blocks = range(4 * n_threads)
-
-    def run_all() -> None:
-        fold(blocks, lambda block, _: run(block), lambda total, _: total, None, n_threads)
-
-    return _per_second(units * len(blocks), run_all)
-
-
-def _gemm(rng: np.random.Generator, dtype: Any, n_threads: int) -> float:
-    size = 512
-    A = rng.standard_normal((size, size)).astype(dtype)
-    places = [np.empty_like(A) for _ in range(4 * n_threads)]
-    return _by_threads(2 * size**3, n_threads, lambda b: np.matmul(A, A, out=places[b]))
-
-
-def _factor(rng: np.random.Generator) -> float:
-    size = 768
-    G = rng.standard_normal((size, size))
-    A = np.asfortranarray(G @ G.T + size * np.eye(size))
-    with single_threaded_blas():
-        return _per_second(size**3 / 3, lambda: linalg.lapack.dpotrf(A))
-
-
-def _values(rng: np.random.Generator, n_threads: int) -> float:
-    from skimp._core.loops._profiles import negative_exp
-
-    blocks = [rng.random((256, 1000)) for _ in range(4 * n_threads)]
-    return _by_threads(blocks[0].size, n_threads, lambda b: negative_exp(blocks[b]))
-
-
-def _bytes(n_threads: int) -> float:
-    blocks = np.ones((4 * n_threads, 2**20))
-    return _by_threads(blocks[0].nbytes, n_threads, lambda b: float(blocks[b].sum()))
 
 
 def _gathers(rng: np.random.Generator) -> float:
@@ -236,13 +157,3 @@ def _sweeps(rng: np.random.Generator) -> float:
         piecewise_sweep(X, order, (0, 1), Q, C, Y, *state, *limits, 0.0, 0.0)
 
     return _per_second(X.size, run)
-
-
-def _calls() -> float:
-    n_calls, small = 10_000, np.ones(4)
-
-    def run() -> None:
-        for _ in range(n_calls):
-            np.add(small, small)
-
-    return _per_second(n_calls, run)

@@ -6,21 +6,31 @@ from itertools import groupby
 
 import numpy as np
 
+from skimp._core._work import Size
 from skimp.choice._candidates import Candidate
 from skimp.choice._limits import MEMORY
-from skimp.choice._plan import Plan
+from skimp.choice._plan import Phase, Plan, Rates, predict_phases
+from skimp.choice._task import Spec
 from skimp.choice._trials import SMALL_SIZE, Trial, Trials
-from skimp.choice._worth import (
-    FIRST_GRIDS,
-    FIRST_ROWS,
-    FIRST_SIZE,
-    LARGEST_SIZE,
-    LARGEST_TRIAL,
-    TRIED,
-    price,
-)
-from skimp.features import FeatureMap
+from skimp.features import FeatureMap, Nystroem
+from skimp.losses import squared
+from skimp.solvers import Direct
 
+PATIENCE, WORTH = 15.0, 0.2
+"""What is minimised is error (seconds + 15)^0.2: a few seconds cost little, and where there are
+many, twice the time has to buy 13 % less error."""
+FIRST_ROWS = 8192
+"""Rows of the first trials."""
+FIRST_SIZE, FIRST_GRIDS = 512, 64
+"""Landmarks or features of the first trials, and grids."""
+LARGEST_SIZE, LARGEST_TRIAL = 2**14, 2**15
+"""The most landmarks or features, and rows of the trials that they are tried on."""
+TRIED = 0.5
+"""Seconds of a trial over those of a fit to its rows."""
+_FIRST_TRIALS = 10
+"""Trials of the first size."""
+_HOPED = 0.8
+"""Error of twice the size, over that of the size."""
 NEAR_ALPHAS = np.array([0.1, 0.316, 1.0, 3.16, 10.0])
 """Penalties around one that was found, of which a fit takes the best."""
 _LARGEST_SMALL = 2048
@@ -34,6 +44,8 @@ _CLEARLY, _HOPELESS = 0.99, 1.5
 second."""
 _STEP, _REACH = 4.0, 256.0
 """What bandwidths are multiplied by, once and in all while models are no better than a constant."""
+_CONSTANT = 0.99
+"""Errors above this, over the variance of y, are no better than that of the mean."""
 _DIMINISHING = 0.7
 """The next doubling brings this power of what the last one did."""
 _NEXT = 16
@@ -76,32 +88,25 @@ def search(trials: Trials, candidates: Sequence[Candidate]) -> Choice:
 
     A map that was given keeps its size.
     """
-    small, grow = trials.small, trials.limits.task.given is None
+    small, limits, grow = trials.small, trials.limits, trials.limits.task.given is None
     n = trials.available if small else min(FIRST_ROWS, trials.available)
     size = min(n, SMALL_SIZE if small else FIRST_SIZE)
-    size, n = trials.limits.first_trial(size, n, left_out=small)
+    size, n = limits.first_trial(size, n, left_out=small)
     trials.judging = min(trials.judging, max(1, n // 2))
-    best = _best_of(trials, candidates, size, n, grow)
-    return _grow(trials, best) if grow else _conclude(trials, best, None, "its size was given")
-
-
-def _best_of(
-    trials: Trials, candidates: Sequence[Candidate], size: int, n: int, grow: bool
-) -> Trial:
-    """Try a candidate of each family, and more bandwidths of the promising ones."""
     found: list[Trial] = []
+    # a candidate of each family, and more bandwidths of the promising ones
     for _, members in groupby(candidates, lambda c: (type(c.approximation), type(c.kernel))):
         family = list(members)
-        if found and (trials.limits.are_near or found[0].is_exact):
+        if found and (limits.are_near or found[0].is_exact):
             break
         if found:
             scaling = found[0].candidate.scaling
             family = [c for c in family if c.scaling == scaling] or family[:1]
             # a family whose smallest model or first trial exceeds a limit is not tried
             first = family[0].sized(_first_size(family[0], size, grow))
-            held = trials.limits.trial_bytes(first, n, left_out=trials.small)
-            tight = held > trials.limits.size.memory
-            if grow and (tight or trials.limits.exceeded_by(family[0].sized(_LEAST_SIZE))):
+            held = limits.trial_bytes(first, n, left_out=small)
+            tight = held > limits.size.memory
+            if grow and (tight or limits.exceeded_by(family[0].sized(_LEAST_SIZE))):
                 continue
         # features keep the bandwidth that was best for landmarks; grids like narrower ones
         kernel = type(family[0].kernel)
@@ -112,7 +117,7 @@ def _best_of(
         # members differ in the scaling of columns
         trial = trials.run(family[0], _first_size(family[0], size, grow), n)
         for candidate in family[1:]:
-            if trials.limits.are_near:
+            if limits.are_near:
                 break
             other = trials.run(candidate, _first_size(candidate, size, grow), n)
             trial = other if other.error < _CLEARLY * trial.error else trial
@@ -126,7 +131,7 @@ def _best_of(
         else:
             better = _price(trials, trial) < _CLEARLY * _price(trials, best)
         best = trial if better else best
-    return best
+    return _grow(trials, best) if grow else _conclude(trials, best, None, "its size was given")
 
 
 def _first_size(candidate: Candidate, size: int, grow: bool) -> int | None:
@@ -151,7 +156,8 @@ def _climb(trials: Trials, first: Trial) -> Trial:
             improving = trial.error < _CLEARLY * best.error
             best = trial if improving else best
             # functions with many hills are a constant to all bandwidths but narrow ones
-            improving |= step > 1 and factor < reach and best.is_constant
+            constant = best.error > _CONSTANT * best.variance
+            improving |= step > 1 and factor < reach and constant
     return best
 
 
@@ -244,7 +250,7 @@ def _half_error(trials: Trials, best: Trial) -> float:
 def _price(trials: Trials, trial: Trial, trying: float = 0.0) -> float:
     """Return the price of a model, and of trying it first, which takes a share of a fit."""
     limits, ridge = trials.limits, trial.alpha * trial.n_rows
-    plan = Plan(limits.phases(trial.approximation, ridge, conditioned=trial.conditioned))
+    plan = limits.plan(trial.approximation, ridge, conditioned=trial.conditioned)
     return price(trial.error, (1 + trying) * plan.seconds, limits.size.n_rows)
 
 
@@ -268,3 +274,42 @@ def _conclude(trials: Trials, best: Trial, size: int | None, reason: str) -> Cho
         n_rows if n_rows < total else None,
         best.candidate.scaling,
     )
+
+
+def price(error: float, seconds: float, n_rows: int) -> float:
+    """Return what an error costs that is reached in some seconds; few rows have less patience."""
+    patience = PATIENCE * min(1.0, (n_rows + 1000) / FIRST_ROWS)
+    return error * float((seconds + patience) ** WORTH)
+
+
+def predict_search(spec: Spec, size: Size, rates: Rates) -> tuple[Phase, Nystroem]:
+    """Predict what a search for a map costs, and the largest model that it may choose.
+
+    Of landmarks: random features of the same size cost less, and grids mostly do. A doubling is
+    worth its cost as long as it would be if it brought a fifth less error.
+    """
+    n = size.n_rows
+
+    def fit(m: int) -> Plan:
+        landmarks = Nystroem(spec.kernel, budget=m)
+        parts = {"loss": spec.loss, "solver": spec.solver}
+        return Plan(predict_phases(landmarks, size, rates=rates, **parts))
+
+    def trial(m: int, n_rows: int) -> Plan:
+        landmarks = Nystroem(spec.kernel, budget=m, selector="uniform")
+        few = replace(size, n_rows=min(n_rows, n))
+        return Plan(predict_phases(landmarks, few, loss=squared, solver=Direct(), rates=rates))
+
+    m = min(FIRST_SIZE, n)
+    last = trial(m, FIRST_ROWS)
+    spent, now = _FIRST_TRIALS * last.seconds, fit(m)
+    while 2 * m <= min(LARGEST_SIZE, n):
+        larger, tried = fit(2 * m), min(32 * m, LARGEST_TRIAL, n)
+        late = spec.time_limit is not None and spent + larger.seconds > spec.time_limit
+        hoped = price(_HOPED, (1 + TRIED * tried / n) * larger.seconds, n)
+        if larger.bytes > size.memory or late or hoped >= price(1.0, now.seconds, n):
+            break
+        m, now = 2 * m, larger
+        last = trial(m, tried)
+        spent += 2 * last.seconds
+    return Phase("search", spent, last.bytes), Nystroem(spec.kernel, budget=m)

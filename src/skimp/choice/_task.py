@@ -24,27 +24,17 @@ class Spec:
     ----------
     owner : str
         The name of the estimator, for messages.
-    kernel : Kernel or None
-        The kernel.
     approximation : FeatureMap or None
         The map, checked and not fitted. It may have a kernel of its own, which wins.
     exact : bool
         Whether every row is a landmark; ``approximation`` is None then.
-    loss : Loss
-        What a mistake costs.
-    alpha : float or None
-        The penalty.
     solver : Solver
         The solver, with the tolerance and the iterations that were asked for.
     classes : bool
         Whether y are classes.
-    fit_intercept : bool
-        Whether there is an intercept.
-    warm_start : bool
-        Whether to start from an earlier fit that was asked for the same features.
     held_out : float or None
         Share of the rows that early stopping holds out; None if it is off.
-    memory_limit, time_limit, random_state
+    kernel, loss, alpha, fit_intercept, warm_start, memory_limit, time_limit, random_state
         As in estimators.
     """
 
@@ -68,10 +58,6 @@ class Spec:
         """Whether the kernel matrix of all rows is factorized, without a map."""
         squared = isinstance(self.loss, Squared) and isinstance(self.solver, Auto)
         return self.exact and squared and self.held_out is None
-
-    def map_of(self, n_rows: int) -> FeatureMap | None:
-        """Return the map that was asked for, with a landmark for each row if that is exact."""
-        return Nystroem(budget=n_rows) if self.exact else self.approximation
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +94,9 @@ class Task:
 
     @cached_property
     def given(self) -> FeatureMap | None:
-        """The map that was asked for, None if it is to be chosen."""
-        return self.spec.map_of(self.rows.n_rows)
+        """The map that was asked for, with a landmark for each row if that is exact."""
+        exact = self.spec.exact
+        return Nystroem(budget=self.rows.n_rows) if exact else self.spec.approximation
 
     @property
     def kernel(self) -> Kernel | None:
@@ -118,16 +105,11 @@ class Task:
         return self.spec.kernel if own is None else as_kernel(own, owner=self.spec.owner)
 
     @property
-    def has_free_kernel(self) -> bool:
-        """Whether the kernel, or a bandwidth of it, is to be chosen."""
-        if self.given is not None and not self.given.kernelled:
-            return False
-        return self.kernel is None or bool(free_bandwidths(self.kernel))
-
-    @property
     def is_settled(self) -> bool:
         """Whether nothing but the penalty may be left to be chosen."""
-        return self.given is not None and not self.has_free_kernel
+        if self.given is None or not self.given.kernelled:
+            return self.given is not None
+        return self.kernel is not None and not free_bandwidths(self.kernel)
 
     def on(self, rows: Rows) -> "Task":
         """Return the same task on other rows."""

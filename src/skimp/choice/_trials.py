@@ -5,10 +5,11 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
+from skimp._core._linalg import canonical
 from skimp._core._types import Array
 from skimp.choice._candidates import Candidate
-from skimp.choice._fit_fixed import fit_map, pose_problem
 from skimp.choice._judging import (
     Judge,
     Judgement,
@@ -17,10 +18,10 @@ from skimp.choice._judging import (
     judge_left_out,
 )
 from skimp.choice._limits import Limits
-from skimp.choice._merge_equal import merge_equal
 from skimp.data import ArrayRows, Block, Context, Rows
 from skimp.features import FeatureMap, mean_diagonal
 from skimp.losses import squared
+from skimp.solvers import Problem
 
 SMALL = 8192
 """Rows up to which every row is left out once, and landmarks of two kernels are tried."""
@@ -36,9 +37,11 @@ squares separates would have the least of all, and nearly no solution."""
 _JUDGING_ROWS = 4096
 """Rows that all trials are judged by, a fifth at most."""
 _LEAST_BLOCK = 256
-_EXACT, _CONSTANT = 1e-7, 0.99
-"""Errors, over the variance of y: rounding up to the first, no better than the mean above the
-second."""
+_EXACT = 1e-7
+"""Errors, over the variance of y, that are rounding."""
+
+_FEW_DISTINCT, _MOST_REPEATED = 128, 5
+"""Few distinct rows, and the most times on average that rows are given to be left out together."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +82,6 @@ class Trial:
     def is_exact(self) -> bool:
         """Whether its error is rounding, so that no other need improve on it."""
         return self.error <= _EXACT * self.variance
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether it does no better than the mean of the targets."""
-        return self.error > _CONSTANT * self.variance
 
     def to_dict(self) -> dict[str, Any]:
         """Return names and numbers, for a certificate."""
@@ -159,7 +157,7 @@ class Trials:
         drawn, spec = self.draw(n), self.limits.task.spec
         sized = candidate.sized(size)
         rng = np.random.default_rng(self.seed)
-        fitted = fit_map(sized.quick(), drawn.training, rng, self.context)
+        fitted = sized.quick().fit_rows(drawn.training, rng, None, self.context)
         if spec.alpha is not None:
             alphas = np.array([spec.alpha])
         # the first trials on small data are many: of the best one alone, half is tried later
@@ -207,34 +205,40 @@ class Trials:
             self._present = everything.size
         if self.small:
             distinct, counts = merge_equal(everything)
-            training, judging, n_rows = self._rows(distinct), None, everything.size
+            parts, n_rows = [distinct], everything.size
         else:
             cut = min(self.judging, everything.size - 1)
             if everything.size < wanted:
                 self.available = max(1, everything.size - cut)
             # a single row is judged by itself
-            judging = self._rows(everything[: max(1, cut)])
-            training = self._rows(everything[cut:])
-            n_rows, counts = training.n_rows, np.empty(0)
-        drawn = _Drawn(n_rows, training, judging, counts, judge, variance)
+            parts, counts = [everything[cut:], everything[: max(1, cut)]], np.empty(0)
+            n_rows = parts[0].size
+        rows = []
+        for part in parts:
+            # several blocks for several threads
+            size = min(task.rows.block_rows, max(_LEAST_BLOCK, part.size // 4))
+            names = task.rows.feature_names
+            rows.append(
+                ArrayRows(part.X, part.y, part.weight, block_rows=size, feature_names=names)
+            )
+        judging = None if self.small else rows[1]
+        drawn = _Drawn(n_rows, rows[0], judging, counts, judge, variance)
         self.drawn = n, drawn
         return drawn
-
-    def _rows(self, block: Block) -> Rows:
-        """Return a part of the sample, in several blocks for several threads."""
-        rows = self.limits.task.rows
-        size = min(rows.block_rows, max(_LEAST_BLOCK, block.size // 4))
-        part = ArrayRows(block.X, block.y, block.weight, block_rows=size)
-        part.feature_names = rows.feature_names
-        return part
 
     def _judge(
         self, fitted: FeatureMap, drawn: _Drawn, alphas: Array | None, *, halved: bool
     ) -> Judgement:
         context, judge = self.context, drawn.judge
         spec = self.limits.task.spec
-        problem = pose_problem(
-            fitted, drawn.training, squared, 1.0, fit_intercept=spec.fit_intercept
+        basis = fitted.basis()
+        problem = Problem(
+            drawn.training.mapped(basis),
+            squared,
+            1.0,
+            penalty=basis.penalty,
+            factor=basis.factor,
+            fit_intercept=spec.fit_intercept,
         )
         if alphas is None:
             grid = ALPHAS[:: 1 if drawn.judging is None and not spec.classes else 2]
@@ -244,7 +248,40 @@ class Trials:
             alphas = np.asarray(grid * mean_diagonal(fitted, drawn.training, context))
         if drawn.judging is None:
             return judge_left_out(problem, alphas, drawn.counts, judge, halved, context)
-        judging = drawn.judging.mapped(fitted.basis())
+        judging = drawn.judging.mapped(basis)
         if fitted.codes:
             return judge_codes(problem, alphas, judging, judge, context)
         return judge_held_out(problem, alphas, judging, judge, halved, context)
+
+
+def merge_equal(rows: Block) -> tuple[Block, Array]:
+    """Return rows of which no two are equal, targets included, and as how many each counts.
+
+    Equal rows become one with the sum of their weights, which gives the same models. One of them
+    is left out at a time, as columns with few values have many that are equal. But rows that were
+    given several times are left out together: few rows, or rows that always have the same target,
+    a few of each. A weight of 2 is then the same as a row given twice, and neither is more to
+    choose by.
+    """
+    X, Y = canonical(rows.X), np.ascontiguousarray(rows.y, np.float64)
+    keys: list[Any]
+    if sparse.issparse(X):
+        ends = zip(X.indptr, X.indptr[1:], strict=False)
+        keys = [(X.indices[i:j].tobytes(), X.data[i:j].tobytes()) for i, j in ends]
+    elif np.asarray(X).dtype == object:
+        keys = [tuple(row) for row in np.asarray(X)]
+        try:
+            hash(tuple(keys))
+        except TypeError:
+            keys = list(range(len(keys)))
+    else:
+        keys = [row.tobytes() for row in np.asarray(X)]
+    numbers: dict[Any, int] = {}
+    pairs = zip(keys, (row.tobytes() for row in Y), strict=True)
+    group = np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs])
+    _, first, counts = np.unique(group, return_index=True, return_counts=True)
+    given_again = len(first) <= _FEW_DISTINCT or len(set(keys)) == len(first)
+    if given_again and rows.size <= _MOST_REPEATED * len(first):
+        counts = np.ones_like(counts)
+    distinct = rows.X if len(first) == rows.size else rows.X[first]
+    return Block(distinct, Y[first], np.bincount(group, rows.weights()), 0), counts

@@ -40,7 +40,7 @@ _RULES = {
 
 @dataclass(frozen=True, repr=False)
 class BudgetCurve(Table):
-    """Errors of models of several sizes and penalties.
+    """Errors of models of several sizes and penalties, a row of the frame for each pair.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ from skimp.choice import (
 from skimp.data import ArrayRows, Context, Rows, open_rows
 from skimp.diagnostics._inputs import MODEL, POSITIVE, is_data
 from skimp.effects import KRLS
-from skimp.features import FeatureMap
+from skimp.features import FeatureMap, Nystroem
 
 _OWNER = "plan"
 _SAMPLE = 20_000
@@ -129,7 +129,7 @@ def _plan_machine(
         search, feature_map = predict_search(spec, size, rates)
         searched = (search,)
     elif not spec.solves_exactly:
-        given = spec.map_of(size.n_rows)
+        given = Nystroem(budget=size.n_rows) if spec.exact else spec.approximation
         assert given is not None, "a map that is chosen was searched for"
         feature_map = given.resized(None)
         if given.kernelled:

@@ -19,7 +19,7 @@ class Table(Lined, ABC):
         """Return columns by name, or a list of rows, each of them a dict."""
 
     def to_frame(self) -> Any:
-        """Return all numbers as a pandas frame."""
+        """Return all numbers as a pandas frame, with a row for each result."""
         import pandas as pd
 
         return pd.DataFrame(self._table())

@@ -36,7 +36,6 @@ class Approximation(Parametrized):
     size: int | float | None
 
     def count(self, n_rows: int) -> int:
-        """Return the size for this many rows."""
         size = min(max(100, n_rows // 10), 1000) if self.size is None else self.size
         if isinstance(size, Integral):
             return min(int(size), n_rows)

@@ -100,12 +100,10 @@ class Fitted:
 
     @property
     def design(self) -> Design:
-        """What scales rows, and what effects there are."""
         return self.data.design
 
     @property
     def points(self) -> Landmarks:
-        """The kernel columns that the model is a sum of."""
         return self.models.basis.landmarks_
 
     @property
@@ -164,10 +162,7 @@ def _check_count(spec: Spec, n: int) -> None:
 
 
 def open_task(model: Any, X: Any, y: Any, sample_weight: Any) -> Task:
-    """Return the task of a regressor with the kernel and the points of a `skimp.KRLS`.
-
-    Raises a `ValueError` for models that have no points, or several kernels.
-    """
+    """Return the task of a regressor with the kernel and the points of a `skimp.KRLS`."""
     owner, rng = type(model).__name__, as_generator(model.random_state)
     context, spec = Context(model.n_jobs), read_spec(model)
     given = spec.approximation

@@ -12,7 +12,7 @@ from skimp._core._types import Array, RandomState
 from skimp._core._work import Size, Stage
 from skimp._params._memory import MEMORY_LIMIT
 from skimp._params._parametrized import Parametrized, whole_or_nothing
-from skimp._params._rules import BOOLEAN, N_JOBS, RANDOM_STATE, Rule, integer, number, one_of
+from skimp._params._rules import BOOLEAN, N_JOBS, NONE, RANDOM_STATE, Rule, integer, number, one_of
 from skimp.choice import Task
 from skimp.data import Context, LineReport, Rows, as_rows
 from skimp.effects import _effects
@@ -24,16 +24,13 @@ from skimp.kernels import Kernel
 from skimp.solvers.ridge import CRITERIA
 
 _SQUARABLE = number(above=1e-100, at_most=1e100)
-_GRID = Rule(
-    f"None or a sequence, each {_SQUARABLE.wording}",
+_GRID = NONE | Rule(
+    f"a sequence, each {_SQUARABLE.wording}",
     lambda value: (
-        value is None
-        or (
-            isinstance(value, list | tuple | np.ndarray)
-            and np.ndim(value) == 1
-            and len(value) > 0
-            and all(map(_SQUARABLE.test, value))
-        )
+        isinstance(value, list | tuple | np.ndarray)
+        and np.ndim(value) == 1
+        and len(value) > 0
+        and all(map(_SQUARABLE.test, value))
     ),
 )
 """Penalties and bandwidths, whose squares are numbers, too."""
@@ -322,7 +319,8 @@ class KRLS(RegressorMixin, Parametrized):
         """Return how much the effect of one term changes with another one.
 
         The second derivative for two columns of numbers, or the curvature if they are the same;
-        differences of derivatives or of differences for others.
+        differences of derivatives or of differences for others. There is an effect for each pair of
+        terms, and ``pointwise`` are the interactions at each row.
 
         Parameters
         ----------
@@ -331,11 +329,6 @@ class KRLS(RegressorMixin, Parametrized):
             all of their levels.
         X, errors, groups, level, corrected
             As in `summary`.
-
-        Returns
-        -------
-        EffectsSummary
-            With an effect for each pair of terms, and ``pointwise`` the interactions at each row.
         """
         asked = {"errors": errors, "groups": groups, "level": level, "corrected": corrected}
         return _effects.summarize_interaction(*self._open(X), first, second, **asked)
@@ -372,16 +365,12 @@ class KRLS(RegressorMixin, Parametrized):
         return _effects.values_of(*self._open(X), column)
 
     def vcov(self, *, errors: str = "classical", groups: Any = None) -> Array:
-        """Return the covariance of the coefficients ``coef_``.
+        """Return the covariance of the coefficients ``coef_``, of shape (m, m) or (k, m, m).
 
         Parameters
         ----------
         errors, groups
             As in `summary`.
-
-        Returns
-        -------
-        array of shape (m, m) or (k, m, m)
         """
         check_is_fitted(self)
         return _effects.covariance_of(self.fitted_, errors, groups)

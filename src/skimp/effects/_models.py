@@ -86,34 +86,30 @@ def choose_models(
     spec: Spec, rows: Rows, kernels: list[Kernel], seed: int, context: Context
 ) -> Models:
     """Return the models of the best kernel, the first of equal ones, with the best penalty."""
-
-    def choose(kernel: Kernel) -> Models:
-        models = make_models(spec, rows, kernel, seed, context)
-        alpha, alphas, scores = _choose_penalty(spec, rows, models, seed, context)
-        return replace(models, alpha=alpha, alphas=alphas, scores=scores)
-
     if len(kernels) == 1:
-        return choose(kernels[0])
+        models = make_models(spec, rows, kernels[0], seed, context)
+        return replace(models, **_choose_penalty(spec, rows, models, seed, context))
     # factorizations are large: one is held at a time, and that of the best made again
-    penalties: list[dict[str, Any]] = []
+    found = []
     for kernel in kernels:
-        models = choose(kernel)
-        penalties.append({"alpha": models.alpha, "alphas": models.alphas, "scores": models.scores})
+        models = make_models(spec, rows, kernel, seed, context)
+        found.append(_choose_penalty(spec, rows, models, seed, context))
         del models
-    best = int(np.argmin([np.min(penalty["scores"]) for penalty in penalties]))
-    return replace(make_models(spec, rows, kernels[best], seed, context), **penalties[best])
+    best = int(np.argmin([np.min(penalty["scores"]) for penalty in found]))
+    return replace(make_models(spec, rows, kernels[best], seed, context), **found[best])
 
 
 def _choose_penalty(
     spec: Spec, rows: Rows, models: Models, seed: int, context: Context
-) -> tuple[float, Array | None, Array | None]:
-    """Return the best penalty, all that were compared, and their errors."""
+) -> dict[str, Any]:
+    """Return the best ``alpha``, and ``alphas`` with their ``scores`` if it was searched for."""
     smoother, criterion = models.smoother, spec.alpha
     if not isinstance(criterion, str):
-        return float(criterion), None, None
+        return {"alpha": float(criterion)}
     free = spec.lams is None
     if spec.like_r and free and criterion == "loo":
-        return golden_section(smoother)
+        alpha, alphas, scores = golden_section(smoother)
+        return {"alpha": alpha, "alphas": alphas, "scores": scores}
     alphas = smoother.grid() if free else np.sort(np.asarray(spec.lams, float)) / smoother.n_rows
     if criterion == "kfold":
 
@@ -125,7 +121,7 @@ def _choose_penalty(
     else:
         scores = smoother.scores(alphas, criterion)
     alpha = best_alpha(alphas, scores) if free else float(alphas[np.argmin(scores)])
-    return alpha, alphas, scores
+    return {"alpha": alpha, "alphas": alphas, "scores": scores}
 
 
 def make_models(spec: Spec, rows: Rows, kernel: Kernel, seed: int, context: Context) -> Models:

@@ -23,8 +23,6 @@ _SHOWN = 5
 class EffectsSummary:
     """Average effects, their standard errors, and how effects vary from row to row.
 
-    ``effect``, ``std_error``, ``t``, ``p`` and the interval of a row refer to one estimate.
-
     Attributes
     ----------
     names : tuple of str
@@ -32,30 +30,23 @@ class EffectsSummary:
         several.
     kinds : tuple of str
         What each effect is: a derivative, or a difference and between which values.
-    effect : array of shape (n_effects,)
-        Average effects: corrected for the shrinkage of the penalty if ``corrected``, else ``mean``.
-    std_error : array of shape (n_effects,)
-        Standard errors of ``effect``.
+    effect, std_error : arrays of shape (n_effects,)
+        Average effects, corrected for the shrinkage of the penalty if ``corrected``, otherwise
+        ``mean``; and their standard errors.
     t, p : arrays of shape (n_effects,)
         ``effect / std_error``, and the two-sided p values of no effect; NaN for constant columns.
     ci_low, ci_high : arrays of shape (n_effects,)
         Confidence intervals about ``effect``.
-    mean : array of shape (n_effects,)
-        Weighted means of the pointwise effects.
-    q25, q50, q75 : arrays of shape (n_effects,)
-        Quartiles of the pointwise effects.
+    mean, q25, q50, q75 : arrays of shape (n_effects,)
+        Weighted means and quartiles of the pointwise effects.
     covariance : array of shape (n_outputs, n_terms, n_terms)
         Covariances of ``effect``.
     pointwise : array of shape (n_rows, n_effects)
         The effects at single rows.
-    level : float
-        Nominal coverage of the intervals.
-    corrected : bool
-        Whether ``effect`` is corrected for shrinkage.
-    facts : dict of str
-        What the model is, for the head of the table.
-    notes : tuple of str
-        What to keep in mind, for its foot.
+    level, corrected : float and bool
+        Nominal coverage of the intervals, and whether ``effect`` is corrected for shrinkage.
+    facts, notes : dict and tuple of str
+        What the model is, for the head of the table, and what to keep in mind, for its foot.
     """
 
     names: tuple[str, ...]

@@ -1,13 +1,24 @@
 """What a fit was like: how good its approximation is, what it chose, and what it cost."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg, sparse
 
 from skimp._core._html import table
+from skimp._core._linalg import cholesky, condition_number
+from skimp._core._threads import single_threaded_blas
+from skimp._core._types import Array, Matrix
 from skimp._params._memory import readable
 from skimp.choice import Phase
+from skimp.data import ArrayRows, Codes
 from skimp.estimators._fitted import Fitted
-from skimp.estimators._quality import measure_quality
+from skimp.features import Basis, FeatureMap, Landmarks
+from skimp.kernels import Precomputed
+
+_PAIRS = 500
+_EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -112,16 +123,17 @@ class Certificate:
         if not self.trials:
             return page
         header = ("map", "kernel", "columns", "size", "rows", "alpha", "error", "seconds")
-        return page + table(header, [_cells(trial) for trial in self.trials], "trials")
-
-
-def _cells(trial: dict[str, Any]) -> list[str]:
-    return [f"{v:.3g}" if isinstance(v, float) else f"{v}" for v in trial.values()]
+        cells = [
+            [f"{v:.3g}" if isinstance(v, float) else f"{v}" for v in trial.values()]
+            for trial in self.trials
+        ]
+        return page + table(header, cells, "trials")
 
 
 def certify(fitted: Fitted) -> Certificate:
     """Put together what a fit kept, and what a sample of its rows says about the basis."""
     spec, choice, solution = fitted.spec, fitted.choice, fitted.solution
+    kernel = fitted.feature_map.kernel_
     quality = measure_quality(
         fitted.feature_map,
         fitted.sample.X,
@@ -131,7 +143,7 @@ def certify(fitted: Fitted) -> Certificate:
     )
     return Certificate(
         approximation="exact" if spec.solves_exactly else repr(choice.approximation),
-        kernel=None if fitted.kernel is None else repr(fitted.kernel),
+        kernel=None if kernel is None else repr(kernel),
         columns=choice.columns,
         size=fitted.basis.width,
         alpha=fitted.alpha,
@@ -139,9 +151,80 @@ def certify(fitted: Fitted) -> Certificate:
         kernel_error=quality.kernel_error,
         effective_dimension=quality.dimension if solution.dimension is None else solution.dimension,
         condition_number=quality.condition_number,
-        kernel_evaluations=fitted.trace.kernel_evaluations,
-        phases=fitted.trace.phases,
+        kernel_evaluations=fitted.kernel_evaluations,
+        phases=fitted.phases,
         trials=tuple(trial.to_dict() for trial in choice.trials),
         reason=choice.reason,
         solver=solution.message,
     )
+
+
+class Quality(NamedTuple):
+    """What a sample of rows says about a basis."""
+
+    residual_trace: float | None
+    kernel_error: float | None
+    dimension: float
+    condition_number: float | None
+
+
+def measure_quality(
+    feature_map: FeatureMap | Landmarks,
+    X: Matrix,
+    weight: Array,
+    alpha: float,
+    *,
+    centred: bool = False,
+) -> Quality:
+    """Measure a fitted map on checked rows with weights, for a penalty.
+
+    ``centred`` if the model has an intercept, which takes the mean of the features.
+    """
+    kernel, landmarks, share = feature_map.kernel_, feature_map.landmarks_, weight / weight.sum()
+    if isinstance(kernel, Precomputed):
+        kernel = None  # its matrix need not have columns for all rows
+    residual = error = None
+    with single_threaded_blas():
+        Z = _coordinates(feature_map.basis(), X)
+        if kernel is not None:
+            own = kernel.diag(X)
+            if feature_map.nested and share @ own > 0:
+                squares = Z.multiply(Z) if sparse.issparse(Z) else Z**2
+                missed = np.clip(own - np.asarray(squares.sum(axis=1)).ravel(), 0, None)
+                residual = float(share @ missed / (share @ own))
+            K, A = kernel(X[:_PAIRS]), Z[:_PAIRS] @ Z[:_PAIRS].T
+            norm = float(np.linalg.norm(K))
+            error = float(np.linalg.norm(K - A)) / norm if norm else 0.0
+        values = _spectrum(Z, share, centred)
+        condition = None if landmarks is None else condition_number(landmarks.penalty)
+    return Quality(residual, error, float((values / (values + alpha)).sum()), condition)
+
+
+def _spectrum(Z: Any, share: Array, centred: bool) -> Array:
+    """Return the eigenvalues of the weighted covariance, or second moments, of features."""
+    roots = np.sqrt(share)[:, None]
+    if Z.shape[1] <= Z.shape[0] and not sparse.issparse(Z):
+        Z = roots * (Z - share @ Z if centred else Z)
+        G = Z.T @ Z
+    else:
+        G = Z @ Z.T
+        G = np.asarray(G.todense() if sparse.issparse(G) else G)
+        if centred:
+            G = G - share @ G
+            G = G - (G @ share)[:, None]
+        G = roots * G * roots.T
+    values: Array = np.linalg.eigvalsh(G).clip(0)
+    return values
+
+
+def _coordinates(basis: Basis, X: Matrix) -> Any:
+    """Return features in which the norm of a model is that of its coefficients."""
+    block = ArrayRows(X).mapped(basis).collect().X
+    if isinstance(block, Codes):
+        return block.tocsr().astype(np.float64)
+    Z = np.asarray(block, np.float64)
+    if basis.penalty is None:
+        return Z
+    R = basis.factor
+    R = cholesky(basis.penalty, jitter=8 * _EPS * len(basis.penalty)) if R is None else R
+    return linalg.solve_triangular(R, Z.T, trans="T").T

@@ -11,23 +11,27 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._tally import counted
+from skimp._core._work import DOUBLE
+from skimp._params._memory import require_memory
 from skimp.choice import (
     Choice,
+    Judge,
     Limits,
     Phase,
     Task,
     Trials,
     choose,
     choose_penalty,
-    fit_map,
-    pose_problem,
+    merge_equal,
 )
 from skimp.data import Block, Rows, has_weight, split_rows
-from skimp.estimators._fit_exactly import fit_exactly, require_definite
-from skimp.estimators._fitted import Clock, Fitted, Model, Trace
-from skimp.solvers import Deadline, EarlyStopping
+from skimp.estimators._fitted import Clock, Fitted, Model
+from skimp.features import Landmarks
+from skimp.kernels import Gaussian, as_kernel, check_gram, require
+from skimp.solvers import Deadline, EarlyStopping, Problem, solve_exact
 
 _SAMPLE = 1000
 """Rows that a certificate looks at."""
@@ -36,16 +40,7 @@ _SAMPLE = 1000
 def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
     """Fit a kernel machine.
 
-    Parameters
-    ----------
-    task : Task
-        The rows, and what is asked for.
-    before : Fitted or None, default=None
-        An earlier fit. A warm start takes its map, and begins with its coefficients.
-
-    Returns
-    -------
-    Fitted
+    A warm start takes the map of the fit before, and begins with its coefficients.
     """
     spec, clock = task.spec, Clock()
     deadline = None if spec.time_limit is None else monotonic() + spec.time_limit
@@ -53,12 +48,20 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
         rng = as_generator(spec.random_state)
         held_out, recipe = None, None
         if spec.held_out is not None:
-            task, held_out = _hold_out(task, spec.held_out, rng)
+            rest, apart = split_rows(task.rows, spec.held_out, draw_seed(rng))
+            if not (has_weight(rest) and has_weight(apart)):
+                raise ValueError(
+                    f"{spec.owner}: validation_fraction={spec.held_out} must leave rows of "
+                    "positive weight on both sides: choose another one, or give more rows."
+                )
+            task, held_out = task.on(rest), task.on(apart).numbers
         if spec.warm_start and not spec.exact:
             recipe = _recipe(task)
         start = before if recipe and before is not None and before.recipe == recipe else None
         if spec.exact:
-            require_definite(spec)
+            kernel = Gaussian() if spec.kernel is None else spec.kernel
+            advice = "the exact model needs it"
+            require(kernel, "positive_definite", owner=spec.owner, advice=advice)
         limits = Limits(task, deadline)
         if spec.memory_limit is not None:
             task = task.on(task.rows.reblocked(limits.block_rows))
@@ -76,7 +79,7 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
         else:
             choice = start.choice
         if spec.solves_exactly:
-            model = fit_exactly(task, choice, rng, clock)
+            model = _fit_exactly(task, choice, rng, clock)
         else:
             model = _fit_features(task, limits, trials, choice, start, held_out, rng, clock)
     solution = model.solution
@@ -90,29 +93,24 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
             stacklevel=3,
         )
     phases = (Phase(name, seconds, model.bytes[name]) for name, seconds in clock.seconds.items())
+    basis, coef, dtype = model.feature_map.basis(), solution.coef, task.rows.dtype
+    # those of kernel columns are large and cancel: their products need float64
+    if basis.dtype == np.float32 and basis.penalty is None:
+        coef = coef.astype(dtype)
     return Fitted(
         spec=spec,
         feature_map=model.feature_map,
-        basis=model.feature_map.basis(),
+        basis=basis,
         solution=replace(solution, intercept=solution.intercept + task.shift),
         alpha=model.alpha,
         choice=choice,
         sample=model.sample,
-        dtype=task.rows.dtype,
-        trace=Trace(tuple(phases), tally.count),
+        coef=coef,
+        dtype=dtype,
+        phases=tuple(phases),
+        kernel_evaluations=tally.count,
         recipe=recipe,
     )
-
-
-def _hold_out(task: Task, share: float, rng: np.random.Generator) -> tuple[Task, Rows]:
-    """Return the task without the rows that early stopping holds out, and these with numbers."""
-    rest, held_out = split_rows(task.rows, share, draw_seed(rng))
-    if not (has_weight(rest) and has_weight(held_out)):
-        raise ValueError(
-            f"{task.spec.owner}: validation_fraction={share} must leave rows of positive weight on "
-            "both sides: choose another one, or give more rows."
-        )
-    return task.on(rest), task.on(held_out).numbers
 
 
 def _recipe(task: Task) -> Any:
@@ -146,15 +144,15 @@ def _fit_features(
     feature_map: Any
     if start is None:
         with clock.phase("map"), limits.explain(approximation, given=given):
-            *made, solved = limits.phases(approximation)
+            *made, solved = limits.plan(approximation).phases
             seed = approximation.random_state
             rng = rng if seed is None else as_generator(seed)
             rows = task.rows.labelled_as(spec.classes)
-            feature_map = fit_map(approximation, rows, rng, context, spec.kernel)
+            feature_map = clone(approximation).fit_rows(rows, rng, spec.kernel, context)
         held = {"search": choice.bytes, "map": max(p.bytes for p in made), "solve": solved.bytes}
     else:
         feature_map = start.feature_map
-        held = {phase.name: phase.bytes for phase in start.trace.phases}
+        held = {phase.name: phase.bytes for phase in start.phases}
     drawn = task.rows.sample(limits.affordable_rows(_SAMPLE), 0, context)
     if start is None:
         with clock.phase("search"):
@@ -168,11 +166,13 @@ def _fit_features(
     if held_out is not None:
         monitor = EarlyStopping(held_out.mapped(feature_map.basis()), spec.loss, context)
     watch = None if limits.deadline is None else Deadline(limits.deadline, monitor)
-    problem = pose_problem(
-        feature_map,
-        task.numbers,
+    basis = feature_map.basis()
+    problem = Problem(
+        task.numbers.mapped(basis),
         spec.loss,
         alpha,
+        penalty=basis.penalty,
+        factor=basis.factor,
         alphas=alphas,
         fit_intercept=spec.fit_intercept,
         memory_limit=spec.memory_limit,
@@ -185,3 +185,40 @@ def _fit_features(
     solution = solution if watch is None else watch.noted(solution)
     solution = solution if monitor is None else monitor.best(solution)
     return Model(feature_map, solution, alpha, Block(drawn.X, None, drawn.weight, 0), held)
+
+
+def _fit_exactly(task: Task, choice: Choice, rng: np.random.Generator, clock: Clock) -> Model:
+    """Fit the exact model of the chosen kernel."""
+    spec, rows, context = task.spec, task.numbers, task.context
+    own, n = choice.approximation.kernel, rows.n_rows
+    kernel = as_kernel(spec.kernel if own is None else own, owner=spec.owner)
+    kernel = kernel.resolve(context.bind(rows), draw_seed(rng))
+    require_memory(
+        24 * n**2,
+        spec.memory_limit,
+        f"an exact model of {n} rows (approximation=None)",
+        "give approximation a budget such as 1000",
+    )
+    distinct = merge_equal(rows.collect())[0]
+    # float64, because small penalties make coefficients that amplify the rounding of float32
+    basis = Landmarks(kernel, as_real(distinct.X, DOUBLE), DOUBLE)
+    with clock.phase("map"):
+        K = kernel(basis.points, n_jobs=context.n_jobs)
+        check_gram(K, kernel)
+    spread = np.unique(np.linspace(0, distinct.size - 1, _SAMPLE).astype(int))
+    # the intercept, which is predicted far from all rows, stays near the range of numbers
+    Y = np.asarray(distinct.y)
+    judge = Judge.of_targets(spec.loss, Y, spec.fit_intercept)
+    with clock.phase("solve"):
+        solution = solve_exact(
+            K,
+            Y,
+            distinct.weights(),
+            alpha=spec.alpha,
+            fit_intercept=spec.fit_intercept,
+            trusted=None if spec.classes else lambda b: judge.trusts(b, b),
+        )
+    assert solution.alpha is not None, "it was given or chosen"
+    sample = Block(basis.points[spread], None, distinct.weights()[spread], 0)
+    held = {"search": choice.bytes, "map": 8 * n**2, "solve": 24 * n**2}
+    return Model(basis, solution, solution.alpha, sample, held)

@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from skimp._core._types import Array, DType
+from skimp._core._objects import as_real
+from skimp._core._types import Array, DType, Matrix
+from skimp._core._work import DOUBLE
 from skimp.choice import Choice, Phase, Spec
-from skimp.data import Block, Context, Rows
+from skimp.data import ArrayRows, Block, Context, Rows
 from skimp.features import Basis, FeatureMap, Landmarks
-from skimp.kernels import Kernel
+from skimp.kernels import Linear
 from skimp.solvers import Solution, as_features
 
 if TYPE_CHECKING:
     from skimp.estimators._certificate import Certificate
 
 _STRIP = 512
+_ROUNDING = 1e-12
+"""Squared distances up to this share of the squared norms are those of equal rows."""
 
 
 @dataclass
@@ -48,14 +52,6 @@ class Model(NamedTuple):
     bytes: dict[str, int]
 
 
-@dataclass(frozen=True)
-class Trace:
-    """What a fit took: seconds and predicted bytes by phase, and kernel values, trials included."""
-
-    phases: tuple[Phase, ...]
-    kernel_evaluations: int
-
-
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """A fitted machine: all that predictions, certificates and further fits need.
@@ -76,10 +72,14 @@ class Fitted:
         What was chosen, and by which trials.
     sample : Block
         Rows that certificates and `typicality` look at.
+    coef : array of shape (width, k)
+        The coefficients as predictions multiply them.
     dtype : dtype
         What predictions are returned in.
-    trace : Trace
-        What the fit took.
+    phases : tuple of Phase
+        Seconds and predicted bytes of its phases.
+    kernel_evaluations : int
+        Kernel values that were computed, trials included.
     recipe : object
         What a later fit has to be asked for in order to start from this one; None if none may.
     """
@@ -91,24 +91,11 @@ class Fitted:
     alpha: float
     choice: Choice
     sample: Block
+    coef: Array
     dtype: DType
-    trace: Trace
+    phases: tuple[Phase, ...]
+    kernel_evaluations: int
     recipe: Any = None
-
-    @property
-    def kernel(self) -> Kernel | None:
-        """The kernel with numbers for parameters, None if the map has none."""
-        kernel: Kernel | None = self.feature_map.kernel_
-        return kernel
-
-    @cached_property
-    def coef(self) -> Array:
-        """Coefficients as predictions multiply them.
-
-        Those of kernel columns are large and cancel: their products need float64.
-        """
-        single = self.basis.dtype == np.float32 and self.basis.penalty is None
-        return self.solution.coef.astype(self.dtype) if single else self.solution.coef
 
     @cached_property
     def certificate(self) -> "Certificate":
@@ -131,3 +118,36 @@ class Fitted:
         F = context.compute(rows.mapped(self.basis), outputs, (k,), self.dtype)
         F += self.solution.intercept.astype(self.dtype)
         return F
+
+    def typicality(self, rows: Rows, context: Context) -> Array:
+        r"""Return the share of sampled rows as far from their nearest neighbour as a row is.
+
+        Neighbours are other rows of the sample, and distances those of the kernel,
+        :math:`k(x, x) - 2 k(x, y) + k(y, y)`; those of the features for a map without a kernel.
+        """
+        points: Rows = ArrayRows(self.sample.X)
+        kernel = self.feature_map.kernel_
+        if kernel is None:
+            kernel = Linear()
+            rows, points = rows.mapped(self.feature_map), points.mapped(self.feature_map)
+        S = as_real(points.collect().X, DOUBLE)
+        norms = kernel.diag(S)
+
+        def distances(X: Matrix) -> Array:
+            X = as_real(X, DOUBLE)
+            sums = kernel.diag(X)[:, None] + norms
+            found: Array = sums - 2 * kernel(X, S, n_jobs=1)
+            # equal rows are at a distance of zero, but for rounding
+            return np.where(found > _ROUNDING * sums, found, 0.0)
+
+        own = distances(S)
+        np.fill_diagonal(own, np.inf)
+        nearest = np.sort(own.min(axis=1))
+
+        def nearer(block: Block, _: object) -> Array:
+            found: Array = np.searchsorted(nearest, distances(block.X).min(axis=1), side="left")
+            return found
+
+        counts = len(nearest) - context.compute(rows, nearer, (), np.float64)
+        shared: Array = (1 + counts) / (1 + len(nearest))
+        return shared

@@ -1,7 +1,9 @@
 """Kernel classification on a budget."""
 
+from collections import Counter
+from operator import add
 from types import MethodType
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -9,11 +11,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from skimp._core._types import Array, RandomState
-from skimp._params._parametrized import whole_or_nothing
 from skimp._params._rules import NONE, Rule, broken, instance, number, one_of
-from skimp.choice import Task
-from skimp.data import Context, Rows, no_rows
-from skimp.estimators._fit_machine import fit_machine
+from skimp.choice import Spec, Task
+from skimp.data import Block, Context, Rows, no_rows
 from skimp.estimators._kernel_machine import KernelMachine
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel
@@ -93,32 +93,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         Whether there is an unpenalized constant b.
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of each class's rows; "balanced" gives every class the same total.
-    tol : float or None, default=None
-        Relative tolerance of the objective; None for the solver's own.
-    max_iter : int or None, default=None
-        Most iterations of the solver; None for its own limit.
-    warm_start : bool, default=False
-        Start from the last fit's landmarks and coefficients, where kernel, approximation and
-        random_state are what they were.
-    early_stopping : bool, default=False
-        Stop a solver that iterates where the loss on held-out rows has not fallen for three
-        iterations, and return to where it was least.
-    validation_fraction : float, default=0.1
-        Share of the rows that early stopping holds out.
-    memory_limit : int, str or None, default=None
-        Bytes, or "2GB", that a fit may take besides the data; None for half of the machine's.
-        "auto" chooses a smaller model, or fits fewer rows, to stay within it. A size that was given
-        raises MemoryError if it does not fit.
-    time_limit : float or None, default=None
-        Seconds that a fit may take. "auto" chooses a model that ends in time, at the speed of its
-        trials, and solvers that iterate stop at the limit. Choices then depend on the machine and
-        its load. A size that was given warns if it will probably not end in time.
-    n_jobs : int or None, default=None
-        Threads; None for all cores that the process may use.
-    verbose : int, default=0
-        Report progress on standard error.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed of the approximation.
+    tol, max_iter, warm_start, early_stopping, validation_fraction
+        How long to iterate, and where to start: as in `KernelRegressor`.
+    memory_limit, time_limit, n_jobs, verbose, random_state
+        What a fit may take, and its seed: as in `KernelRegressor`.
 
     Attributes
     ----------
@@ -185,43 +163,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, frame or Rows of shape (n, d)
-            Training rows; `~skimp.data.Rows` bring their own labels and weights.
-        y : array of shape (n,)
-            Labels.
-        sample_weight : array of shape (n,), optional
-            For the same landmarks, a weight of 2 equals a row given twice, a weight of 0 an
-            absent row.
-
-        Returns
-        -------
-        self
-        """
-        with whole_or_nothing(self):
-            task = self.open_task(X, y, sample_weight)
-            return self._hold(fit_machine(task, vars(self).get("fitted_")))
-
-    def open_task(self, X: Any, y: Any = None, sample_weight: Any = None) -> Task:
-        """Check parameters and data, and return what is to be fitted, without fitting it.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in ``fit``.
-
-        Returns
-        -------
-        Task
-            The rows, how their labels become numbers, and what was asked for.
-        """
-        spec = self.make_spec()
-        rows, context = self._open_rows(X, y, sample_weight, multi_output=False)
-        totals = _class_totals(rows, context)
+    def _make_task(self, spec: Spec, rows: Rows, context: Context) -> Task:
+        initial: Counter[Any] = Counter()
+        totals = context.map_reduce(rows, _count_labels, add, initial)
+        if not totals:
+            raise no_rows()
         classes = np.array(sorted(totals))
         if len(classes) < 2:
             raise ValueError(
@@ -248,7 +194,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self.classes_ = classes
         return Task(spec, rows, one_against_rest, n_outputs, context)
 
-    def _class_factors(self, totals: dict[Any, float]) -> Array:
+    def _class_factors(self, totals: Counter[Any]) -> Array:
         """Return the factor of each class's weights, in the order of the labels."""
         labels = sorted(totals)
         assert self.class_weight is not None, "without it there are no factors"
@@ -349,28 +295,16 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         return log_probabilities
 
 
-def _class_totals(rows: Rows, context: Context) -> dict[Any, float]:
+def _count_labels(block: Block, _: object) -> Counter[Any]:
     """Return the total weight of each label that occurs with a positive weight."""
-
-    def count(block: Any, _: object) -> tuple[Array, Array]:
-        if block.y is None:
-            raise ValueError("KernelClassifier requires y to be passed, but the rows have none.")
-        if block.y.ndim != 1:
-            raise ValueError(f"y must have one dimension, found {block.y.ndim}.")
-        weight = block.weights()
-        try:
-            labels, codes = np.unique(block.y[weight > 0], return_inverse=True)
-        except TypeError as error:
-            raise ValueError(f"y must hold labels of one type, found a mix: {error}.") from None
-        return labels, np.bincount(codes, weights=weight[weight > 0], minlength=len(labels))
-
-    def add(totals: dict[Any, float], part: tuple[Array, Array]) -> dict[Any, float]:
-        for label, weight in zip(*part, strict=True):
-            totals[label] = totals.get(label, 0.0) + weight
-        return totals
-
-    initial: dict[Any, float] = {}
-    totals = context.map_reduce(rows, count, add, initial)
-    if not totals:
-        raise no_rows()
-    return totals
+    if block.y is None:
+        raise ValueError("KernelClassifier requires y to be passed, but the rows have none.")
+    if block.y.ndim != 1:
+        raise ValueError(f"y must have one dimension, found {block.y.ndim}.")
+    weight = block.weights()
+    try:
+        labels, codes = np.unique(block.y[weight > 0], return_inverse=True)
+    except TypeError as error:
+        raise ValueError(f"y must hold labels of one type, found a mix: {error}.") from None
+    totals = np.bincount(codes, weights=weight[weight > 0], minlength=len(labels))
+    return Counter(dict(zip(labels, totals, strict=True)))

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._types import Array, RandomState
 from skimp._params._memory import MEMORY_LIMIT
-from skimp._params._parametrized import Parametrized
+from skimp._params._parametrized import Parametrized, whole_or_nothing
 from skimp._params._rules import (
     BOOLEAN,
     FRACTION,
@@ -29,12 +29,11 @@ from skimp._params._rules import (
 from skimp.choice import Spec, Task
 from skimp.data import Context, LineReport, Rows, as_rows
 from skimp.estimators._certificate import Certificate
-from skimp.estimators._fitted import Fitted
-from skimp.estimators._typicality import typicality
-from skimp.features import MAP_NAMES, TRANSFORMER, FeatureMap, Landmarks, Nystroem, as_map
+from skimp.estimators._fit_machine import fit_machine
+from skimp.features import MAP_NAMES, TRANSFORMER, FeatureMap, Nystroem, as_map
 from skimp.kernels import Kernel, as_kernel, has_flag
 from skimp.losses import Loss, as_loss
-from skimp.solvers import Solution, Solver, as_solver
+from skimp.solvers import Solver, as_solver
 
 
 class KernelMachine(Parametrized, ABC):
@@ -82,15 +81,41 @@ class KernelMachine(Parametrized, ABC):
     n_jobs: int | None
     verbose: int
     random_state: RandomState
-    fitted_: Fitted
-    approximation_: FeatureMap | Landmarks
-    alpha_: float
-    coef_: Array
-    intercept_: Array
-    n_iter_: int
-    solution_: Solution
 
-    @abstractmethod
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Training rows; `~skimp.data.Rows` bring their own targets and weights.
+        y : array of shape (n,), or (n, k) for a regressor of k functions
+            Targets: labels of a classifier, numbers of a regressor.
+        sample_weight : array of shape (n,), optional
+            For the same landmarks, a weight of 2 equals a row given twice, a weight of 0 an
+            absent row.
+
+        Returns
+        -------
+        self
+        """
+        with whole_or_nothing(self):
+            task = self.open_task(X, y, sample_weight)
+            fitted = fit_machine(task, vars(self).get("fitted_"))
+            solution, kernel = fitted.solution, fitted.feature_map.kernel_
+            self.fitted_ = fitted
+            self.approximation_ = fitted.feature_map
+            self.alpha_ = fitted.alpha
+            self.coef_ = solution.coef.astype(fitted.dtype)
+            self.intercept_ = solution.intercept.astype(fitted.dtype)
+            self.n_iter_ = solution.n_iter
+            self.solution_ = solution
+            # a linear model has no kernel
+            self.__dict__.pop("kernel_", None)
+            if kernel is not None:
+                self.kernel_ = kernel
+        return self
+
     def open_task(self, X: Any, y: Any = None, sample_weight: Any = None) -> Task:
         """Check parameters and data, and return what is to be fitted, without fitting it.
 
@@ -104,6 +129,16 @@ class KernelMachine(Parametrized, ABC):
         Task
             The rows, how their y become numbers, and what was asked for.
         """
+        spec, numbers = self.make_spec(), not self.classes
+        if spec.loss.labels and numbers:
+            raise broken(spec.owner, "loss", "one for regression", self.loss)
+        rows = as_rows(self, X, y, sample_weight, multi_output=numbers, y_numeric=numbers)
+        report = LineReport(spec.owner) if self.verbose else None
+        return self._make_task(spec, rows, Context(self.n_jobs, report))
+
+    @abstractmethod
+    def _make_task(self, spec: Spec, rows: Rows, context: Context) -> Task:
+        """Return the task, with how y become numbers."""
 
     def make_spec(self) -> Spec:
         """Return what was asked for, as objects.
@@ -151,30 +186,6 @@ class KernelMachine(Parametrized, ABC):
             random_state=self.random_state,
         )
 
-    def _open_rows(
-        self, X: Any, y: Any, sample_weight: Any, **target_checks: bool
-    ) -> tuple[Rows, Context]:
-        """Return checked rows, and how to run over them."""
-        rows = as_rows(self, X, y, sample_weight, **target_checks)
-        report = LineReport(type(self).__name__) if self.verbose else None
-        return rows, Context(self.n_jobs, report)
-
-    def _hold(self, fitted: Fitted) -> Self:
-        """Take over what a fit found."""
-        solution = fitted.solution
-        self.fitted_ = fitted
-        self.approximation_ = fitted.feature_map
-        self.alpha_ = fitted.alpha
-        self.coef_ = solution.coef.astype(fitted.dtype)
-        self.intercept_ = solution.intercept.astype(fitted.dtype)
-        self.n_iter_ = solution.n_iter
-        self.solution_ = solution
-        # a linear model has no kernel
-        self.__dict__.pop("kernel_", None)
-        if fitted.kernel is not None:
-            self.kernel_ = fitted.kernel
-        return self
-
     def _outputs(self, X: Any) -> Array:
         """Return the fitted functions at each row, of shape (n, k)."""
         check_is_fitted(self)
@@ -208,20 +219,22 @@ class KernelMachine(Parametrized, ABC):
             Numbers above 0, and 1 for rows that are as near as any.
         """
         check_is_fitted(self)
-        return typicality(self.fitted_, as_rows(self, X, reset=False), Context(self.n_jobs))
+        return self.fitted_.typicality(as_rows(self, X, reset=False), Context(self.n_jobs))
 
     def __sklearn_tags__(self) -> Any:
         """Say what scikit-learn may pass in."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        given, kernel = self.approximation, None if is_auto(self.kernel) else self.kernel
+        tags.target_tags.multi_output = not self.classes
+        given, kernel = self.approximation, self.kernel
         if isinstance(given, FeatureMap):
             kernel = kernel if given.kernel is None else given.kernel
-        elif TRANSFORMER.test(given):
+        elif not isinstance(given, str | Integral | None) and TRANSFORMER.test(given):
             inner = get_tags(given).input_tags
             tags.input_tags.sparse = inner.sparse
             tags.input_tags.positive_only = inner.positive_only
             return tags
-        tags.input_tags.positive_only = has_flag(kernel, "needs_nonnegative")
-        tags.input_tags.string = has_flag(kernel, "takes_objects")
+        if isinstance(kernel, Kernel | str) and kernel != "auto":
+            tags.input_tags.positive_only = has_flag(kernel, "needs_nonnegative")
+            tags.input_tags.string = has_flag(kernel, "takes_objects")
         return tags

@@ -1,17 +1,14 @@
 """Kernel regression on a budget."""
 
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from skimp._core._types import Array, RandomState
-from skimp._params._parametrized import whole_or_nothing
-from skimp._params._rules import broken
-from skimp.choice import Task
-from skimp.estimators._fit_machine import fit_machine
+from skimp.choice import Spec, Task
+from skimp.data import LOCAL, Context, Rows, no_rows, refuse_target
 from skimp.estimators._kernel_machine import KernelMachine
-from skimp.estimators._targets import mean_target, median_target
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel
 from skimp.losses import Loss, Squared
@@ -153,46 +150,8 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, frame or Rows of shape (n, d)
-            Training rows; `~skimp.data.Rows` bring their own targets and weights.
-        y : array of shape (n,) or (n, k)
-            Targets.
-        sample_weight : array of shape (n,), optional
-            For the same landmarks, a weight of 2 equals a row given twice, a weight of 0 an
-            absent row.
-
-        Returns
-        -------
-        self
-        """
-        with whole_or_nothing(self):
-            task = self.open_task(X, y, sample_weight)
-            return self._hold(fit_machine(task, vars(self).get("fitted_")))
-
-    def open_task(self, X: Any, y: Any = None, sample_weight: Any = None) -> Task:
-        """Check parameters and data, and return what is to be fitted, without fitting it.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in ``fit``.
-
-        Returns
-        -------
-        Task
-            The rows, how their targets are centred, and what was asked for.
-        """
-        spec = self.make_spec()
-        if spec.loss.labels:
-            raise broken(spec.owner, "loss", "one for regression", self.loss)
-        checks = {"multi_output": True, "y_numeric": True}
-        rows, context = self._open_rows(X, y, sample_weight, **checks)
-        centre = mean_target if isinstance(spec.loss, Squared) else median_target
+    def _make_task(self, spec: Spec, rows: Rows, context: Context) -> Task:
+        centre = mean_target if isinstance(spec.loss, Squared) else _median_target
         self._single_output, middle = centre(rows, spec.owner, context)
         if not self.fit_intercept:
             middle = np.zeros_like(middle)
@@ -219,8 +178,48 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         F = self._outputs(X)
         return F[:, 0] if self._single_output else F
 
-    def __sklearn_tags__(self) -> Any:
-        """Say what scikit-learn may pass in."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
+
+def mean_target(rows: Rows, owner: str, context: Context = LOCAL) -> tuple[bool, Array]:
+    """Return whether y is one-dimensional, and its weighted mean: float32 then keeps its digits."""
+
+    def sums(block: Any, _: object) -> tuple[bool, float, Array]:
+        Y, weight = _targets(block, owner)
+        return Y.ndim == 1, float(weight.sum()), weight @ Y.reshape(len(Y), -1)
+
+    initial: list[Any] = []
+    parts = context.map_reduce(rows, sums, _append, initial)
+    weight = sum(part[1] for part in parts)
+    if weight == 0:
+        raise no_rows()
+    return parts[0][0], sum(part[2] for part in parts) / weight
+
+
+def _median_target(rows: Rows, owner: str, context: Context = LOCAL) -> tuple[bool, Array]:
+    """Return whether y is one-dimensional, and its weighted median, which outliers do not move."""
+    initial: list[Any] = []
+    parts = context.map_reduce(rows, lambda block, _: _targets(block, owner), _append, initial)
+    if not any(weight.any() for _, weight in parts):
+        raise no_rows()
+    Y = np.concatenate([part for part, _ in parts])
+    weight = np.concatenate([part for _, part in parts])
+    medians = []
+    for column in Y.reshape(len(Y), -1).T:
+        order = np.argsort(column, kind="stable")
+        share = np.cumsum(weight[order])
+        # the two in the middle, of which there is one unless a half ends with a row
+        ends = [np.searchsorted(share, share[-1] / 2, side) for side in ("left", "right")]
+        medians.append(column[order[ends]].mean())
+    return Y.ndim == 1, np.array(medians)
+
+
+def _targets(block: Any, owner: str) -> tuple[Array, Array]:
+    """Return targets in float64, of any dimension, and weights of a block."""
+    if block.y is None:
+        raise ValueError(f"{owner} requires y to be passed, but the rows have none.")
+    refuse_target(block.y, numeric=True, owner=owner)
+    return np.asarray(block.y, np.float64), block.weights()
+
+
+def _append(parts: list[Any], part: Any) -> list[Any]:
+    parts.append(part)
+    return parts

@@ -1,6 +1,7 @@
 """What every feature map is: a scikit-learn transformer with a hot path on row blocks."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -11,10 +12,13 @@ from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import Array, DType, Matrix, RandomState
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, Work, calls, values
 from skimp._params._parametrized import Parametrized, whole_or_nothing
-from skimp._params._rules import Rule, check_params
+from skimp._params._rules import RANDOM_STATE, Rule, check_params, integer
 from skimp.budgets import Fixed, Selector, as_selector
 from skimp.data import LOCAL, BlockMap, Context, Rows, as_rows
 from skimp.kernels import Kernel, as_kernel, has_flag, require
+
+SIZED = {"n_components": integer(at_least=1), "random_state": RANDOM_STATE}
+"""The rules for the parameters of a map of random functions."""
 
 
 class Basis(BlockMap, Protocol):
@@ -43,12 +47,10 @@ class Basis(BlockMap, Protocol):
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized, ABC):
     """A feature map.
 
-    A map of your own has three hooks: `draw` draws or chooses what the map is made of, `width` is
-    the number of features, and `map_block` computes features of a block of rows. A map with a
-    parameter ``kernel`` finds that kernel in ``kernel_``, with numbers for parameters, when `draw`
-    is called. A map without a parameter for its size (``size_name``) also has `planned_width`.
-    The other class attributes say what estimators and searches need to know about it.
-    `skimp.testing.check_feature_map` checks the whole.
+    A map of your own has three hooks: `draw`, `width` and `map_block`. If it has a parameter
+    ``kernel``, `draw` finds that kernel in ``kernel_``, with numbers for parameters. If it has no
+    parameter for its size (``size_name``), it also has `planned_width`. The other class attributes
+    say what estimators and searches need to know. `skimp.testing.check_feature_map` checks it.
 
     Examples
     --------
@@ -137,18 +139,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         X : array, CSR matrix, frame or Rows of shape (n, d)
             Training rows.
         y : array of shape (n,), optional
-            Labels, for a map that looks at them (`Nystroem` if its selector does); others
-            ignore them.
-
-        Returns
-        -------
-        self
+            Labels, for a map that looks at them (`Nystroem` if its selector does).
         """
         with whole_or_nothing(self):
             self.check()
             labels = {"y": y, "multi_output": True} if self.needs_targets and y is not None else {}
-            rows = as_rows(self, X, **labels)
-            return self.fit_rows(rows, as_generator(self.random_state))
+            return self.fit_rows(as_rows(self, X, **labels), as_generator(self.random_state))
 
     def fit_rows(
         self,
@@ -172,50 +168,27 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         """Draw or choose what the map is made of.
 
-        Parameters
-        ----------
-        rows : Rows
-            Checked rows, whose ``n_features`` and ``dtype`` are in ``n_features_in_`` and
-            ``dtype_`` already.
-        rng : numpy.random.Generator
-            The only source of randomness.
-        context : Context
-            How to run over the rows.
+        ``rows`` are checked, ``rng`` is the only source of randomness, and ``context`` runs over
+        the rows.
         """
 
     def transform(self, X: Any) -> Array:
-        """Return the features of each row.
+        """Return the features of each row, in the dtype of the rows of ``fit``.
 
         Parameters
         ----------
         X : array, CSR matrix, frame or Rows of shape (n, d)
             Rows with the columns of ``fit``.
-
-        Returns
-        -------
-        Z : array of shape (n, width)
-            In the dtype of the rows that the map was fitted to.
         """
         check_is_fitted(self)
         rows = as_rows(self, X, reset=False)
-        Z = np.empty((rows.n_rows, self.width), self.dtype_)
-        LOCAL.map_reduce(
-            rows,
-            lambda block, _: self.map_block(block.X, Z[block.start : block.start + block.size]),
-            lambda total, _: total,
-            None,
-        )
-        return Z
+        return fill_rows(rows, self.map_block, np.empty((rows.n_rows, self.width), self.dtype_))
 
     def chosen_kernel(self, given: Kernel | None = None) -> Kernel:
         """Return the map's kernel, the one that is given if it has none, or its default."""
-        chosen = given if self.kernel is None else self.kernel
-        return as_kernel(
-            self.default_kernel if chosen is None else chosen,
-            owner=type(self).__name__,
-            other="None",
-            size=self.size_name,
-        )
+        kernels = (self.kernel, given, self.default_kernel)
+        chosen = next(kernel for kernel in kernels if kernel is not None)
+        return as_kernel(chosen, owner=type(self).__name__, other="None", size=self.size_name)
 
     def chosen_selector(self) -> Selector:
         """Return the rule that chooses the map's points."""
@@ -256,34 +229,19 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         return copied.set_params(selector="uniform") if self.nested and not self.fixed else copied
 
     def planned_width(self, size: Size | Rows) -> int:
-        """Return the most features that fitting to so many rows can give, before it is done.
-
-        The size of the map, unless it knows better.
-        """
+        """Return the most features that a fit to such rows can give: the size of the map."""
         if self.size is None:
             raise NotImplementedError(f"{type(self).__name__} must say how wide it will be.")
         return self.size
 
     def planned_bytes(self, size: Size | Rows) -> int:
-        """Return the most memory that a model with this map may take besides the rows.
-
-        That of square matrices of its features, unless a map knows better.
-        """
+        """Return the most memory of a model besides the rows: that of square matrices."""
         return 48 * self.planned_width(size) ** 2
 
     def cost(self, size: Size, kernel: Kernel | None = None) -> MapCost:
         """Return what fitting the map takes, and what the fitted map is like.
 
-        Parameters
-        ----------
-        size : Size
-            The size of the data, and what may be used.
-        kernel : Kernel or None, default=None
-            The kernel, if the map's own is None.
-
-        Returns
-        -------
-        MapCost
+        ``kernel`` is used if the map's own is None.
         """
         width, dtype = self.planned_width(size), size.dtype
         numbers, mapping = self.count(size)
@@ -321,8 +279,24 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     def __sklearn_tags__(self) -> Any:
         """Say what scikit-learn may pass in."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = has_flag(self.kernel, "needs_nonnegative")
-        tags.input_tags.string = has_flag(self.kernel, "takes_objects")
+        declare_inputs(tags, self.kernel)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def fill_rows(rows: Rows, write: Callable[[Matrix, Array], None], out: Array) -> Array:
+    """Write something of each row into ``out``, block by block, and return it."""
+    LOCAL.map_reduce(
+        rows,
+        lambda block, _: write(block.X, out[block.start : block.start + block.size]),
+        lambda total, _: total,
+        None,
+    )
+    return out
+
+
+def declare_inputs(tags: Any, kernel: Any) -> None:
+    """Write into scikit-learn's tags which rows a kernel takes."""
+    tags.input_tags.sparse = True
+    tags.input_tags.positive_only = has_flag(kernel, "needs_nonnegative")
+    tags.input_tags.string = has_flag(kernel, "takes_objects")

@@ -1,5 +1,6 @@
 """Random binning features."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -11,8 +12,8 @@ from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, gathers, values
 from skimp._params._rules import RANDOM_STATE, Rule, integer
-from skimp.data import LOCAL, Codes, Context, Rows, as_rows, split_rows
-from skimp.features._base import FeatureMap
+from skimp.data import Codes, Context, Rows, as_rows, split_rows
+from skimp.features._base import FeatureMap, fill_rows
 from skimp.features._grids import PRINTS, Bins, Grids
 from skimp.kernels import Kernel
 
@@ -24,6 +25,7 @@ _SORTED = 0.2
 
 
 @final
+@dataclass(eq=False, repr=False)
 class RandomBinning(FeatureMap):
     r"""Random binning features: which bins of randomly pitched and shifted grids a row falls into.
 
@@ -36,14 +38,14 @@ class RandomBinning(FeatureMap):
     is unbiased, :math:`E \langle z(x), z(y) \rangle = k(x, y)`, with variance
     :math:`k (1 - k) / P`. Functions of the features are piecewise constant, as those of trees are.
 
-    Every row has P ones, so features are kept as integer codes, P of them a row: solvers and
-    predictions read those, and `transform` returns a CSR matrix. Binning n rows takes n d P
-    operations, less for columns in which most rows agree and for sparse rows.
+    Every row has P ones, so solvers and predictions read integer codes, P of them a row, and
+    `transform` returns a CSR matrix. Binning n rows takes n d P operations, less for columns in
+    which most rows agree and for sparse rows.
 
-    Bins are told apart by 32-bit hashes. They are those of the training rows, of a sample of about
-    524,288 if there are more, up to ``max_bins`` a grid, the fullest first; other bins have no
-    feature. So a product is unbiased if one of its two rows was seen in ``fit`` and no bin was
-    cut; between new rows it is smaller. Probabilities need a loss that has them, such as "log".
+    Bins, which 32-bit hashes identify, are those of the training rows, of a sample of about 524,288
+    if there are more, up to ``max_bins`` a grid, the fullest first; other bins have no feature. So
+    a product is unbiased if one of its two rows was seen in ``fit`` and no bin was cut; between new
+    rows it is smaller.
 
     Parameters
     ----------
@@ -80,6 +82,12 @@ class RandomBinning(FeatureMap):
     True
     """
 
+    kernel: Kernel | str | None = None
+    _: KW_ONLY
+    n_grids: int = 128
+    max_bins: int = 65_535
+    random_state: RandomState = None
+
     size_name = "n_grids"
     unit = "grids"
     codes = True
@@ -90,19 +98,6 @@ class RandomBinning(FeatureMap):
         "max_bins": integer(at_least=1, at_most=2**31 - 1),
         "random_state": RANDOM_STATE,
     }
-
-    def __init__(
-        self,
-        kernel: Kernel | str | None = None,
-        *,
-        n_grids: int = 128,
-        max_bins: int = 65_535,
-        random_state: RandomState = None,
-    ):
-        self.kernel = kernel
-        self.n_grids = n_grids
-        self.max_bins = max_bins
-        self.random_state = random_state
 
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         size = int(self.n_grids)
@@ -117,29 +112,14 @@ class RandomBinning(FeatureMap):
         self._coded = self._bins.layout(rows.dtype.type(np.sqrt(squared_norm / size)))
 
     def transform(self, X: Any) -> sparse.csr_matrix:
-        """Return the features of each row.
+        """Return the features of each row, a CSR matrix in the dtype of the rows of ``fit``.
 
-        Parameters
-        ----------
-        X : array, CSR matrix, frame or Rows of shape (n, d)
-            Rows with the columns of ``fit``.
-
-        Returns
-        -------
-        Z : CSR matrix of shape (n, width)
-            In the dtype of the rows that the map was fitted to. The first column of each grid is
-            empty: it is that of the bins that have no feature.
+        The first column of each grid is empty: it is that of the bins that have no feature.
         """
         check_is_fitted(self)
         rows = as_rows(self, X, reset=False)
         codes = np.empty((rows.n_rows, len(self.n_bins_)), self.coded.codes.dtype)
-        LOCAL.map_reduce(
-            rows,
-            lambda block, _: self.map_codes(block.X, codes[block.start : block.start + block.size]),
-            lambda total, _: total,
-            None,
-        )
-        return self.coded.trusted(codes).tocsr()
+        return self.coded.trusted(fill_rows(rows, self.map_codes, codes)).tocsr()
 
     @property
     def coded(self) -> Codes:
@@ -151,16 +131,15 @@ class RandomBinning(FeatureMap):
         return self.coded.width
 
     def planned_width(self, size: Size | Rows) -> int:
-        """Return the number of features if no two rows of the sample shared a bin."""
+        # no two rows of the sample may share a bin
         n_bins = min(int(self.max_bins), size.n_rows, _LARGEST_SAMPLE)
         return int(self.n_grids) * (n_bins + 1)
 
     def planned_bytes(self, size: Size | Rows) -> int:
-        """Return the size of grids, hashes, their index, and the coefficients of one output."""
+        # grids, hashes, their index, and the coefficients of one output
         return 32 * self.planned_width(size) + 24 * int(self.n_grids) * size.n_features
 
     def cost(self, size: Size, kernel: Kernel | None = None) -> MapCost:
-        """Return what finding the bins takes; see `FeatureMap.cost`."""
         n, d, P = size.n_rows, size.n_features, int(self.n_grids)
         seen = min(n, _LARGEST_SAMPLE)
         guess = 4 * seen**0.5 if size.n_bins is None else size.n_bins
@@ -184,17 +163,13 @@ class RandomBinning(FeatureMap):
         )
 
     def map_codes(self, X: Matrix, out: Array) -> None:
-        """Write the number of each row's bin in each grid into ``out``, 0 for no feature.
-
-        ``out`` has a column for each grid, in the dtype of ``coded.codes``.
-        """
+        """Write the number of each row's bin in each grid into ``out``, 0 for no feature."""
         check_shape(out, (X.shape[0], len(self.n_bins_)))
         if out.dtype != self.coded.codes.dtype:
             raise ValueError(f"out must be of {self.coded.codes.dtype}, found {out.dtype}.")
         self._bins.look_up(self._grids.prints(X), out)
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``, zeros included."""
         check_shape(out, (X.shape[0], self.width))
         codes = np.empty((X.shape[0], len(self.n_bins_)), self.coded.codes.dtype)
         self.map_codes(X, codes)

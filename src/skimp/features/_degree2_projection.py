@@ -1,22 +1,24 @@
 """Random projections from the feature space of the homogeneous kernel of degree two."""
 
+from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
 from skimp._core._linalg import check_finite, dense, product
 from skimp._core._types import Array, Matrix, RandomState
-from skimp._core._work import Size, Work
-from skimp._params._rules import RANDOM_STATE, Rule, integer, number
+from skimp._core._work import DOUBLE, Size, Work
+from skimp._params._rules import Rule, integer, number
 from skimp.data import Context, Rows
-from skimp.features._base import FeatureMap
-from skimp.features._polynomial import gather_factors
+from skimp.features._base import SIZED, FeatureMap
+from skimp.features._polynomial import product_work
 from skimp.features._pool import draw_signs
 from skimp.features._strips import strips
 from skimp.kernels import Polynomial
 
 
 @final
+@dataclass(eq=False, repr=False, kw_only=True)
 class Degree2Projection(FeatureMap):
     r"""Random projection from the feature space of :math:`\langle x, y \rangle^2` (D2PK-RP).
 
@@ -36,19 +38,18 @@ class Degree2Projection(FeatureMap):
 
     which is the kernel for s = 3 alone. One term, t = 1, adds :math:`\|x\|^2 \|y\|^2 / 2`.
 
-    The map depends on the data through the number of columns only. Mapping n rows takes 2 n d k t
-    operations: `PolynomialProjection`, which shares its vectors, is faster.
+    The map depends on the number of columns only. Mapping n rows takes 2 n d k t operations:
+    `PolynomialProjection`, which shares its vectors, is faster.
 
     Parameters
     ----------
     n_components : int, default=1000
         Number of features k; the error of kernel values falls with its root.
     n_terms : int, default=2
-        Vectors of each feature t, an even number, or 1 for the form with that bias. Two are enough
-        for classifiers; 10 to 30 keep distances nearly as an explicit projection does.
+        Vectors of each feature t, an even number, or 1 for the form with that bias; 10 to 30 keep
+        distances nearly as an explicit projection does.
     sparsity : float, default=3.0
-        Achlioptas' s. The default is unbiased; 1 is what López-Sánchez reports distances for, whose
-        bias does little harm if rows are dense.
+        Achlioptas' s. The default is unbiased; 1 is what López-Sánchez reports distances for.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the vectors.
 
@@ -77,41 +78,30 @@ class Degree2Projection(FeatureMap):
     True
     """
 
+    n_components: int = 1000
+    n_terms: int = 2
+    sparsity: float = 3.0
+    random_state: RandomState = None
+
     size_name = "n_components"
     _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": integer(at_least=1),
+        **SIZED,
         "n_terms": Rule(
             "an even integer >= 2, or 1",
             lambda v: integer(at_least=1).test(v) and (v == 1 or v % 2 == 0),
         ),
         "sparsity": number(at_least=1),
-        "random_state": RANDOM_STATE,
     }
 
-    def __init__(
-        self,
-        *,
-        n_components: int = 1000,
-        n_terms: int = 2,
-        sparsity: float = 3.0,
-        random_state: RandomState = None,
-    ):
-        self.n_components = n_components
-        self.n_terms = n_terms
-        self.sparsity = sparsity
-        self.random_state = random_state
-
     def count(self, size: Size) -> tuple[float, Work]:
-        """Return the numbers of the vectors, and the work of their products."""
         vectors = self.n_components * self.n_terms
-        work = size.rows_times(size.n_rows, vectors, size.dtype)
-        return size.n_features * vectors, work + gather_factors(size.n_rows * vectors)
+        return size.n_features * vectors, product_work(size, vectors, vectors)
 
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         k, t = int(self.n_components), int(self.n_terms)
         self.kernel_ = Polynomial(2, 1.0, 0.0)
         drawn = draw_signs(rows.n_features, k * t, self.sparsity, rng)
-        vectors = dense(drawn, np.dtype(np.float64)).reshape(-1, t, k).transpose(1, 0, 2)
+        vectors = dense(drawn, DOUBLE).reshape(-1, t, k).transpose(1, 0, 2)
         self.vectors_ = np.ascontiguousarray(vectors * (2 * t) ** -0.25, rows.dtype)
 
     @property

@@ -1,5 +1,6 @@
 """The feature space of a polynomial kernel, computed."""
 
+from dataclasses import dataclass
 from math import comb
 from typing import Any, ClassVar, final
 
@@ -13,13 +14,13 @@ from skimp._core._work import Size, Work
 from skimp._params._memory import MEMORY_LIMIT, require_memory
 from skimp._params._rules import Rule, one_of
 from skimp.data import Rows, open_rows
-from skimp.features._polynomial import POLYNOMIAL, PolynomialMap, Products, gather_factors
-from skimp.kernels import Gamma
+from skimp.features._polynomial import POLYNOMIAL, PolynomialMap, Products, product_work
 
 _COUNTLESS = 10**18
 
 
 @final
+@dataclass(eq=False, repr=False, kw_only=True)
 class ExplicitPolynomial(PolynomialMap):
     r"""All monomials of degree g: the feature space of a polynomial kernel, computed.
 
@@ -30,23 +31,17 @@ class ExplicitPolynomial(PolynomialMap):
 
     with :math:`\binom{d + g - 1}{g}` or :math:`d^g` features, so that :math:`\langle \phi(x),
     \phi(y) \rangle = \langle x, y \rangle^g` to rounding. If ``coef0`` is c, rows have a column
-    :math:`\sqrt c` more. A random projection of it (``make_pipeline(ExplicitPolynomial(),
-    GaussianRandomProjection())``) is what the other maps of polynomial kernels are measured by.
+    :math:`\sqrt c` more.
 
     Parameters
     ----------
-    degree : int, default=2
-        The degree g. Two are pairs of columns; the width grows with the power g of the columns.
-    gamma : float, array of shape (d,), "scale", "median" or "dim", default=1.0
-        Factor of the inner product, as in `~skimp.kernels.Polynomial`.
-    coef0 : float, default=0.0
-        The constant c >= 0; zero for the homogeneous kernel.
+    degree, gamma, coef0 : default=2, 1.0 and 0.0
+        As in `~skimp.kernels.Polynomial`: g, the factor (a number, one for each column, "scale",
+        "median" or "dim") and the constant c >= 0.
     form : "monomials" or "kronecker", default="monomials"
-        Each monomial once, or all entries of the Kronecker power: the same inner products of
-        nearly g! times as many features.
+        Each monomial once, or all entries of the Kronecker power, nearly g! times as many.
     memory_limit : int, str or None, default=None
-        Memory for features, such as ``"2GB"``; half of the machine's by default. What needs more
-        is refused before it is computed.
+        Memory for features, such as ``"2GB"``; half of the machine's by default.
 
     Attributes
     ----------
@@ -61,51 +56,34 @@ class ExplicitPolynomial(PolynomialMap):
     [[1.0, 2.828, 4.0]]
     """
 
-    size_name = None
+    form: str = "monomials"
+    memory_limit: int | str | None = None
+
     _rules: ClassVar[dict[str, Rule]] = {
         **POLYNOMIAL,
         "form": one_of("monomials", "kronecker"),
         "memory_limit": MEMORY_LIMIT,
     }
 
-    def __init__(
-        self,
-        degree: int = 2,
-        *,
-        gamma: Gamma = 1.0,
-        coef0: float = 0.0,
-        form: str = "monomials",
-        memory_limit: int | str | None = None,
-    ):
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.form = form
-        self.memory_limit = memory_limit
-
     def transform(self, X: Any) -> Array:
-        """Return the features of each row, unless they do not fit in memory; see `FeatureMap`."""
         check_is_fitted(self)
         self._require_memory(open_rows(X).n_rows, self.width, self.dtype_)
         return super().transform(X)
 
     def planned_width(self, size: Size | Rows) -> int:
-        """Return the number of monomials."""
-        return self._n_monomials(size.n_features + (self.coef0 > 0))
+        return self._n_monomials(size.n_features)
 
-    def _n_monomials(self, d: int) -> int:
-        g = int(self.degree)
+    def _n_monomials(self, n_features: int) -> int:
+        d, g = n_features + (self.coef0 > 0), int(self.degree)
         return comb(d + g - 1, g) if self.form == "monomials" else d**g
 
     def count(self, size: Size) -> tuple[float, Work]:
-        """Return the number of factors, and the work of their products."""
         factors = self.degree * self.planned_width(size)
-        return factors, gather_factors(size.n_rows * factors)
+        return factors, product_work(size, 0, factors)
 
     def draw_functions(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Products:
-        """Find the monomials; ``stretch`` turns (x, 1) into x'."""
         d, g = len(stretch) - (self.coef0 == 0), int(self.degree)
-        self._require_memory(1, self._n_monomials(d), dtype)
+        self._require_memory(1, self._n_monomials(len(stretch) - 1), dtype)
         with np.errstate(over="ignore"):
             factors, scale = _monomials(d, g) if self.form == "monomials" else _entries(d, g)
         check_representable(scale)

@@ -1,20 +1,22 @@
 """Random Fourier features."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._core._work import Size, Work, values
-from skimp._params._rules import RANDOM_STATE, Rule, integer, one_of
+from skimp._params._rules import Rule, one_of
 from skimp.data import Context, Rows
-from skimp.features._base import FeatureMap
+from skimp.features._base import SIZED, FeatureMap
 from skimp.features._frequencies import FAST, draw_frequencies, transform_blocks, transform_work
 from skimp.features._strips import strips
 from skimp.kernels import Kernel
 
 
 @final
+@dataclass(eq=False, repr=False)
 class RandomFourier(FeatureMap):
     r"""Random Fourier features of a kernel with a spectrum :math:`p(w)`.
 
@@ -29,9 +31,9 @@ class RandomFourier(FeatureMap):
     Both are unbiased, :math:`E \langle z(x), z(y) \rangle = k(x, y)`, the pair form with the lower
     variance. An odd D in the pair form leaves one frequency alone, in the phase form.
 
-    The map depends on the data through the number of columns and the kernel's width only. Mapping
-    n rows takes 2 n d D operations (half of that in the pair form) and n D cosines or sines, with
-    "structured" and "fastfood" O(n D log d) instead of the first.
+    The map depends on the number of columns and the kernel's bandwidth only. Mapping n rows takes
+    2 n d D operations (half of that in the pair form) and n D cosines or sines, with "structured"
+    and "fastfood" O(n D log d) instead of the first.
 
     Parameters
     ----------
@@ -47,9 +49,9 @@ class RandomFourier(FeatureMap):
         - "orthogonal": orthogonal to each other, in groups of d, with independent lengths: a lower
           variance for the same D, for kernels of Euclidean distances;
         - "structured": about the same by products of Walsh-Hadamard transforms and random signs,
-          in groups of a power of two, at least 64, that columns are padded to; faster if d and
-          D are some hundreds or more. Its mean is the kernel to within 0.001 for rows up to ten
-          widths apart; rows further apart in a single column can seem alike by up to 0.1;
+          in groups of a power of two, at least 64; faster if d and D are some hundreds or more.
+          Its mean is the kernel to within 0.001 for rows up to ten bandwidths apart; rows further
+          apart in a single column can seem alike by up to 0.1;
         - "fastfood": two transforms around normal numbers; exactly unbiased, with a variance that
           is mostly above that of "iid";
         - "qmc": scrambled Sobol points (shifted Halton points beyond 21,201 columns): a lower
@@ -64,8 +66,7 @@ class RandomFourier(FeatureMap):
     kernel_ : Kernel
         The kernel with numbers for parameters.
     frequencies_ : array of shape (d, number of frequencies)
-        The frequencies, in turns (divided by :math:`2 \pi`); computed when asked for if they
-        are products of transforms.
+        The frequencies, in turns (divided by :math:`2 \pi`).
     offset_ : array of shape (number of frequencies,)
         The phases, in turns.
 
@@ -91,32 +92,22 @@ class RandomFourier(FeatureMap):
     True
     """
 
+    kernel: Kernel | str | None = None
+    _: KW_ONLY
+    n_components: int = 1000
+    sampling: str = "iid"
+    form: str = "pair"
+    random_state: RandomState = None
+
     size_name = "n_components"
     needs_flag = ("stationary", "with a spectrum to sample, such as that of Gaussian or Laplacian")
     _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": integer(at_least=1),
+        **SIZED,
         "sampling": one_of("iid", "orthogonal", "structured", "fastfood", "qmc"),
         "form": one_of("pair", "phase"),
-        "random_state": RANDOM_STATE,
     }
 
-    def __init__(
-        self,
-        kernel: Kernel | str | None = None,
-        *,
-        n_components: int = 1000,
-        sampling: str = "iid",
-        form: str = "pair",
-        random_state: RandomState = None,
-    ):
-        self.kernel = kernel
-        self.n_components = n_components
-        self.sampling = sampling
-        self.form = form
-        self.random_state = random_state
-
     def count(self, size: Size) -> tuple[float, Work]:
-        """Return the numbers of the frequencies, and the work of products and cosines."""
         n, d, dtype = size.n_rows, size.n_features, size.dtype
         work = values(n * self.n_components, dtype)
         if self.sampling in FAST:
@@ -126,22 +117,18 @@ class RandomFourier(FeatureMap):
         return numbers, work + size.rows_times(n, numbers / d, dtype)
 
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
-        self._paired = paired = self.paired
-        self._width = int(self.n_components)
-        size = (self.n_components + 1) // 2 if paired else self.n_components
-        self._amplitude = np.sqrt(self.kernel_.diag(np.zeros((1, rows.n_features))).item())
-        self._frequencies = draw_frequencies(
-            self.kernel_, self.sampling, rows.n_features, size, rng, rows.dtype
-        )
+        d, width = rows.n_features, int(self.n_components)
+        size = (width + 1) // 2 if self.paired else width
+        self._width, self._paired = width, self.paired
+        self._amplitude = np.sqrt(self.kernel_.diag(np.zeros((1, d))).item())
+        self._frequencies = draw_frequencies(self.kernel_, self.sampling, d, size, rng, rows.dtype)
+        self._alone = slice(size - width % 2 if self.paired else 0, size)
         offset = np.zeros(size)
-        alone = slice(size - self.n_components % 2, size) if paired else slice(0, size)
-        offset[alone] = rng.random(len(offset[alone]))
-        self._alone = alone
+        offset[self._alone] = rng.random(len(offset[self._alone]))
         self.offset_ = offset.astype(rows.dtype)
 
     @property
     def paired(self) -> bool:
-        """Whether column j belongs to column j + width // 2, as a cosine and its sine do."""
         return self.form == "pair"
 
     @property

@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass
 from math import log2
-from typing import Protocol, final
+from typing import final
 
 import numpy as np
 
 from skimp._core._draws import IndependentDraws
-from skimp._core._linalg import check_columns, dense, product
-from skimp._core._objects import as_numbers
+from skimp._core._linalg import product
 from skimp._core._types import Array, DType, Matrix
 from skimp._core._work import Work, values
 from skimp._params._rules import broken
+from skimp.features._strips import dense_strips
 from skimp.kernels import Kernel
 
 FAST = ("structured", "fastfood")
@@ -19,29 +19,14 @@ FAST = ("structured", "fastfood")
 _TURN = 2 * np.pi
 _SMALLEST = 64
 """Shorter blocks of signs are too few: the mean of features would be off by more than 0.001."""
-_STRIP_NUMBERS = 2**20
 _TRANSFORMED = 12
 """Additions of Walsh-Hadamard transforms for each function value."""
-
-
-class Frequencies(Protocol):
-    r"""Frequencies, in turns: divided by :math:`2 \pi`."""
-
-    @property
-    def size(self) -> int:
-        """How many there are."""
-
-    def turns(self, X: Matrix, out: Array) -> None:
-        """Write the inner products of rows and frequencies into ``out``."""
-
-    def matrix(self) -> Array:
-        """Return the frequencies, as columns."""
 
 
 @final
 @dataclass(frozen=True)
 class MatrixFrequencies:
-    """Frequencies as the columns of a matrix: 2 d operations for each product."""
+    r"""Frequencies as the columns of a matrix, in turns: divided by :math:`2 \pi`."""
 
     W: Array
 
@@ -50,6 +35,7 @@ class MatrixFrequencies:
         return int(self.W.shape[1])
 
     def turns(self, X: Matrix, out: Array) -> None:
+        """Write the inner products of rows and frequencies into ``out``."""
         product(X, self.W, out)
 
     def matrix(self) -> Array:
@@ -65,38 +51,23 @@ class TransformFrequencies:
     directions (Yu et al. 2016, section 4). Or two around a permutation and normal numbers: each
     frequency alone is exactly normal, those of a block depend on each other (Le, Sarlos and Smola
     2013, Fastfood).
-
-    Attributes
-    ----------
-    scale : array of shape (d,)
-        What columns are multiplied by first.
-    lengths : array of shape (size,)
-        What products are multiplied by last: they give each frequency its length.
-    signs : array of shape (blocks, 3, n), or (blocks, n)
-        The random signs.
-    orders, normals : arrays of shape (blocks, n), or None
-        The permutation and the normal numbers of Fastfood.
     """
 
-    scale: Array
-    lengths: Array
-    signs: Array
-    orders: Array | None = None
-    normals: Array | None = None
+    scale: Array  # (d,): what columns are multiplied by first
+    lengths: Array  # (size,): what products are multiplied by last
+    signs: Array  # (blocks, 3, n), or (blocks, n) for Fastfood
+    orders: Array | None = None  # (blocks, n): the permutations of Fastfood
+    normals: Array | None = None  # (blocks, n): its normal numbers
 
     @property
     def size(self) -> int:
         return len(self.lengths)
 
     def turns(self, X: Matrix, out: Array) -> None:
+        """Write the inner products of rows and frequencies into ``out``."""
         from skimp._core.loops._hadamard import fastfood, structured
 
-        check_columns(X, len(self.scale))
-        # sparse rows are made dense, a few at a time if they are wide
-        step = max(1, _STRIP_NUMBERS // X.shape[1])
-        for start in range(0, X.shape[0], step):
-            part = out[start : start + step]
-            rows = dense(as_numbers(X[start : start + step], out.dtype), out.dtype)
+        for rows, part in dense_strips(X, out, (len(self.scale), self.size), out.dtype):
             if self.orders is None:
                 structured(rows, self.scale, self.signs, self.lengths, part)
             else:
@@ -116,7 +87,7 @@ def draw_frequencies(
     size: int,
     rng: np.random.Generator,
     dtype: DType,
-) -> Frequencies:
+) -> MatrixFrequencies | TransformFrequencies:
     """Draw frequencies of a kernel."""
     if sampling not in FAST:
         W = kernel.sample_frequencies(n_features, size, rng, sampling)
@@ -126,13 +97,13 @@ def draw_frequencies(
         wording = "'iid' or 'qmc' for a kernel other than those of Euclidean distances, such as "
         raise broken("RandomFourier", "sampling", f"{wording}Gaussian", sampling)
     n, blocks = transform_blocks(n_features, size)
+    shape = (blocks, 3, n) if sampling == "structured" else (blocks, n)
+    signs = rng.choice(np.array([-1, 1], dtype), shape)
     orders = normals = None
     if sampling == "structured":
-        signs = rng.choice(np.array([-1, 1], dtype), (blocks, 3, n))
         # three transforms multiply lengths by n^(3/2)
         lengths = np.sqrt(rng.chisquare(n, size) / n**3.0)
     else:
-        signs = rng.choice(np.array([-1, 1], dtype), (blocks, n))
         orders = rng.permuted(np.tile(np.arange(n, dtype=np.int32), (blocks, 1)), axis=1)
         normals = rng.standard_normal((blocks, n))
         # all frequencies of a block have the length of its normals, times the root of n

@@ -20,24 +20,12 @@ PRINTS = 2**24
 
 @dataclass(frozen=True)
 class Grids:
-    """Grids, given by columns.
+    """P grids of d columns."""
 
-    Attributes
-    ----------
-    resolutions : array of shape (d, P)
-        One over the pitches; zero for columns that a grid does not look at.
-    shifts : array of shape (d, P)
-        Where zero is in its bin, between 0 and 1.
-    origin : array of shape (d,)
-        What most rows have in a column, if most agree: they are cheap to bin.
-    factors : array of shape (d,)
-        Odd numbers that bins are multiplied by in their hash.
-    """
-
-    resolutions: Array
-    shifts: Array
-    origin: Array
-    factors: Array
+    resolutions: Array  # (d, P): one over the pitches; zero if a grid does not look at a column
+    shifts: Array  # (d, P): where zero is in its bin, between 0 and 1
+    origin: Array  # (d,): what most rows have in a column, if most agree: they are cheap to bin
+    factors: Array  # (d,): odd numbers that bins are multiplied by in their hash
 
     @classmethod
     def draw(cls, pitches: Array, X: Matrix, rng: np.random.Generator) -> Self:
@@ -49,7 +37,6 @@ class Grids:
         return cls(resolutions, shifts, _majorities(X), factors)
 
     def some(self, part: slice) -> Self:
-        """Return some of the grids."""
         R, S = (np.ascontiguousarray(a[:, part]) for a in (self.resolutions, self.shifts))
         return replace(self, resolutions=R, shifts=S)
 
@@ -89,25 +76,13 @@ def _majorities(X: Matrix) -> Array:
 
 @dataclass(frozen=True)
 class Bins:
-    """Sorted hashes of the known bins of each grid, with an index of their leading bits.
+    """Sorted hashes of the known bins of each grid, with an index of their leading bits."""
 
-    Attributes
-    ----------
-    known : array of uint32
-        The hashes, grid after grid.
-    counts : array of shape (P,)
-        How many there are of each grid.
-    starts : array
-        For each grid, where the hashes with the leading bits 0, 1, 2, ... begin in ``known``.
-    firsts, shifts : arrays of shape (P,)
-        Where the grid begins in ``starts``, and how many bits are not leading ones.
-    """
-
-    known: Array
-    counts: Array
-    starts: Array
-    firsts: Array
-    shifts: Array
+    known: Array  # the hashes, of 32 bits, grid after grid
+    counts: Array  # (P,): how many there are of each grid
+    starts: Array  # where hashes with leading bits 0, 1, 2, ... of each grid begin in ``known``
+    firsts: Array  # (P,): where each grid begins in ``starts``
+    shifts: Array  # (P,): how many bits are not leading ones
 
     @classmethod
     def find(cls, grids: Grids, rows: Rows, max_bins: int, context: Context = LOCAL) -> Self:

@@ -1,5 +1,6 @@
 """Short binary codes of rows, whose bits agree as often as the kernel is large."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -22,11 +23,10 @@ from skimp._params._rules import (
     one_of,
 )
 from skimp.data import LOCAL, Block, Rows, as_rows
-from skimp.features._base import FeatureMap
-from skimp.features._kernel_projection import KernelProjection
-from skimp.features._pair_projection import PairProjection
+from skimp.features._base import FeatureMap, declare_inputs
+from skimp.features._kernel_projection import KernelProjection, PairProjection
 from skimp.features._polynomial_projection import PolynomialProjection
-from skimp.kernels import Kernel, Polynomial, as_kernel, has_flag
+from skimp.kernels import Kernel, Polynomial, as_kernel
 
 _WORD = 64
 _QUERIES = 64
@@ -35,15 +35,14 @@ _CODE_POOL, _CODE_TERMS = 2000, 30
 
 
 @final
+@dataclass(eq=False, repr=False)
 class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized):
     r"""Binary codes of rows: signs of random projections from feature space.
 
     Two rows at an angle :math:`\theta` in feature space agree in a bit with probability
     :math:`1 - \theta / \pi` if directions are normal, so that rows of large kernel values have
-    codes of small Hamming distance, which takes a few machine instructions to compute.
-
-    `transform` returns codes, eight bits to a byte. The codes of the rows of ``fit`` are kept, and
-    `kneighbors` finds those nearest to a row by looking at all of them, n_bits / 64 words each.
+    codes of small Hamming distance. The codes of the rows of ``fit`` are kept, and `kneighbors`
+    finds those nearest to a row by looking at all of them, n_bits / 64 words each.
 
     Parameters
     ----------
@@ -92,6 +91,12 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     ([0, 0, 0], [0, 1, 2])
     """
 
+    kernel: Kernel | str | None = None
+    _: KW_ONLY
+    n_bits: int = 256
+    projection: FeatureMap | str = "kernel"
+    random_state: RandomState = None
+
     _rules: ClassVar[dict[str, Rule]] = {
         "n_bits": integer(at_least=1),
         "projection": one_of("kernel", "polynomial", "dbh")
@@ -99,33 +104,8 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         "random_state": RANDOM_STATE,
     }
 
-    def __init__(
-        self,
-        kernel: Kernel | str | None = None,
-        *,
-        n_bits: int = 256,
-        projection: FeatureMap | str = "kernel",
-        random_state: RandomState = None,
-    ):
-        self.kernel = kernel
-        self.n_bits = n_bits
-        self.projection = projection
-        self.random_state = random_state
-
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the projection, and keep the codes of the rows.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, frame or Rows of shape (n, d)
-            Rows to look for neighbours among.
-        y : ignored
-            For pipelines.
-
-        Returns
-        -------
-        self
-        """
+        """Draw the projection, and keep the codes of the rows; y is ignored."""
         with whole_or_nothing(self):
             check_params(self)
             rows = as_rows(self, X)
@@ -137,19 +117,7 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
             return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the codes of more rows, behind those that are there; the projection stays.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, frame or Rows of shape (n, d)
-            More rows.
-        y : ignored
-            For pipelines.
-
-        Returns
-        -------
-        self
-        """
+        """Keep the codes of more rows, behind those that are there; the projection stays."""
         if not hasattr(self, "_words"):
             return self.fit(X)
         words = self._encode(as_rows(self, X, reset=False))
@@ -157,17 +125,9 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         return self
 
     def transform(self, X: Any) -> Array:
-        """Return the codes of rows.
+        """Return the codes of rows, of shape (n, n_bytes), as uint8.
 
-        Parameters
-        ----------
-        X : array, CSR matrix, frame or Rows of shape (n, d)
-            Rows with the columns of ``fit``.
-
-        Returns
-        -------
-        codes : array of shape (n, n_bytes), uint8
-            Eight bits a byte, the first one highest; bits beyond n_bits are zero.
+        There are eight bits to a byte, the first one highest; bits beyond n_bits are zero.
         """
         check_is_fitted(self)
         return self._bytes(self._encode(as_rows(self, X, reset=False)))
@@ -227,20 +187,18 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     def _projection(self) -> tuple[FeatureMap, Kernel | None]:
         """Return the projection, not fitted, and its kernel if that is not its own."""
         name, bits, kernel = type(self).__name__, int(self.n_bits), None
-        polynomial = self.projection == "polynomial"
-        given = self.kernel
-        if given is None and not isinstance(self.projection, FeatureMap):
-            given = Polynomial(2, 1.0, 0.0) if polynomial else "rbf"
-        if given is not None:
-            kernel = as_kernel(given, owner=name, other="None", size="n_bits")
+        if self.kernel is not None:
+            kernel = as_kernel(self.kernel, owner=name, other="None", size="n_bits")
         if isinstance(self.projection, FeatureMap):
             if self.projection.size_name != "n_components":
                 wording = "a feature map with n_components"
                 raise broken(name, "projection", wording, self.projection)
             return self.projection.resized(bits), kernel
-        if not polynomial:
+        if self.projection != "polynomial":
             kind = KernelProjection if self.projection == "kernel" else PairProjection
             return kind(n_components=bits), kernel
+        if kernel is None:
+            kernel = Polynomial(2, 1.0, 0.0)
         if not isinstance(kernel, Polynomial):
             raise broken(name, "kernel", "Polynomial for projection='polynomial'", self.kernel)
         check_params(kernel)
@@ -287,8 +245,6 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     def __sklearn_tags__(self) -> Any:
         """Say what scikit-learn may pass in."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = has_flag(self.kernel, "needs_nonnegative")
-        tags.input_tags.string = has_flag(self.kernel, "takes_objects")
+        declare_inputs(tags, self.kernel)
         tags.transformer_tags.preserves_dtype = []
         return tags

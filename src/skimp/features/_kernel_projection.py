@@ -1,28 +1,30 @@
-"""Random projections from the feature space of any kernel, in the span of some rows."""
+"""Projections from the feature space of any kernel, in the span of some rows."""
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, final
 
 import numpy as np
 
 from skimp._core._draws import OrthogonalDraws
 from skimp._core._linalg import centred, check_finite, eigenpairs
+from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, calls, factor, gemm
-from skimp._params._rules import RANDOM_STATE, Rule, integer, one_of
-from skimp.budgets import Selector
+from skimp._params._rules import Rule, integer, one_of
+from skimp.budgets import Selector, random_pairs
 from skimp.data import Context, Rows
-from skimp.features._base import FeatureMap
+from skimp.features._base import SIZED, FeatureMap
 from skimp.features._landmarks import Landmarks
 from skimp.features._pool import hands
-from skimp.features._strips import strips
 from skimp.kernels import Kernel
 
 _EPS64 = float(np.finfo(np.float64).eps)
 _TOLERANCE = 1e-3
+_SAMPLE = 10_000
 
 
 @final
+@dataclass(eq=False, repr=False)
 class KernelProjection(FeatureMap):
     r"""Random projection from the feature space of any kernel (KG-RP, KORP, KPCA-RP).
 
@@ -46,14 +48,12 @@ class KernelProjection(FeatureMap):
           has dimensions: a lower variance, none if k is a multiple of these;
         - "pca": directions are normal in kernel principal components.
     n_components : int, default=1000
-        Number of features k, as many as the rows: more of them lower the error of distances in the
-        span of the rows only.
+        Number of features k; more than the rows lower the error within their span only.
     budget : int, default=1000
         Number of rows p; all are taken if there are fewer. Distances outside of their span are
-        lost, however many features there are; fitting 1,000 takes a third of a second.
+        lost, however many features there are.
     n_terms : int, default=30
-        Rows t in the sum of a direction, for "gaussian": enough for a sum to be nearly normal. At
-        most half of the budget is taken.
+        Rows t in the sum of a direction, for "gaussian"; at most half of the budget.
     selector : Selector or str, default="uniform"
         How the rows are chosen.
     random_state : int, Generator, RandomState or None, default=None
@@ -89,38 +89,26 @@ class KernelProjection(FeatureMap):
     True
     """
 
+    kernel: Kernel | str | None = None
+    _: KW_ONLY
+    method: str = "gaussian"
+    n_components: int = 1000
+    budget: int = 1000
+    n_terms: int = 30
+    selector: Selector | str = "uniform"
+    random_state: RandomState = None
+
     size_name = "n_components"
     centred = True
     needs_flag = ("positive_definite", "its features need a root")
     _rules: ClassVar[dict[str, Rule]] = {
+        **SIZED,
         "method": one_of("gaussian", "orthonormal", "pca"),
-        "n_components": integer(at_least=1),
         "budget": integer(at_least=1),
         "n_terms": integer(at_least=1),
-        "random_state": RANDOM_STATE,
     }
 
-    def __init__(
-        self,
-        kernel: Kernel | str | None = None,
-        *,
-        method: str = "gaussian",
-        n_components: int = 1000,
-        budget: int = 1000,
-        n_terms: int = 30,
-        selector: Selector | str = "uniform",
-        random_state: RandomState = None,
-    ):
-        self.kernel = kernel
-        self.method = method
-        self.n_components = n_components
-        self.budget = budget
-        self.n_terms = n_terms
-        self.selector = selector
-        self.random_state = random_state
-
     def cost(self, size: Size, kernel: Kernel | None = None) -> MapCost:
-        """Return what choosing rows, eigenvectors and directions take; see `FeatureMap.cost`."""
         n, d, dtype, k = size.n_rows, size.n_features, size.dtype, int(self.n_components)
         p, chosen = min(int(self.budget), n), self.chosen_kernel(kernel)
         points = p * d * dtype.itemsize
@@ -139,16 +127,15 @@ class KernelProjection(FeatureMap):
         )
 
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
-        selector = self.chosen_selector()
-        budget = selector.select(rows, self.budget, self.kernel_, rng, context=context)
-        points = budget.points
-        self.landmarks_ = Landmarks(self.kernel_, points, rows.dtype, n_jobs=context.n_jobs)
+        selector, kernel, n_jobs = self.chosen_selector(), self.kernel_, context.n_jobs
+        points = selector.select(rows, self.budget, kernel, rng, context=context).points
+        self.landmarks_ = Landmarks(kernel, points, rows.dtype, n_jobs=n_jobs)
         K, eps = self.landmarks_.penalty, float(np.finfo(rows.dtype).eps)
         means, V, roots = _principal(K)
         if _noise(K, roots, eps) > _TOLERANCE:
             # large coefficients cancel, and with them the digits that float32 has
-            self.landmarks_ = Landmarks(self.kernel_, points, DOUBLE, n_jobs=context.n_jobs)
-        M = _DIRECTIONS[self.method](V, int(self.n_components), int(self.n_terms), rng)
+            self.landmarks_ = Landmarks(kernel, points, DOUBLE, n_jobs=n_jobs)
+        M = self._draw_directions(V, rng)
         W = V @ np.divide(M, roots[:, None], out=np.zeros_like(M), where=roots[:, None] > 0)
         W /= np.sqrt(self.n_components)
         # rows of the kernel are centred by directions that sum to zero
@@ -156,24 +143,69 @@ class KernelProjection(FeatureMap):
         dtype = self.landmarks_.dtype
         self.directions_, self.offset_ = W.astype(dtype), -(means @ W).astype(dtype)
 
+    def _draw_directions(self, V: Array, rng: np.random.Generator) -> Array:
+        """Draw coefficients of the eigenvectors V in each direction."""
+        (p, rank), size = V.shape, int(self.n_components)
+        M = rng.standard_normal((rank, size)) if self.method == "pca" else np.empty((rank, size))
+        if self.method == "orthonormal":
+            M[:] = np.sqrt(rank) * OrthogonalDraws(size, rng).directions(rank)
+        elif self.method == "gaussian":
+            t = max(1, min(int(self.n_terms), p // 2))
+            for c, chosen in enumerate(hands(p, size, t, rng, spread=False)):
+                M[:, c] = V[chosen].sum(axis=0)
+            M *= np.sqrt((p - 1) / t)
+        return M
+
     @property
     def width(self) -> int:
         return len(self.offset_)
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        p, dtype = self.landmarks_.width, self.landmarks_.dtype
-        for rows, strip, K in strips(X, out, self.width, 1024, columns=p, dtype=dtype):
-            self.landmarks_.map_block(rows, K)
+        for strip, K in self.landmarks_.strips(X, out, self.width):
             strip[...] = K @ self.directions_ + self.offset_
             check_finite(strip)
 
 
-def _principal(K: Array) -> tuple[Array, Array, Array]:
-    """Return means of K's columns, and eigenvectors of K around them with roots of eigenvalues.
+@final
+@dataclass(eq=False, repr=False)
+class PairProjection(FeatureMap):
+    """Where rows lie between the two of a pair, from the median on: distance-based hashing.
 
-    Eigenvalues that are rounding are left out, all but the largest.
+    Features are k(x, a) - k(x, b) less the median of that among the rows (10,000 of them). Their
+    signs are bits; inner products of the features do not approximate the kernel. Kernel values, of
+    which differences are taken, are in float64.
     """
+
+    kernel: Kernel | str | None = None
+    _: KW_ONLY
+    n_components: int = 1000
+    random_state: RandomState = None
+
+    size_name = "n_components"
+    _rules: ClassVar[dict[str, Rule]] = SIZED
+
+    def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
+        size = int(self.n_components)
+        points = random_pairs(rows, size, rng, context)
+        self.landmarks_ = Landmarks(self.kernel_, points, DOUBLE, n_jobs=context.n_jobs)
+        sample = rows.sample(_SAMPLE, draw_seed(rng), context).X
+        K = self.landmarks_.block(sample)
+        self.medians_ = np.median(K[:, :size] - K[:, size:], axis=0)
+
+    @property
+    def width(self) -> int:
+        return len(self.medians_)
+
+    def map_block(self, X: Matrix, out: Array) -> None:
+        k = self.width
+        for strip, K in self.landmarks_.strips(X, out, k):
+            strip[...] = K[:, :k] - K[:, k:] - self.medians_
+
+
+def _principal(K: Array) -> tuple[Array, Array, Array]:
+    """Return means of K's columns, and eigenvectors of K around them with roots of eigenvalues."""
     values, vectors = eigenpairs(centred(K))
+    # eigenvalues that are rounding are left out, all but the largest
     rounding = len(K) * _EPS64 * np.abs(K).max()
     values = np.where(values > rounding, values, 0.0)
     first = min(np.count_nonzero(values == 0), len(K) - 1)
@@ -185,27 +217,3 @@ def _noise(K: Array, roots: Array, eps: float) -> float:
     kept = roots[roots > 0]
     errors = np.linalg.norm(eps * np.abs(K).max() / kept)
     return float(errors / np.sqrt(np.mean(kept**2) * len(kept) / len(K))) if len(kept) else 0.0
-
-
-def _summed(V: Array, size: int, n_terms: int, rng: np.random.Generator) -> Array:
-    p = len(V)
-    t = max(1, min(n_terms, p // 2))
-    M = np.empty((V.shape[1], size))
-    for c, chosen in enumerate(hands(p, size, t, rng, spread=False)):
-        M[:, c] = V[chosen].sum(axis=0)
-    M *= np.sqrt((p - 1) / t)
-    return M
-
-
-def _orthonormal(V: Array, size: int, n_terms: int, rng: np.random.Generator) -> Array:
-    rank = V.shape[1]
-    M = OrthogonalDraws(size, rng).directions(rank)
-    M *= np.sqrt(rank)
-    return M
-
-
-def _normal(V: Array, size: int, n_terms: int, rng: np.random.Generator) -> Array:
-    return rng.standard_normal((V.shape[1], size))
-
-
-_DIRECTIONS = {"gaussian": _summed, "orthonormal": _orthonormal, "pca": _normal}

@@ -1,5 +1,6 @@
 """Kernel columns of a budget of points, as the functions that a model is a sum of."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, final
@@ -15,6 +16,7 @@ from skimp._core._linalg import (
 )
 from skimp._core._objects import as_real
 from skimp._core._types import Array, DType, Matrix
+from skimp._core._work import DOUBLE
 from skimp.features._strips import strips
 from skimp.kernels import Columns, Kernel, check_gram
 
@@ -24,7 +26,6 @@ class Landmarks:
     r"""The functions :math:`k(\cdot, b_j)` of points :math:`b_1, \dots, b_m`.
 
     A sum :math:`f = \sum_j c_j k(\cdot, b_j)` has the norm :math:`\|f\|^2 = c^T K_{mm} c`.
-    Evaluating all of them on n rows costs one n x m kernel block.
 
     Parameters
     ----------
@@ -50,7 +51,6 @@ class Landmarks:
     """
 
     nested: ClassVar[bool] = True
-    """As for feature maps: the first half of the functions is that of half the points."""
 
     def __init__(
         self,
@@ -67,24 +67,21 @@ class Landmarks:
 
     @property
     def kernel_(self) -> Kernel:
-        """The kernel, as feature maps call it."""
         return self.kernel
 
     @property
     def landmarks_(self) -> "Landmarks":
-        """The functions themselves."""
         return self
 
     @property
     def width(self) -> int:
-        """Number of points."""
         return int(self.points.shape[0])
 
     @cached_property
     def penalty(self) -> Array:
         """The kernel matrix of the points, in float64."""
         with np.errstate(over="ignore", invalid="ignore"):
-            K = self.kernel(as_real(self.points, np.dtype(np.float64)), n_jobs=self.n_jobs)
+            K = self.kernel(as_real(self.points, DOUBLE), n_jobs=self.n_jobs)
         check_representable(K)
         check_gram(K, self.kernel)
         return K
@@ -117,8 +114,14 @@ class Landmarks:
         self.map_block(X, K)
         return K
 
+    def strips(self, X: Matrix, out: Array, width: int) -> Iterator[tuple[Array, Array]]:
+        """Yield some rows of ``out``, of this width, and the kernel block of these rows."""
+        size = self.width
+        for rows, strip, K in strips(X, out, width, 1024, columns=size, dtype=self.dtype):
+            self.columns.fill(rows, K)
+            yield strip, K
+
     def basis(self) -> "Landmarks":
-        """Return the functions themselves, as feature maps do."""
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -129,19 +132,10 @@ class Landmarks:
 @final
 @dataclass(frozen=True, eq=False)
 class WhitenedLandmarks:
-    """Combinations of the kernel columns of points that are orthonormal functions.
-
-    Attributes
-    ----------
-    landmarks_ : Landmarks
-        The kernel columns.
-    root : array of shape (m, r)
-        The coefficients of each combination, in the dtype that the functions are computed in.
-    """
+    """Combinations of kernel columns that are orthonormal functions."""
 
     landmarks_: Landmarks
-    root: Array
-
+    root: Array  # (m, r): coefficients of each combination, in the dtype of the functions
     penalty: ClassVar[None] = None
     factor: ClassVar[None] = None
 
@@ -158,9 +152,5 @@ class WhitenedLandmarks:
         return self.root.dtype
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        landmarks = self.landmarks_
-        for rows, strip, K in strips(
-            X, out, self.width, 1024, columns=landmarks.width, dtype=landmarks.dtype
-        ):
-            landmarks.map_block(rows, K)
+        for strip, K in self.landmarks_.strips(X, out, self.width):
             np.matmul(K.astype(self.dtype, copy=False), self.root, out=strip)

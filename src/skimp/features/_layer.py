@@ -1,5 +1,6 @@
 """The random hidden layer of an extreme learning machine."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, final
 
 import numpy as np
@@ -7,14 +8,15 @@ import numpy as np
 from skimp._core._linalg import product
 from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
-from skimp._params._rules import RANDOM_STATE, Rule, integer, one_of
+from skimp._params._rules import Rule, one_of
 from skimp.data import Context, Rows
-from skimp.features._base import FeatureMap
+from skimp.features._base import SIZED, FeatureMap
 from skimp.features._strips import strips
 from skimp.kernels import GAMMA, Gamma, Gaussian
 
 
 @final
+@dataclass(eq=False, repr=False)
 class RandomLayer(FeatureMap):
     r"""Random hidden layer: an extreme learning machine if a linear model is fitted to it.
 
@@ -25,10 +27,7 @@ class RandomLayer(FeatureMap):
     `RandomFourier` in the phase form. Those of "relu" are of `ArcCosine` with order 1, of rows
     :math:`(\sqrt{2 \gamma} \, x, 1)`. "rbf" nodes are :math:`\exp(-\gamma \|x - c_j\|^2)` around
     random centres :math:`c_j \sim N(0, I / (\gamma d))`, as wide as rows of mean 0 are for
-    ``gamma="scale"``.
-
-    The map depends on the data through the number of columns and gamma only. Mapping n rows takes
-    2 n d D operations.
+    ``gamma="scale"``. Mapping n rows takes 2 n d D operations.
 
     Parameters
     ----------
@@ -37,14 +36,14 @@ class RandomLayer(FeatureMap):
     activation : "sigmoid", "tanh", "relu", "sine" or "rbf", default="sigmoid"
         The function g.
     gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
-        Inverse squared width, as in `Gaussian`.
+        Inverse squared bandwidth, as in `Gaussian`.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the weights.
 
     Attributes
     ----------
     gamma_ : float or array of shape (d,)
-        The inverse squared width.
+        The inverse squared bandwidth.
     weights_ : array of shape (d, n_components)
         The weights w, those of "sine" in turns (divided by :math:`2 \pi`), or the centres c.
     offset_ : array of shape (n_components,)
@@ -65,38 +64,29 @@ class RandomLayer(FeatureMap):
     True
     """
 
+    n_components: int = 1000
+    _: KW_ONLY
+    activation: str = "sigmoid"
+    gamma: Gamma = "scale"
+    random_state: RandomState = None
+
     size_name = "n_components"
     _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": integer(at_least=1),
+        **SIZED,
         "activation": one_of("sigmoid", "tanh", "relu", "sine", "rbf"),
         "gamma": GAMMA,
-        "random_state": RANDOM_STATE,
     }
-
-    def __init__(
-        self,
-        n_components: int = 1000,
-        *,
-        activation: str = "sigmoid",
-        gamma: Gamma = "scale",
-        random_state: RandomState = None,
-    ):
-        self.n_components = n_components
-        self.activation = activation
-        self.gamma = gamma
-        self.random_state = random_state
 
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         d, size = rows.n_features, int(self.n_components)
-        width = Gaussian(self.gamma).resolve(context.bind(rows), draw_seed(rng))
-        self.gamma_ = width.gamma
-        self._activation = self.activation
+        kernel = Gaussian(self.gamma).resolve(context.bind(rows), draw_seed(rng))
+        self.gamma_, self._activation = kernel.gamma, self.activation
         W, offset = rng.standard_normal((d, size)), np.zeros(size)
-        scale = np.sqrt(2 * width.gammas(d))
+        scale = np.sqrt(2 * kernel.gammas(d))
         if self._activation == "rbf":
-            # columns without a width have no centre: they are not looked at
+            # columns without a bandwidth have no centre: they are not looked at
             W *= np.divide(np.sqrt(2 / d), scale, out=np.zeros(d), where=scale > 0)[:, None]
-            self._nodes = width.bind(np.ascontiguousarray(W.T), rows.dtype)
+            self._nodes = kernel.bind(np.ascontiguousarray(W.T), rows.dtype)
         elif self._activation == "sine":
             # turns, and a quarter of one from cosine to sine
             W *= scale[:, None] / (2 * np.pi)

@@ -1,17 +1,21 @@
 """Random Maclaurin features of polynomial kernels."""
 
-from typing import final
+from dataclasses import dataclass
+from typing import ClassVar, final
 
 import numpy as np
 
 from skimp._core._linalg import check_representable
-from skimp._core._types import Array, DType
+from skimp._core._types import Array, DType, RandomState
 from skimp._core._work import Size, Work
-from skimp.features._polynomial import PolynomialMap, Products, gather_factors
+from skimp._params._rules import Rule
+from skimp.features._base import SIZED
+from skimp.features._polynomial import POLYNOMIAL, PolynomialMap, Products, product_work
 from skimp.features._pool import draw_signs, stretched
 
 
 @final
+@dataclass(eq=False, repr=False, kw_only=True)
 class RandomMaclaurin(PolynomialMap):
     r"""Random Maclaurin features of a polynomial kernel.
 
@@ -36,14 +40,11 @@ class RandomMaclaurin(PolynomialMap):
 
     Parameters
     ----------
-    degree : int, default=2
-        The degree g. Two are pairs of columns; higher degrees need more features.
+    degree, gamma, coef0 : default=2, 1.0 and 0.0
+        As in `~skimp.kernels.Polynomial`: g, the factor (a number, one for each column, "scale",
+        "median" or "dim") and the constant c >= 0.
     n_components : int, default=1000
         Number of features k; the error of kernel values falls with its root.
-    gamma : float, array of shape (d,), "scale", "median" or "dim", default=1.0
-        Factor of the inner product, as in `~skimp.kernels.Polynomial`.
-    coef0 : float, default=0.0
-        The constant c >= 0; zero for the homogeneous kernel.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the signs.
 
@@ -66,11 +67,15 @@ class RandomMaclaurin(PolynomialMap):
     True
     """
 
+    n_components: int = 1000
+    random_state: RandomState = None
+
+    size_name = "n_components"
+    _rules: ClassVar[dict[str, Rule]] = POLYNOMIAL | SIZED
+
     def count(self, size: Size) -> tuple[float, Work]:
-        """Return the numbers of the vectors, and the work of their products."""
         vectors = self.n_components * self.degree
-        work = size.rows_times(size.n_rows, vectors, size.dtype)
-        return size.n_features * vectors, work + gather_factors(size.n_rows * vectors)
+        return size.n_features * vectors, product_work(size, vectors, vectors)
 
     def draw_functions(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Products:
         k, g, c = int(self.n_components), int(self.degree), float(self.coef0)

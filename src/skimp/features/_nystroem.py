@@ -1,6 +1,6 @@
 """The Nystroem approximation of a kernel on a budget of points."""
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, final
 
 import numpy as np
@@ -20,16 +20,17 @@ _EPS64 = float(np.finfo(np.float64).eps)
 
 
 @final
+@dataclass(eq=False, repr=False)
 class Nystroem(FeatureMap):
     r"""Nystroem features: coordinates in the space that a budget of m points spans.
 
     .. math:: z(x) = W^T k(B, x), \qquad W W^T = K_{mm}^+
 
     so that :math:`\langle z(x), z(y) \rangle = k(x, B) K_{mm}^+ k(B, y)`, which equals k(x, y)
-    if x or y is one of the points. W is the inverse Cholesky factor of K_mm. If that is
-    nearly singular, points that others determine to rounding are left out: the budget is an upper
-    limit then, and for smooth kernels of few columns, a few hundred points are all there is. With
-    a rank, W is made of the eigenvectors of the largest eigenvalues.
+    if x or y is one of the points. W is the inverse Cholesky factor of K_mm. If that is nearly
+    singular, points that others determine to rounding are left out: for smooth kernels of few
+    columns, a few hundred remain. With a rank, W is made of the eigenvectors of the largest
+    eigenvalues.
 
     Fitting takes O(m^2 d + m^3) time, mapping n rows 2 n m (d + m) operations and O(m^2) memory.
 
@@ -72,6 +73,13 @@ class Nystroem(FeatureMap):
     True
     """
 
+    kernel: Kernel | str | None = None
+    _: KW_ONLY
+    budget: int = 1000
+    selector: Selector | str = "auto"
+    rank: int | None = None
+    random_state: RandomState = None
+
     size_name = "budget"
     unit = "landmarks"
     nested = True
@@ -82,79 +90,39 @@ class Nystroem(FeatureMap):
         "random_state": RANDOM_STATE,
     }
 
-    def __init__(
-        self,
-        kernel: Kernel | str | None = None,
-        *,
-        budget: int = 1000,
-        selector: Selector | str = "auto",
-        rank: int | None = None,
-        random_state: RandomState = None,
-    ):
-        self.kernel = kernel
-        self.budget = budget
-        self.selector = selector
-        self.rank = rank
-        self.random_state = random_state
-
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
-        selector = self.chosen_selector()
-        self.budget_ = selector.select(rows, self.budget, self.kernel_, rng, context=context)
-        self.landmarks_ = Landmarks(
-            self.kernel_, self.budget_.points, rows.dtype, n_jobs=context.n_jobs
-        )
-        self._basis: Basis = self.landmarks_
-        self._features: WhitenedLandmarks | None = None
+        kernel, dtype, n_jobs = self.kernel_, rows.dtype, context.n_jobs
+        selector, eps = self.chosen_selector(), float(np.finfo(dtype).eps)
+        self.budget_ = selector.select(rows, self.budget, kernel, rng, context=context)
+        landmarks = Landmarks(kernel, self.budget_.points, dtype, n_jobs=n_jobs)
+        root, resolved = None, slice(None)
         if self.rank is not None:
-            self._truncate(self.rank)
-        elif self.landmarks_.factor is None:
-            self._leave_out_dependent()
-
-    def _whiten(self, root: Array, resolved: Array) -> None:
-        """Make functions of a root, and features of the columns that the rows' dtype resolves."""
-        self._basis = WhitenedLandmarks(self.landmarks_, root)
-        self._features = WhitenedLandmarks(self.landmarks_, resolved.astype(self.dtype_))
-
-    def _truncate(self, rank: int) -> None:
-        # weights cancel unless the rank is truncated
-        K, weights = self.landmarks_.penalty, self.budget_.weights
-        scale = np.ones(len(K)) if weights is None else weights
-        eps = float(np.finfo(self.dtype_).eps)
-        W, values = inverse_root(K * np.outer(scale, scale), rank=rank, eps=eps**1.5)
-        assert values is not None, "a rank asks for eigenvalues"
-        root = W * scale[:, None]
-        self._whiten(root, root[:, values >= eps * values[0]])
-
-    def _leave_out_dependent(self) -> None:
-        """Keep the points that others do not determine, in the order of their pivots."""
-        landmarks, eps = self.landmarks_, float(np.finfo(self.dtype_).eps)
-        pivots, R = pivoted_cholesky(landmarks.penalty, tol=max(eps**1.5, _EPS64))
-        self.landmarks_ = Landmarks(
-            self.kernel_, landmarks.points[pivots], landmarks.dtype, n_jobs=landmarks.n_jobs
-        )
-        if self.landmarks_.factor is not None:
-            self._basis = self.landmarks_
-            return
-        # a kernel that is zero everywhere has one feature, which is zero
-        root: Array = np.zeros((1, 1))
-        if R[0, 0]:
-            with single_threaded_blas():
-                root = np.ascontiguousarray(inverse_lower(R.T).T)
-        left = R.diagonal() ** 2
-        resolved = max(1, np.count_nonzero(left >= eps * landmarks.width * left[0]))
-        self._whiten(root, root[:, :resolved])
+            # weights cancel unless the rank is truncated
+            K, weights = landmarks.penalty, self.budget_.weights
+            scale = np.ones(len(K)) if weights is None else weights
+            W, values = inverse_root(K * np.outer(scale, scale), rank=self.rank, eps=eps**1.5)
+            assert values is not None, "a rank asks for eigenvalues"
+            root, resolved = W * scale[:, None], slice(np.count_nonzero(values >= eps * values[0]))
+        elif landmarks.factor is None:
+            # points that others determine are left out
+            pivots, R = pivoted_cholesky(landmarks.penalty, tol=max(eps**1.5, _EPS64))
+            smallest = eps * landmarks.width
+            landmarks = Landmarks(kernel, landmarks.points[pivots], dtype, n_jobs=n_jobs)
+            if landmarks.factor is None:
+                root, resolved = _invert(R, smallest)
+        self.landmarks_ = landmarks
+        self._basis: Basis = landmarks if root is None else WhitenedLandmarks(landmarks, root)
+        self._root = None if root is None else root[:, resolved].astype(dtype)
 
     @property
     def normalization_(self) -> Array:
-        """The matrix W, in the dtype of the rows."""
-        return self.landmarks_.whitening if self._features is None else self._features.root
+        """The matrix W, in the dtype of the rows that resolves its columns."""
+        return self.landmarks_.whitening if self._root is None else self._root
 
     def planned_width(self, size: Size | Rows) -> int:
-        """Return the budget, or the number of rows if that is less."""
         return min(self.budget, size.n_rows)
 
     def cost(self, size: Size, kernel: Kernel | None = None) -> MapCost:
-        """Return what choosing points and factoring K_mm take; see `FeatureMap.cost`."""
         n, d, dtype = size.n_rows, size.n_features, size.dtype
         m, chosen = self.planned_width(size), self.chosen_kernel(kernel)
         points = m * d * dtype.itemsize
@@ -196,8 +164,18 @@ class Nystroem(FeatureMap):
     def basis(self) -> Basis:
         """Return the kernel columns of the points if K_mm is well conditioned, else features.
 
-        Kernel columns need no product with W, neither in fit nor in predict. The features are made
-        from kernel columns of the rows' precision by a product in float64, which resolves more
-        directions than one in float32 does.
+        Kernel columns need no product with W. The features are made of them by a product in
+        float64, which resolves more directions than one in float32 does.
         """
         return self._basis
+
+
+def _invert(R: Array, smallest: float) -> tuple[Array, slice]:
+    """Return the inverse of a pivoted factor, and which of its columns a dtype resolves."""
+    if not R[0, 0]:
+        # a kernel that is zero everywhere has one feature, which is zero
+        return np.zeros((1, 1)), slice(1)
+    with single_threaded_blas():
+        root = np.ascontiguousarray(inverse_lower(R.T).T)
+    left = R.diagonal() ** 2
+    return root, slice(max(1, np.count_nonzero(left >= smallest * left[0])))

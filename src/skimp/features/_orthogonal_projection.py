@@ -1,26 +1,26 @@
 """Random orthogonal projections of rows, by fast transforms."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._linalg import check_columns, check_finite, dense
-from skimp._core._objects import as_numbers
+from skimp._core._linalg import check_finite
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._core._work import Size, Work
-from skimp._params._rules import RANDOM_STATE, Rule, integer
+from skimp._params._rules import Rule
 from skimp.data import Context, Rows
-from skimp.features._base import FeatureMap
+from skimp.features._base import SIZED, FeatureMap
 from skimp.features._frequencies import transform_blocks, transform_work
-from skimp.features._strips import strips
+from skimp.features._strips import dense_strips
 from skimp.kernels import Linear
 
 _SMALLEST = 16
 """Length of the shortest transform that the compiled loop has."""
-_STRIP_NUMBERS = 2**20
 
 
 @final
+@dataclass(eq=False, repr=False)
 class OrthogonalProjection(FeatureMap):
     r"""Johnson-Lindenstrauss projection onto orthogonal directions, by Walsh-Hadamard transforms.
 
@@ -33,16 +33,15 @@ class OrthogonalProjection(FeatureMap):
     about :math:`(n - k) / (n - 1)` of that of independent normal directions, and none if k is
     n. More features than n come from several rotations.
 
-    The map depends on the data through the number of columns only. Mapping a row takes O(n log n)
-    operations for every n features. Scikit-learn's ``GaussianRandomProjection`` and
-    ``SparseRandomProjection`` have independent directions (``density=1 / 3`` is Achlioptas', 1 are
-    signs, "auto" very sparse); estimators take them as they are.
+    The map depends on the number of columns only. Mapping a row takes O(n log n) operations for
+    every n features. Scikit-learn's ``GaussianRandomProjection`` and ``SparseRandomProjection``
+    have independent directions; estimators take them as they are.
 
     Parameters
     ----------
     n_components : int, default=1000
-        Number of features k, as many as other maps have; those that keep distances within an error
-        of eps with few exceptions are in the order of log(n_rows) / eps^2.
+        Number of features k; those that keep distances within an error of eps with few exceptions
+        are in the order of log(n_rows) / eps^2.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the signs and coordinates.
 
@@ -71,18 +70,14 @@ class OrthogonalProjection(FeatureMap):
     True
     """
 
-    size_name = "n_components"
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": integer(at_least=1),
-        "random_state": RANDOM_STATE,
-    }
+    n_components: int = 1000
+    _: KW_ONLY
+    random_state: RandomState = None
 
-    def __init__(self, n_components: int = 1000, *, random_state: RandomState = None):
-        self.n_components = n_components
-        self.random_state = random_state
+    size_name = "n_components"
+    _rules: ClassVar[dict[str, Rule]] = SIZED
 
     def count(self, size: Size) -> tuple[float, Work]:
-        """Return the numbers of the signs, and the work of the transforms."""
         length, n_blocks = transform_blocks(size.n_features, self.n_components, _SMALLEST)
         work = transform_work(size.n_rows, length, n_blocks, size.dtype)
         return 3 * n_blocks * length, work
@@ -102,12 +97,9 @@ class OrthogonalProjection(FeatureMap):
         return len(self.chosen_)
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``; sparse rows are made dense by strips."""
         from skimp._core.loops._hadamard import rotated_parts
 
-        check_columns(X, len(self._scale))
-        step = max(1, _STRIP_NUMBERS // X.shape[1])
-        for rows, strip, _ in strips(X, out, self.width, step):
-            part = dense(as_numbers(rows, self.dtype_), self.dtype_)
-            rotated_parts(part, self._scale, self.signs_, self.chosen_, strip)
+        shape = len(self._scale), self.width
+        for rows, strip in dense_strips(X, out, shape, self.dtype_):
+            rotated_parts(rows, self._scale, self.signs_, self.chosen_, strip)
             check_finite(strip)

@@ -1,16 +1,16 @@
 """What maps of polynomial kernels share: rows with a constant behind, and sums of products."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar, Protocol, Self, final
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self, final
 
 import numpy as np
 
 from skimp._core._linalg import check_columns, check_finite, product
 from skimp._core._random import draw_seed
-from skimp._core._types import Array, DType, Matrix, RandomState
-from skimp._core._work import DOUBLE, Work, values
-from skimp._params._rules import RANDOM_STATE, Rule, integer, number
+from skimp._core._types import Array, DType, Matrix
+from skimp._core._work import DOUBLE, Size, Work, values
+from skimp._params._rules import integer, number
 from skimp.data import Context, Rows
 from skimp.features._base import FeatureMap
 from skimp.features._strips import strips
@@ -22,16 +22,7 @@ POLYNOMIAL = {"degree": integer(at_least=1), "gamma": GAMMA, "coef0": number(at_
 """The rules for the parameters of a polynomial kernel."""
 
 
-class Functions(Protocol):
-    """Features of rows."""
-
-    @property
-    def width(self) -> int: ...
-
-    def fill(self, X: Matrix, out: Array) -> None:
-        """Write the features of the rows X into ``out``, strip by strip."""
-
-
+@dataclass(eq=False, repr=False)
 class PolynomialMap(FeatureMap, ABC):
     r"""Features of :math:`k(x, y) = (\gamma \langle x, y \rangle + c)^g`.
 
@@ -39,31 +30,12 @@ class PolynomialMap(FeatureMap, ABC):
     are made for the homogeneous kernel, of rows x' with one column more.
     """
 
-    size_name: ClassVar[str | None] = "n_components"
-    _functions: Functions
-    _rules: ClassVar[dict[str, Rule]] = {
-        **POLYNOMIAL,
-        "n_components": integer(at_least=1),
-        "random_state": RANDOM_STATE,
-    }
-
-    def __init__(
-        self,
-        degree: int = 2,
-        *,
-        n_components: int = 1000,
-        gamma: Gamma = 1.0,
-        coef0: float = 0.0,
-        random_state: RandomState = None,
-    ):
-        self.degree = degree
-        self.n_components = n_components
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.random_state = random_state
+    degree: int = 2
+    _: KW_ONLY
+    gamma: Gamma = 1.0
+    coef0: float = 0.0
 
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
-        """Draw the map; the kernel is that of its parameters."""
         kernel = Polynomial(self.degree, self.gamma, self.coef0)
         self.kernel_ = kernel.resolve(context.bind(rows), draw_seed(rng))
         gamma = np.broadcast_to(np.asarray(self.kernel_.gamma, np.float64), rows.n_features)
@@ -71,12 +43,12 @@ class PolynomialMap(FeatureMap, ABC):
         self._functions = self.draw_functions(stretch, rows.dtype, rng)
 
     @abstractmethod
-    def draw_functions(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Functions:
-        """Draw the features; ``stretch`` turns (x, 1) into x'."""
+    def draw_functions(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Any:
+        """Return an object with ``width`` and ``fill(X, out)``; ``stretch`` turns (x, 1) to x'."""
 
     @property
     def width(self) -> int:
-        return self._functions.width
+        return int(self._functions.width)
 
     def map_block(self, X: Matrix, out: Array) -> None:
         self._functions.fill(X, out)
@@ -90,23 +62,12 @@ class Products:
     .. math:: z_c(x) = a_c \sum_i \prod_j (\langle x, v_{f(i, j, c)} \rangle + b_{f(i, j, c)})
 
     Inner products with the pool are computed once for a strip of rows; the rest is gathering.
-
-    Attributes
-    ----------
-    vectors : array or CSR matrix of shape (d, p)
-        The pool of vectors v.
-    offset : array of shape (p,)
-        The constants b.
-    factors : array of shape (terms, degree, k), unsigned
-        Numbers f of the functions in each product.
-    scale : array of shape (k,)
-        The numbers a.
     """
 
-    vectors: Matrix
-    offset: Array
-    factors: Array
-    scale: Array
+    vectors: Matrix  # (d, p): the pool of vectors v
+    offset: Array  # (p,): the constants b
+    factors: Array  # (terms, degree, k), unsigned: numbers f of the functions in each product
+    scale: Array  # (k,): the numbers a
 
     @classmethod
     def of(cls, vectors: Matrix, offset: Array, factors: Array, scale: Array, dtype: DType) -> Self:
@@ -132,6 +93,7 @@ class Products:
             check_finite(strip)
 
 
-def gather_factors(count: float) -> Work:
-    """Return the work of gathering the factors of products."""
-    return values(count / _FACTORS, DOUBLE)
+def product_work(size: Size, n_vectors: float, n_factors: float) -> Work:
+    """Return the work of products of rows and vectors, of which factors are gathered."""
+    products = size.rows_times(size.n_rows, n_vectors, size.dtype)
+    return products + values(size.n_rows * n_factors / _FACTORS, DOUBLE)

@@ -1,19 +1,21 @@
 """Random projections from the feature spaces of polynomial kernels."""
 
+from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
 from skimp._core._linalg import dense
 from skimp._core._types import Array, DType, RandomState
-from skimp._core._work import Size, Work
+from skimp._core._work import DOUBLE, Size, Work
 from skimp._params._rules import BOOLEAN, Rule, broken, integer, number, one_of
-from skimp.features._polynomial import PolynomialMap, Products, gather_factors
+from skimp.features._base import SIZED
+from skimp.features._polynomial import POLYNOMIAL, PolynomialMap, Products, product_work
 from skimp.features._pool import draw_signs, hands, stretched
-from skimp.kernels import Gamma
 
 
 @final
+@dataclass(eq=False, repr=False, kw_only=True)
 class PolynomialProjection(PolynomialMap):
     r"""Random projection from the feature space of a polynomial kernel (PK-RP).
 
@@ -34,35 +36,30 @@ class PolynomialProjection(PolynomialMap):
     with :math:`m = \|x\|^2 \|y\|^2 + 2 \langle x, y \rangle^2 + (s - 3) \sum_i x_i^2 y_i^2`, s = 3
     being normal vectors. If ``coef0`` is c, rows have a column :math:`\sqrt c` more.
 
-    The map does not depend on the data beyond the number of columns (and a named gamma). Mapping
-    n rows takes 2 n d p operations and g t k gathers a row.
+    The map depends on the number of columns (and a named gamma) only. Mapping n rows takes 2 n d p
+    operations and g t k gathers a row.
 
     Parameters
     ----------
-    degree : int, default=2
-        The degree g. Two are pairs of columns; higher degrees need more features.
+    degree, gamma, coef0 : default=2, 1.0 and 0.0
+        As in `~skimp.kernels.Polynomial`: g, the factor (a number, one for each column, "scale",
+        "median" or "dim") and the constant c >= 0.
     n_components : int, default=1000
         Number of features k; the error of kernel values falls with its root.
     n_vectors : int, default=500
-        Vectors in the pool p, at least g t. What classifiers reach does not change from some
-        hundreds on; distances are kept better by thousands (López-Sánchez 2019, tables 4.2, 4.4).
+        Vectors in the pool p, at least g t. Hundreds are enough for classifiers, thousands keep
+        distances better (López-Sánchez 2019, tables 4.2, 4.4).
     n_terms : int, default=1
         Products in each feature t. One is enough for classifiers; 10 to 30 make distances as exact
         as those of an explicit projection if there are vectors enough.
     distribution : "gaussian" or "achlioptas", default="gaussian"
-        Entries of the vectors: normal, or Achlioptas' :math:`\sqrt s \{1, 0, -1\}`, which need sums
-        alone. Both are equally accurate.
+        Entries of the vectors: normal, or Achlioptas' :math:`\sqrt s \{1, 0, -1\}`.
     sparsity : float, default=3.0
         Achlioptas' s; one entry in s is not zero. 1 has the lowest variance, 3 that of normal
         numbers; from 10 on, for rows of thousands of columns, products with sparse rows are faster.
-    gamma : float, array of shape (d,), "scale", "median" or "dim", default=1.0
-        Factor of the inner product, as in `~skimp.kernels.Polynomial`.
-    coef0 : float, default=0.0
-        The constant c >= 0; zero for the homogeneous kernel.
     spread : bool, default=True
-        Deal the vectors out like cards, so that all are used equally often (repetition
-        minimization), which lowers the variance if p < g t k. Otherwise each feature draws its
-        own at random.
+        Deal the vectors out like cards, so that all are used equally often, which lowers the
+        variance if p < g t k. Otherwise each feature draws its own at random.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the vectors.
 
@@ -94,8 +91,18 @@ class PolynomialProjection(PolynomialMap):
     True
     """
 
+    n_components: int = 1000
+    n_vectors: int = 500
+    n_terms: int = 1
+    distribution: str = "gaussian"
+    sparsity: float = 3.0
+    spread: bool = True
+    random_state: RandomState = None
+
+    size_name = "n_components"
     _rules: ClassVar[dict[str, Rule]] = {
-        **PolynomialMap._rules,
+        **POLYNOMIAL,
+        **SIZED,
         "n_vectors": integer(at_least=1),
         "n_terms": integer(at_least=1),
         "distribution": one_of("gaussian", "achlioptas"),
@@ -103,35 +110,10 @@ class PolynomialProjection(PolynomialMap):
         "spread": BOOLEAN,
     }
 
-    def __init__(
-        self,
-        degree: int = 2,
-        *,
-        n_components: int = 1000,
-        n_vectors: int = 500,
-        n_terms: int = 1,
-        distribution: str = "gaussian",
-        sparsity: float = 3.0,
-        gamma: Gamma = 1.0,
-        coef0: float = 0.0,
-        spread: bool = True,
-        random_state: RandomState = None,
-    ):
-        super().__init__(
-            degree, n_components=n_components, gamma=gamma, coef0=coef0, random_state=random_state
-        )
-        self.n_vectors = n_vectors
-        self.n_terms = n_terms
-        self.distribution = distribution
-        self.sparsity = sparsity
-        self.spread = spread
-
     def count(self, size: Size) -> tuple[float, Work]:
-        """Return the numbers of the pool, and the work of its products."""
         factors = self.degree * self.n_terms * self.n_components
-        work = size.rows_times(size.n_rows, self.n_vectors, size.dtype)
         numbers = size.n_features * self.n_vectors + factors
-        return numbers, work + gather_factors(size.n_rows * factors)
+        return numbers, product_work(size, self.n_vectors, factors)
 
     def draw_functions(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Products:
         k, t, g, p = map(int, (self.n_components, self.n_terms, self.degree, self.n_vectors))
@@ -144,7 +126,7 @@ class PolynomialProjection(PolynomialMap):
             pool = draw_signs(len(stretch), p, self.sparsity, rng)
         factors = hands(p, k, g * t, rng, spread=self.spread).reshape(k, t, g).transpose(1, 2, 0)
         scale = np.full(k, 1 / np.sqrt(k * t))
-        offset = stretch[-1] * dense(pool[[-1]], np.dtype(np.float64)).ravel()
+        offset = stretch[-1] * dense(pool[[-1]], DOUBLE).ravel()
         products = Products.of(stretched(pool[:-1], stretch[:-1]), offset, factors, scale, dtype)
         self.vectors_, self.factors_ = products.vectors, products.factors
         return products

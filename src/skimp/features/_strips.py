@@ -4,8 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from skimp._core._linalg import check_shape
+from skimp._core._linalg import check_columns, check_shape, dense
+from skimp._core._objects import as_numbers
 from skimp._core._types import Array, DType, Matrix
+
+_STRIP_NUMBERS = 2**20
 
 
 def strips(
@@ -19,11 +22,22 @@ def strips(
 ) -> Iterator[tuple[Matrix, Array, Array]]:
     """Yield rows, their features in ``out``, of this width, and a buffer with as many rows.
 
-    There are ``step`` rows at a time, so that what is computed of them stays in the cache. The
-    buffer has some columns, in the dtype of ``out`` by default.
+    There are ``step`` rows at a time, so that what is computed of them stays in the cache.
     """
     check_shape(out, (X.shape[0], width))
     buffer = np.empty((min(step, X.shape[0]), columns), out.dtype if dtype is None else dtype)
     for start in range(0, X.shape[0], step):
         strip = out[start : start + step]
         yield X[start : start + step], strip, buffer[: len(strip)]
+
+
+def dense_strips(
+    X: Matrix, out: Array, shape: tuple[int, int], dtype: DType
+) -> Iterator[tuple[Array, Array]]:
+    """Yield rows as arrays, fewer at a time if they are wide, and their features.
+
+    ``shape`` has the columns of the rows and the width of the features.
+    """
+    check_columns(X, shape[0])
+    for rows, strip, _ in strips(X, out, shape[1], max(1, _STRIP_NUMBERS // X.shape[1])):
+        yield dense(as_numbers(rows, dtype), dtype), strip

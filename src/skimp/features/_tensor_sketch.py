@@ -2,16 +2,18 @@
 
 from dataclasses import dataclass
 from math import log2
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from scipy import fft, sparse
 
 from skimp._core._linalg import check_columns, check_finite
 from skimp._core._objects import as_numbers, as_real
-from skimp._core._types import Array, DType, Matrix
+from skimp._core._types import Array, DType, Matrix, RandomState
 from skimp._core._work import DOUBLE, Size, Work, values
-from skimp.features._polynomial import PolynomialMap
+from skimp._params._rules import Rule
+from skimp.features._base import SIZED
+from skimp.features._polynomial import POLYNOMIAL, PolynomialMap
 from skimp.features._strips import strips
 
 _STRIP_NUMBERS = 2**17
@@ -22,6 +24,7 @@ _SCATTERED = 2.0
 
 
 @final
+@dataclass(eq=False, repr=False, kw_only=True)
 class TensorSketch(PolynomialMap):
     r"""TensorSketch features of a polynomial kernel.
 
@@ -40,19 +43,15 @@ class TensorSketch(PolynomialMap):
         \frac{2 - k \bmod 2}{k^2} \left[(a + b + c)^g - (a + b)^g - (a + c)^g + a^g\right]
 
     If ``coef0`` is c, rows have a column :math:`\sqrt c` more. Mapping a row takes g operations
-    for each of its entries that is not zero, and O(g k log k) for the transforms, which are fastest
-    if k is a product of small primes.
+    for each entry that is not zero, and O(g k log k), fastest if k is a product of small primes.
 
     Parameters
     ----------
-    degree : int, default=2
-        The degree g. Two are pairs of columns; higher degrees need more features.
+    degree, gamma, coef0 : default=2, 1.0 and 0.0
+        As in `~skimp.kernels.Polynomial`: g, the factor (a number, one for each column, "scale",
+        "median" or "dim") and the constant c >= 0.
     n_components : int, default=1000
         Number of features k; the error of kernel values falls with its root.
-    gamma : float, array of shape (d,), "scale", "median" or "dim", default=1.0
-        Factor of the inner product, as in `~skimp.kernels.Polynomial`.
-    coef0 : float, default=0.0
-        The constant c >= 0; zero for the homogeneous kernel.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the buckets and signs.
 
@@ -79,8 +78,13 @@ class TensorSketch(PolynomialMap):
     True
     """
 
+    n_components: int = 1000
+    random_state: RandomState = None
+
+    size_name = "n_components"
+    _rules: ClassVar[dict[str, Rule]] = POLYNOMIAL | SIZED
+
     def count(self, size: Size) -> tuple[float, Work]:
-        """Return the numbers of buckets and signs, and the work of sketches and transforms."""
         n, d, g, k = size.n_rows, size.n_features, self.degree, self.n_components
         entries = n * g * (d * size.density + 1)
         steps = n * (g + 1) * k * log2(max(2, k)) if g > 1 else 0
@@ -120,7 +124,6 @@ class Sketches:
             check_finite(strip)
 
     def _sketch(self, X: Matrix, j: int, out: Array) -> None:
-        """Write a count sketch of the rows into ``out``."""
         from skimp._core.loops._sketch import sketch_dense, sketch_sparse
 
         if sparse.issparse(X):

@@ -1,5 +1,6 @@
 """A scikit-learn transformer as a feature map."""
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar, final
 
@@ -25,8 +26,7 @@ _SAMPLE = 10_000
 
 
 def _is_transformer(value: Any) -> bool:
-    methods = ("fit", "transform", "get_params")
-    has_all = all(hasattr(value, name) for name in methods)
+    has_all = all(hasattr(value, name) for name in ("fit", "transform", "get_params"))
     return has_all and not isinstance(value, type | KernelHash)
 
 
@@ -42,12 +42,12 @@ MAP_NAMES = one_of(*_NAMES)
 
 
 @final
+@dataclass(eq=False, repr=False)
 class Transformer(FeatureMap):
     """Features of a scikit-learn transformer, such as its samplers of chi-square kernels.
 
-    Estimators take such a transformer as it is, ``approximation=AdditiveChi2Sampler()``, and make
-    this of it. It is fitted to the rows, to 10,000 of them if there are more: samplers look at
-    the number of columns alone.
+    Estimators make this of such a transformer. It is fitted to at most 10,000 of the rows: samplers
+    look at the number of columns alone.
 
     Parameters
     ----------
@@ -72,14 +72,13 @@ class Transformer(FeatureMap):
     True
     """
 
+    transformer: Any
+    _: KW_ONLY
+    random_state: RandomState = None
+
     _rules: ClassVar[dict[str, Rule]] = {"transformer": TRANSFORMER, "random_state": RANDOM_STATE}
 
-    def __init__(self, transformer: Any, *, random_state: RandomState = None):
-        self.transformer = transformer
-        self.random_state = random_state
-
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
-        """Fit the transformer to a sample of the rows."""
         seed, transformer = draw_seed(rng), clone(self.transformer)
         params = transformer.get_params()
         unset = [n for n in params if n.endswith("random_state") and params[n] is None]
@@ -94,7 +93,7 @@ class Transformer(FeatureMap):
         return dense(self.transformer_.transform(as_numbers(X, self.dtype_)), self.dtype_)
 
     def planned_width(self, size: Size | Rows) -> int:
-        """Return ``n_components`` of the transformer, or the number of columns: a guess."""
+        # a guess for transformers that do not say it
         given = getattr(self.transformer, "n_components", None)
         return int(given) if isinstance(given, Integral) else size.n_features
 

@@ -136,10 +136,8 @@ class EffectsDisplay:
 
         Parameters
         ----------
-        effect : str or int
-            The term.
-        against : str or int
-            The column.
+        effect, against : str or int
+            The term, and the column, by name or number.
         ax
             As in `plot`.
         """

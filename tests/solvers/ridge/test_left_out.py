@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skimp.choice._judging import class_errors
+from skimp.choice import Judge
 from skimp.data import ArrayRows
 from skimp.losses import squared
 from skimp.solvers import Problem
@@ -108,7 +108,8 @@ def test_classes_are_judged_by_their_own_measures(n_classes):
     labels = np.digitize(Y[:, 0], np.quantile(Y[:, 0], np.arange(1, n_classes) / n_classes))
     signs = 2.0 * np.eye(n_classes)[labels] - 1
     Y = signs[:, 1:] if n_classes == 2 else signs
-    half, whole = judged(Z, Y, (4, WIDTH), weight=weight, measures=(squared_errors, class_errors))
+    measures = squared_errors, Judge(squared).costs
+    half, whole = judged(Z, Y, (4, WIDTH), weight=weight, measures=measures)
     share = weight / weight.sum()
     for left, size, n_measures in ((half, 4, 1), (whole, WIDTH, 4)):
         assert left.costs.shape == (len(ALPHAS), n_measures)

@@ -1,6 +1,6 @@
 import pytest
 
-from skimp.choice._worth import price
+from skimp.choice._search import price
 
 MANY = 10**6
 
