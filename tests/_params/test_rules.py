@@ -84,7 +84,7 @@ def test_the_shape_of_the_message():
 
 
 class Model(SimpleNamespace):
-    _rules = {"size": integer(1), "alpha": number(at_least=0)}  # noqa: RUF012
+    rules = {"size": integer(1), "alpha": number(at_least=0)}  # noqa: RUF012
 
 
 def test_check_params_accepts_what_keeps_the_rules():

@@ -1,6 +1,6 @@
 """Objects with parameters: scikit-learn's, with clear errors and texts, and safe fits."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from inspect import signature
 from typing import Any, ClassVar, Self
@@ -39,7 +39,7 @@ def whole_or_nothing(obj: Any) -> Iterator[None]:
 class Parametrized(BaseEstimator):
     """An estimator whose parameters have rules, and may be objects with parameters themselves."""
 
-    _rules: ClassVar[dict[str, Rule]]
+    rules: ClassVar[Mapping[str, Rule]]
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, ``kernel__gamma`` being the gamma of the kernel.

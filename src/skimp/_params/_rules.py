@@ -1,10 +1,10 @@
 """Rules for parameters, and the one message that says a rule was broken.
 
-A class lists its rules in ``_rules``, a dict from parameter name to `Rule`; `check_params` tests
+A class lists its rules in ``rules``, a dict from parameter name to `Rule`; `check_params` tests
 them all at the start of ``fit``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -112,7 +112,7 @@ def broken(owner: str, name: str, wording: str, value: object) -> ValueError:
     return ValueError(f"{owner}: {name} must be {wording}, got {value!r}.")
 
 
-def check_values(owner: str, rules: dict[str, Rule], **values: Any) -> None:
+def check_values(owner: str, rules: Mapping[str, Rule], **values: Any) -> None:
     """Raise a `ValueError` for the first of some arguments that breaks its rule."""
     for name, value in values.items():
         if not rules[name].test(value):
@@ -121,5 +121,5 @@ def check_values(owner: str, rules: dict[str, Rule], **values: Any) -> None:
 
 def check_params(obj: Any) -> None:
     """Raise a `ValueError` for the first parameter of ``obj`` that breaks its rule."""
-    values = {name: getattr(obj, name) for name in obj._rules}
-    check_values(type(obj).__name__, obj._rules, **values)
+    values = {name: getattr(obj, name) for name in obj.rules}
+    check_values(type(obj).__name__, obj.rules, **values)

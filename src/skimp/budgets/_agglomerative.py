@@ -60,7 +60,7 @@ class Agglomerative(RowSelector):
     [1, 4, 6]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         "linkage": one_of("average", "complete", "single", "bisecting"),
         "points": POINTS,
         "presample": integer(at_least=1),

@@ -55,7 +55,7 @@ class Selector(Parametrized, ABC):
     Derive your own rule from `RowSelector`, which opens and checks the data.
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {}
+    rules: ClassVar[dict[str, Rule]] = {}
 
     @property
     def needs_targets(self) -> bool:

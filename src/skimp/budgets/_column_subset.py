@@ -50,7 +50,7 @@ class ColumnSubset(RowSelector):
     3
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"candidates": integer(at_least=1)}
+    rules: ClassVar[dict[str, Rule]] = {"candidates": integer(at_least=1)}
 
     def __init__(self, *, candidates: int = 2):
         self.candidates = candidates

@@ -63,7 +63,7 @@ class DBH(RowSelector):
     100
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         "members": integer(at_least=1, at_most=1000),
         "hashing": one_of("median", "interval", "floor"),
     }

@@ -46,7 +46,7 @@ class KMeans(RowSelector):
     [0.0, 10.0, 20.0]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"points": POINTS, "presample": integer(at_least=1)}
+    rules: ClassVar[dict[str, Rule]] = {"points": POINTS, "presample": integer(at_least=1)}
 
     def __init__(self, *, points: str = "centres", presample: int = 10_000):
         self.points = points

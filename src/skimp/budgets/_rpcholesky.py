@@ -68,7 +68,7 @@ class RPCholesky(RowSelector):
 
     nested = True
     spreads = True  # rows that earlier points represent are not drawn
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         "tol": NONE | FRACTION,
         "presample": NONE | integer(at_least=1),
     }

@@ -47,7 +47,7 @@ class Uniform(RowSelector):
     [4, 1]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         "stratify": NONE | one_of("class", "cluster"),
         "replacement": BOOLEAN,
     }

@@ -68,7 +68,7 @@ class Points(Approximation):
     """
 
     conditional = "the {:,} points"
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         "selector": one_of(*_SELECTORS) | instance(Selector, "a selector"),
         "size": _SIZE,
     }
@@ -117,7 +117,7 @@ class Sketch(Approximation):
     """
 
     conditional = "{:,} random sums of columns"
-    _rules: ClassVar[dict[str, Rule]] = {"method": one_of(*SKETCHES), "size": _SIZE}
+    rules: ClassVar[dict[str, Rule]] = {"method": one_of(*SKETCHES), "size": _SIZE}
 
     def __init__(self, method: str = "gaussian", size: int | float | None = None):
         self.method = method
@@ -152,7 +152,7 @@ class RowSample(Approximation):
     """
 
     conditional = "the {:,} sampled rows"
-    _rules: ClassVar[dict[str, Rule]] = {"size": _SIZE}
+    rules: ClassVar[dict[str, Rule]] = {"size": _SIZE}
 
     def __init__(self, size: int | float | None = None):
         self.size = size
@@ -169,9 +169,9 @@ def as_approximation(given: Any, *, owner: str) -> Approximation | None:
     found: Any = given
     if given is None:
         return None
-    if Points._rules["selector"].test(given):
+    if Points.rules["selector"].test(given):
         found = Points(given)
-    elif Sketch._rules["method"].test(given):
+    elif Sketch.rules["method"].test(given):
         found = Sketch(given)
     elif isinstance(given, str) and given == "sample":
         found = RowSample()

@@ -143,7 +143,7 @@ class KRLS(RegressorMixin, Parametrized):
     True
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         "standardize": BOOLEAN,
         "alpha": number(above=0) | one_of(*CRITERIA),
         "lams": _GRID,

@@ -117,8 +117,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     True
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        **KernelMachine._rules,
+    rules: ClassVar[dict[str, Rule]] = {
+        **KernelMachine.rules,
         "class_weight": NONE | one_of("balanced") | instance(dict, "a dict of class weights"),
     }
 

@@ -42,7 +42,7 @@ class KernelMachine(Parametrized, ABC):
     A subclass says what y are (`classes`), and makes numbers of them in `open_task`.
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         "approximation": NONE
         | integer(at_least=1)
         | one_of("auto")

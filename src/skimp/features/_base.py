@@ -109,7 +109,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     """The kernel of a map that is used alone."""
     needs_flag: ClassVar[tuple[str, str] | None] = None
     """The flag that its kernels must have, and the reason."""
-    _rules: ClassVar[dict[str, Rule]] = {}
+    rules: ClassVar[dict[str, Rule]] = {}
 
     @property
     def kernelled(self) -> bool:

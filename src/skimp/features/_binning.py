@@ -93,7 +93,7 @@ class RandomBinning(FeatureMap):
     codes = True
     narrower = 4.0
     default_kernel = "laplacian"
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         "n_grids": integer(at_least=1),
         "max_bins": integer(at_least=1, at_most=2**31 - 1),
         "random_state": RANDOM_STATE,

@@ -84,7 +84,7 @@ class Degree2Projection(FeatureMap):
     random_state: RandomState = None
 
     size_name = "n_components"
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         **SIZED,
         "n_terms": Rule(
             "an even integer >= 2, or 1",

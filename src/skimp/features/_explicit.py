@@ -59,7 +59,7 @@ class ExplicitPolynomial(PolynomialMap):
     form: str = "monomials"
     memory_limit: int | str | None = None
 
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         **POLYNOMIAL,
         "form": one_of("monomials", "kronecker"),
         "memory_limit": MEMORY_LIMIT,

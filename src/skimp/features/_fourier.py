@@ -101,7 +101,7 @@ class RandomFourier(FeatureMap):
 
     size_name = "n_components"
     needs_flag = ("stationary", "with a spectrum to sample, such as that of Gaussian or Laplacian")
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         **SIZED,
         "sampling": one_of("iid", "orthogonal", "structured", "fastfood", "qmc"),
         "form": one_of("pair", "phase"),

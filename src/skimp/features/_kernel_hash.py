@@ -97,7 +97,7 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     projection: FeatureMap | str = "kernel"
     random_state: RandomState = None
 
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         "n_bits": integer(at_least=1),
         "projection": one_of("kernel", "polynomial", "dbh")
         | instance(FeatureMap, "a feature map with n_components"),

@@ -101,7 +101,7 @@ class KernelProjection(FeatureMap):
     size_name = "n_components"
     centred = True
     needs_flag = ("positive_definite", "its features need a root")
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         **SIZED,
         "method": one_of("gaussian", "orthonormal", "pca"),
         "budget": integer(at_least=1),
@@ -182,7 +182,7 @@ class PairProjection(FeatureMap):
     random_state: RandomState = None
 
     size_name = "n_components"
-    _rules: ClassVar[dict[str, Rule]] = SIZED
+    rules: ClassVar[dict[str, Rule]] = SIZED
 
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         size = int(self.n_components)

@@ -71,7 +71,7 @@ class RandomLayer(FeatureMap):
     random_state: RandomState = None
 
     size_name = "n_components"
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         **SIZED,
         "activation": one_of("sigmoid", "tanh", "relu", "sine", "rbf"),
         "gamma": GAMMA,

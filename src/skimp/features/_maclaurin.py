@@ -71,7 +71,7 @@ class RandomMaclaurin(PolynomialMap):
     random_state: RandomState = None
 
     size_name = "n_components"
-    _rules: ClassVar[dict[str, Rule]] = POLYNOMIAL | SIZED
+    rules: ClassVar[dict[str, Rule]] = POLYNOMIAL | SIZED
 
     def count(self, size: Size) -> tuple[float, Work]:
         vectors = self.n_components * self.degree

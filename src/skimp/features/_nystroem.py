@@ -84,7 +84,7 @@ class Nystroem(FeatureMap):
     unit = "landmarks"
     nested = True
     needs_flag = ("positive_definite", "its features need a root")
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         "budget": integer(at_least=1),
         "rank": NONE | integer(at_least=1),
         "random_state": RANDOM_STATE,

@@ -75,7 +75,7 @@ class OrthogonalProjection(FeatureMap):
     random_state: RandomState = None
 
     size_name = "n_components"
-    _rules: ClassVar[dict[str, Rule]] = SIZED
+    rules: ClassVar[dict[str, Rule]] = SIZED
 
     def count(self, size: Size) -> tuple[float, Work]:
         length, n_blocks = transform_blocks(size.n_features, self.n_components, _SMALLEST)

@@ -100,7 +100,7 @@ class PolynomialProjection(PolynomialMap):
     random_state: RandomState = None
 
     size_name = "n_components"
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         **POLYNOMIAL,
         **SIZED,
         "n_vectors": integer(at_least=1),

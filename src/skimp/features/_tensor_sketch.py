@@ -82,7 +82,7 @@ class TensorSketch(PolynomialMap):
     random_state: RandomState = None
 
     size_name = "n_components"
-    _rules: ClassVar[dict[str, Rule]] = POLYNOMIAL | SIZED
+    rules: ClassVar[dict[str, Rule]] = POLYNOMIAL | SIZED
 
     def count(self, size: Size) -> tuple[float, Work]:
         n, d, g, k = size.n_rows, size.n_features, self.degree, self.n_components

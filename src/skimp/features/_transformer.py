@@ -76,7 +76,7 @@ class Transformer(FeatureMap):
     _: KW_ONLY
     random_state: RandomState = None
 
-    _rules: ClassVar[dict[str, Rule]] = {"transformer": TRANSFORMER, "random_state": RANDOM_STATE}
+    rules: ClassVar[dict[str, Rule]] = {"transformer": TRANSFORMER, "random_state": RANDOM_STATE}
 
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         seed, transformer = draw_seed(rng), clone(self.transformer)

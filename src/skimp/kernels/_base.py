@@ -323,10 +323,6 @@ class Kernel(Parametrized, ABC):
             wording = "a number where the kernel is used on its own (an estimator resolves it in"
             raise broken(type(self).__name__, "gamma", f"{wording} fit)", self.gamma)
 
-    @property
-    def _rules(self) -> Mapping[str, Rule]:  # type: ignore[override]
-        return self.rules
-
     def _inner(self) -> dict[str, "Kernel"]:
         """Return the kernels among the parameters, by name."""
         params = self.get_params(deep=False)

@@ -31,7 +31,7 @@ class Loss(Parametrized, ABC):
     [0.0, 0.25, 4.0]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {}
+    rules: ClassVar[dict[str, Rule]] = {}
     joint: ClassVar[bool] = False
     """Whether the outputs of a row are coupled; its targets have one positive entry a row."""
     labels: ClassVar[bool] = False

@@ -159,7 +159,7 @@ class EpsilonInsensitive(PiecewiseLoss):
     [0.0, 1.5]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"epsilon": number(at_least=0)}
+    rules: ClassVar[dict[str, Rule]] = {"epsilon": number(at_least=0)}
     curve = False
     smooth = False
 
@@ -188,7 +188,7 @@ class SquaredEpsilonInsensitive(PiecewiseLoss):
     [0.0, 2.25]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"epsilon": number(at_least=0)}
+    rules: ClassVar[dict[str, Rule]] = {"epsilon": number(at_least=0)}
     curve = True
     parabolic = True
 
@@ -225,7 +225,7 @@ class Huber(PiecewiseLoss):
     [0.25, 19.0]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"delta": number(above=0)}
+    rules: ClassVar[dict[str, Rule]] = {"delta": number(above=0)}
     curve = True
 
     def __init__(self, delta: float = 1.0):
@@ -261,7 +261,7 @@ class Quantile(PiecewiseLoss):
     [0.9, 0.1]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"quantile": FRACTION}
+    rules: ClassVar[dict[str, Rule]] = {"quantile": FRACTION}
     curve = False
     smooth = False
 

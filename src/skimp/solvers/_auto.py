@@ -47,7 +47,7 @@ class Auto(Solver):
     'auto chose dual_cd, since the loss has kinks'
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         "tol": NONE | number(above=0),
         "max_iter": NONE | integer(at_least=1),
     }

@@ -185,7 +185,7 @@ class Solver(Parametrized, ABC):
     give the arrays of a block. It may define `cost`. `skimp.testing.check_solver` checks it.
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {}
+    rules: ClassVar[dict[str, Rule]] = {}
 
     @abstractmethod
     def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:

@@ -77,7 +77,7 @@ class DualCD(Solver):
     (1.0, 0.0)
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         "tol": number(above=0),
         "max_iter": integer(at_least=1),
         "random_state": integer(at_least=0),

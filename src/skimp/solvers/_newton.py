@@ -66,7 +66,7 @@ class Newton(Solver):
     True
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         "tol": number(above=0),
         "max_iter": integer(at_least=1),
     }

@@ -45,7 +45,7 @@ class PCG(Solver):
     (3.0, 1.0)
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
+    rules: ClassVar[dict[str, Rule]] = {
         "tol": number(above=0),
         "max_iter": integer(at_least=1),
     }
