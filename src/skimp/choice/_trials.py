@@ -19,9 +19,8 @@ from skimp.choice._judging import (
 )
 from skimp.choice._limits import Limits
 from skimp.data import ArrayRows, Block, Context, Rows
-from skimp.features import FeatureMap, mean_diagonal
+from skimp.features import FeatureMap, mean_diagonal, pose_problem
 from skimp.losses import squared
-from skimp.solvers import Problem
 
 SMALL = 8192
 """Rows up to which every row is left out once, and landmarks of two kernels are tried."""
@@ -232,14 +231,8 @@ class Trials:
         context, judge = self.context, drawn.judge
         spec = self.limits.task.spec
         basis = fitted.basis()
-        problem = Problem(
-            drawn.training.mapped(basis),
-            squared,
-            1.0,
-            penalty=basis.penalty,
-            factor=basis.factor,
-            fit_intercept=spec.fit_intercept,
-        )
+        intercept = spec.fit_intercept
+        problem = pose_problem(basis, drawn.training, squared, 1.0, fit_intercept=intercept)
         if alphas is None:
             grid = ALPHAS[:: 1 if drawn.judging is None and not spec.classes else 2]
             if spec.classes:

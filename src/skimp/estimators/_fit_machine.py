@@ -29,9 +29,9 @@ from skimp.choice import (
 )
 from skimp.data import Block, Rows, has_weight, split_rows
 from skimp.estimators._fitted import Clock, Fitted, Model
-from skimp.features import Landmarks
+from skimp.features import Landmarks, pose_problem
 from skimp.kernels import Gaussian, as_kernel, check_gram, require
-from skimp.solvers import Deadline, EarlyStopping, Problem, solve_exact
+from skimp.solvers import Deadline, EarlyStopping, solve_exact
 
 _SAMPLE = 1000
 """Rows that a certificate looks at."""
@@ -167,12 +167,11 @@ def _fit_features(
         monitor = EarlyStopping(held_out.mapped(feature_map.basis()), spec.loss, context)
     watch = None if limits.deadline is None else Deadline(limits.deadline, monitor)
     basis = feature_map.basis()
-    problem = Problem(
-        task.numbers.mapped(basis),
+    problem = pose_problem(
+        basis,
+        task.numbers,
         spec.loss,
         alpha,
-        penalty=basis.penalty,
-        factor=basis.factor,
         alphas=alphas,
         fit_intercept=spec.fit_intercept,
         memory_limit=spec.memory_limit,

@@ -14,6 +14,7 @@ from skimp.features._nystroem import Nystroem
 from skimp.features._orthogonal_projection import OrthogonalProjection
 from skimp.features._polynomial_projection import PolynomialProjection
 from skimp.features._pool import draw_signs
+from skimp.features._pose import pose_problem
 from skimp.features._scale import mean_diagonal
 from skimp.features._tensor_sketch import TensorSketch
 from skimp.features._transformer import MAP_NAMES, TRANSFORMER, Transformer, as_map
@@ -41,4 +42,5 @@ __all__ = [
     "as_map",
     "draw_signs",
     "mean_diagonal",
+    "pose_problem",
 ]
