@@ -1,3 +1,6 @@
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -6,6 +9,8 @@ from scipy import sparse
 
 from skimp._core._blocks import block_rows_for
 from skimp.data import LOCAL, Codes, Context, open_rows
+from skimp.features import Nystroem
+from skimp.kernels import Linear
 from tests.problems import regression
 from tests.sources import ChunkedRows
 
@@ -310,3 +315,32 @@ def test_maps_of_mapped_rows_have_buffers_of_their_own():
     rows = open_rows(X, block_rows=8).mapped(Doubled()).mapped(Doubled())
     found = LOCAL.compute(rows, lambda block, _: block.X, (3,), np.float64)
     np.testing.assert_array_equal(found, 4 * X)
+
+
+def test_views_are_freed_when_nobody_holds_them():
+    # without the garbage collector: a cycle would keep the data of every prediction
+    gc.disable()
+    try:
+        rows = open_rows(np.ones((10, 3)), target=np.ones(10))
+        views = [rows.with_targets(lambda y, w: (y, w)), rows.mapped(Doubled(3, np.float64))]
+        seen = [weakref.ref(view) for view in views]
+        del views
+        assert [ref() for ref in seen] == [None, None]
+    finally:
+        gc.enable()
+
+
+def test_rows_that_change_between_two_calls_are_counted_again():
+    source, model = ChunkedRows(np.ones((40, 2))), Nystroem(Linear(), budget=2)
+    model.fit(source)
+    assert model.transform(source).shape[0] == 40
+    source._whole = source._whole[:30]
+    assert model.transform(source).shape[0] == 30
+
+
+def test_rows_that_change_during_a_pass_are_refused():
+    rows = ChunkedRows(np.ones((40, 2)))
+    assert rows.n_rows == 40
+    rows._whole = rows._whole[:30]
+    with pytest.raises(ValueError, match="found 30 after 40"):
+        LOCAL.compute(rows, lambda block, _: block.X, (2,), np.float64)

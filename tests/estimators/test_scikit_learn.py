@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skimp import KernelClassifier, KernelRegressor
+from skimp._params._errors import MemoryLimitError
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Gaussian
 from tests.problems import labelled, regression
@@ -141,3 +142,19 @@ def test_cross_validation_of_a_pipeline():
     model = KernelRegressor("rbf", approximation=60, alpha=1e-4, random_state=0)
     pipeline = make_pipeline(StandardScaler(), model)
     assert cross_val_score(pipeline, X, y).mean() > 0.8
+
+
+def test_opening_a_task_leaves_a_fitted_model_alone():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = (X[:, 0] > 0).astype(int)
+    model = KernelClassifier("rbf", approximation=10, alpha=1e-3, random_state=0).fit(X, y)
+    expected = model.predict(X)
+    task = model.open_task(X[:, :1], y + 10)
+    assert (task.rows.n_features, model.n_features_in_) == (1, 2)
+    assert np.array_equal(model.predict(X), expected)
+
+
+def test_a_size_above_the_limit_raises_a_memory_limit_error():
+    X = np.random.default_rng(0).normal(size=(3000, 2))
+    with pytest.raises(MemoryLimitError, match="plan of the fit"):
+        KernelRegressor("rbf", approximation=2000, memory_limit="1MB", alpha=1e-3).fit(X, X[:, 0])

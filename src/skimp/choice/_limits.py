@@ -213,4 +213,4 @@ class Limits:
             yield
         except MemoryError as error:
             plan = self.plan(feature_map)
-            raise MemoryError(f"{error} The plan of the fit:\n{plan}") from None
+            raise type(error)(f"{error} The plan of the fit:\n{plan}") from None

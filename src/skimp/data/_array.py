@@ -44,7 +44,7 @@ class ArrayRows(Rows):
         self.n_features = X.shape[1]
         self.dtype = as_compute_dtype(X.dtype)
         self._n_rows = X.shape[0]
-        self.steps = ()
+        self.checked = True
         self.feature_names = feature_names
         self.coded = X[:0] if isinstance(X, Codes) else None
         self.block_rows = block_rows or block_rows_for(self.n_features, self.dtype)

@@ -81,10 +81,13 @@ class Context:
         """Return what ``fn`` computes of each row, an array of this shape, for all rows."""
         values = np.empty((rows.n_rows, *shape), dtype)
 
-        def fill(block: Block, scratch: Scratch) -> None:
+        def fill(block: Block, scratch: Scratch) -> int:
             values[block.start : block.start + block.size] = fn(block, scratch)
+            return block.size
 
-        self.map_reduce(rows, fill, lambda total, _: total, None)
+        count = self.map_reduce(rows, fill, lambda a, b: a + b, 0)
+        if count != len(values):
+            raise ValueError(f"rows must stay as they are, found {count} after {len(values)}.")
         return values
 
     def bind(self, rows: "Rows") -> "BoundRows":

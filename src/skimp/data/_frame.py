@@ -44,7 +44,7 @@ class FrameRows(Rows):
         self.feature_names = [str(name) for name in frame.columns]
         self.dtype = as_compute_dtype(self._convert(slice(0, 1), dtype="numeric").dtype)
         self.block_rows = block_rows or block_rows_for(self.n_features, self.dtype)
-        self.steps = ()
+        self.checked = True
         self._check()
 
     def read(self, block_rows: int) -> Iterator[Block]:

@@ -124,6 +124,8 @@ def as_rows(
     """
     if isinstance(X, Rows):
         rows = open_rows(X, target=y, weight=sample_weight)
+        # a copy: the source may have another number of rows next time
+        rows = rows.reblocked(rows.block_rows)
         _check_columns(estimator, rows, reset)
         return rows
     owner = type(estimator).__name__

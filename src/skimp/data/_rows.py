@@ -13,14 +13,7 @@ from skimp.data._codes import Codes
 from skimp.data._context import LOCAL, Context
 from skimp.data._sample import Sample, column_of, entry_moments, no_rows, sample_rows, take_rows
 
-Step = Callable[[Block, Scratch], Block]
 Targets = Callable[[Array | None, Array | None], tuple[Array, Array | None]]
-
-
-def check_block(block: Block, _: Scratch) -> Block:
-    """Raise for numbers that no model can take: a step for a source that has not checked them."""
-    block.check()
-    return block
 
 
 class Rows(ABC):
@@ -40,8 +33,8 @@ class Rows(ABC):
         Whether y are classes; None if nobody has said.
     coded : Codes or None
         Empty `Codes` that describe the layout if all blocks are coded, else None.
-    steps : tuple of callables
-        What the worker that handles a block does with it, one after the other.
+    checked : bool
+        Whether the source has checked its numbers; blocks of others are checked when they are read.
     """
 
     n_features: int
@@ -50,7 +43,7 @@ class Rows(ABC):
     feature_names: list[str] | None = None
     labelled: bool | None = None
     coded: Codes | None = None
-    steps: tuple[Step, ...] = (check_block,)
+    checked: bool = False
     _n_rows: int | None = None
 
     @abstractmethod
@@ -69,12 +62,12 @@ class Rows(ABC):
             source.block_rows,
         )
         self.feature_names, self.labelled = source.feature_names, source.labelled
-        self.coded, self.steps = source.coded, source.steps
+        self.coded, self.checked = source.coded, source.checked
 
     def finish(self, block: Block, scratch: Scratch) -> Block:
-        """Return a block after all steps, whose arrays may live in the buffers of ``scratch``."""
-        for step in self.steps:
-            block = step(block, scratch)
+        """Return what the worker that handles a block makes of it, perhaps in its buffers."""
+        if not self.checked:
+            block.check()
         return block
 
     def blocks(self) -> Iterator[Block]:
@@ -168,6 +161,14 @@ class _View(Rows, ABC):
 
     _source: Rows
 
+    @abstractmethod
+    def replace(self, block: Block, scratch: Scratch) -> Block:
+        """Change a block of the source."""
+
+    def finish(self, block: Block, scratch: Scratch) -> Block:
+        """Change a block after the source has finished it."""
+        return self.replace(self._source.finish(block, scratch), scratch)
+
     def read(self, block_rows: int) -> Iterator[Block]:
         """Read the blocks of the source."""
         return self._source.read(block_rows)
@@ -186,9 +187,9 @@ class TargetRows(_View):
         self.describe(source)
         self._source = source
         self._targets = targets
-        self.steps = (*source.steps, self._replace)
 
-    def _replace(self, block: Block, _: Scratch) -> Block:
+    def replace(self, block: Block, scratch: Scratch) -> Block:
+        """Compute targets and weights."""
         y, weight = self._targets(block.y, block.weight)
         return replace(block, y=y, weight=weight)
 
@@ -206,15 +207,14 @@ class MappedRows(_View):
         self.coded = getattr(feature_map, "coded", None)
         if self.coded is None:
             self.block_rows = min(self.block_rows, block_rows_for(self.n_features, self.dtype))
-        self.steps = (*source.steps, self._replace)
 
     def sample(self, size: int, seed: int, context: Context = LOCAL) -> Sample:
         """Draw rows of the source, and map these alone."""
         drawn = self._source.sample(size, seed, context)
-        block = self._replace(Block(drawn.X, drawn.y, drawn.weight, 0), Scratch())
+        block = self.replace(Block(drawn.X, drawn.y, drawn.weight, 0), Scratch())
         return replace(drawn, X=block.X)
 
-    def _replace(self, block: Block, scratch: Scratch) -> Block:
+    def replace(self, block: Block, scratch: Scratch) -> Block:
         """Map a block, into a buffer of its own: the rows may live in that of another map."""
         if self.coded is not None:
             groups = self.coded.codes.shape[1]

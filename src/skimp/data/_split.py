@@ -7,6 +7,7 @@ from typing import final
 
 import numpy as np
 
+from skimp._core._blocks import Scratch
 from skimp._core._random import row_keys
 from skimp._core._types import Array
 from skimp.data._block import Block, rechunk
@@ -62,6 +63,10 @@ class _Part(Rows):
         self.describe(source)
         self._source = source
         self._chosen = chosen
+
+    def finish(self, block: Block, scratch: Scratch) -> Block:
+        """Finish a block as the source does."""
+        return self._source.finish(block, scratch)
 
     def read(self, block_rows: int) -> Iterator[Block]:
         """Read the source, and leave out what is not in this part."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._random import as_generator
@@ -224,7 +224,7 @@ class KRLS(RegressorMixin, Parametrized):
 
         `skimp.diagnostics.budget_curve` computes curves from it; parameters are those of ``fit``.
         """
-        return open_task(self, X, y, sample_weight)
+        return open_task(clone(self), X, y, sample_weight)
 
     def _open(self, X: Any, fallback: bool = True) -> tuple[Fitted, Rows]:
         """Return the record, and rows with the columns of ``fit``; those of ``fit`` for None."""

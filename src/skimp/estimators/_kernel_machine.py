@@ -100,7 +100,7 @@ class KernelMachine(Parametrized, ABC):
         self
         """
         with whole_or_nothing(self):
-            task = self.open_task(X, y, sample_weight)
+            task = self._open_task(X, y, sample_weight)
             fitted = fit_machine(task, vars(self).get("fitted_"))
             solution, kernel = fitted.solution, fitted.feature_map.kernel_
             self.fitted_ = fitted
@@ -129,6 +129,11 @@ class KernelMachine(Parametrized, ABC):
         Task
             The rows, how their y become numbers, and what was asked for.
         """
+        # a copy learns the labels and the columns
+        copied: KernelMachine = clone(self)
+        return copied._open_task(X, y, sample_weight)
+
+    def _open_task(self, X: Any, y: Any, sample_weight: Any) -> Task:
         spec, numbers = self.make_spec(), not self.classes
         if spec.loss.labels and numbers:
             raise broken(spec.owner, "loss", "one for regression", self.loss)

@@ -226,7 +226,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         """Return an unfitted copy for trials, whose landmarks are drawn at random unless fixed."""
         copied: Self = clone(self)
         # other rules look at labels, and take longer than a trial
-        return copied.set_params(selector="uniform") if self.nested and not self.fixed else copied
+        random = self.nested and self.selector is not None and not self.fixed
+        return copied.set_params(selector="uniform") if random else copied
 
     def planned_width(self, size: Size | Rows) -> int:
         """Return the most features that a fit to such rows can give: the size of the map."""
