@@ -24,7 +24,16 @@ from skimp.effects._random_sums import SKETCHES, RandomSums, random_matrix
 from skimp.features import FeatureMap, Landmarks
 from skimp.kernels import Kernel
 
-_SELECTORS = ("auto", "uniform", "kmeans", "agglomerative", "leverage", "rpcholesky")
+_SELECTORS = (
+    "auto",
+    "uniform",
+    "column_subset",
+    "dbh",
+    "kmeans",
+    "agglomerative",
+    "leverage",
+    "rpcholesky",
+)
 _SIZE = NONE | integer(at_least=1) | FRACTION
 
 

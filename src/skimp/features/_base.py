@@ -57,6 +57,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     >>> import numpy as np
     >>> from skimp import KernelRegressor
     >>> from skimp.features import FeatureMap
+    >>> from scipy.sparse import issparse
     >>> class Powers(FeatureMap):
     ...     size_name = "degree"
     ...     def __init__(self, degree=3):
@@ -67,7 +68,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     ...     def width(self):
     ...         return self.degree
     ...     def map_block(self, X, out):
-    ...         out[:] = (self.scale_ * X[:, :1]) ** np.arange(1, self.degree + 1)
+    ...         x = X[:, :1].toarray() if issparse(X) else X[:, :1]
+    ...         out[:] = (self.scale_ * x) ** np.arange(1, self.degree + 1)
     >>> X = np.linspace(-1, 1, 200)[:, None]
     >>> model = KernelRegressor(approximation=Powers(5)).fit(X, np.sin(3 * X[:, 0]))
     >>> bool(model.score(X, np.sin(3 * X[:, 0])) > 0.999)
@@ -232,7 +234,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     def planned_width(self, size: Size | Rows) -> int:
         """Return the most features that a fit to such rows can give: the size of the map."""
         if self.size is None:
-            raise NotImplementedError(f"{type(self).__name__} must say how wide it will be.")
+            name = type(self).__name__
+            raise NotImplementedError(f"{name} has no size_name: write planned_width(size).")
         return self.size
 
     def planned_bytes(self, size: Size | Rows) -> int:
