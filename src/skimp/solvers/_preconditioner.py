@@ -201,13 +201,17 @@ def _weighted_gram(X: Array, D: Array, change: Array | None, n_threads: int) -> 
     """
     chosen = np.flatnonzero(D)
 
-    def of_chunk(start: int, _: Scratch) -> Array:
+    dtype = X.dtype if change is None else np.result_type(X, change)
+
+    def of_chunk(start: int, scratch: Scratch) -> Array:
         rows = chosen[start : start + CHUNK]
         root = np.sqrt(D[rows]).astype(X.dtype)[:, None]
-        Z = X[rows] * root
-        if change is not None:
-            Z = Z @ change
-        Z = np.hstack([Z, root])
+        Z = scratch.array("Z", (len(rows), X.shape[1] + 1), dtype)
+        if change is None:
+            np.multiply(X[rows], root, out=Z[:, :-1])
+        else:
+            Z[:, :-1] = (X[rows] * root) @ change
+        Z[:, -1:] = root
         return np.asarray(Z.T @ Z)
 
     def add(total: Array, part: Array) -> Array:
