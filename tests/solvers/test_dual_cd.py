@@ -35,7 +35,8 @@ def peer(loss, alpha, n):
 
 
 @pytest.mark.parametrize("loss", [f for f in LOSSES if not isinstance(f, OTHERS)], ids=repr)
-def test_equals_scikit_learn(loss, alpha=0.05):
+def test_equals_scikit_learn(loss):
+    alpha = 0.05
     X, Y, _ = data(loss)
     # the dual of coupled classes is so flat that the last digits take very long
     solution = solved(loss, X, Y, alpha=alpha, solver=DualCD(tol=1e-8) if loss.joint else tight)
@@ -80,7 +81,8 @@ def test_quantile_loss_equals_a_quadratic_program():
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-def test_history_ends_at_the_objective_and_the_gap_bounds_it(loss, alpha=0.02):
+def test_history_ends_at_the_objective_and_the_gap_bounds_it(loss):
+    alpha = 0.02
     X, Y, weight = data(loss)
     found = solved(loss, X, Y, weight=weight, alpha=alpha, solver=dual_cd, fit_intercept=True)
     best = solved(loss, X, Y, weight=weight, alpha=alpha, fit_intercept=True).history[-1]

@@ -45,7 +45,8 @@ def is_falling(solution):
     return np.all(np.diff(history) <= 1e-7 * np.abs(history[0]))
 
 
-def test_equals_logistic_regression_of_scikit_learn(alpha=1e-3):
+def test_equals_logistic_regression_of_scikit_learn():
+    alpha = 1e-3
     X, Y = data(log)
     options = {"C": 1 / (2 * len(X) * alpha), "tol": 1e-10, "max_iter": 10_000}
     found = solved(log, X, Y, alpha=alpha)
@@ -55,7 +56,8 @@ def test_equals_logistic_regression_of_scikit_learn(alpha=1e-3):
         np.testing.assert_allclose(found.intercept[[c]], peer.intercept_, atol=1e-5)
 
 
-def test_equals_multinomial_regression_of_scikit_learn(alpha=1e-3):
+def test_equals_multinomial_regression_of_scikit_learn():
+    alpha = 1e-3
     X, Y = data(softmax)
     peer = LogisticRegression(C=1 / (2 * len(X) * alpha), tol=1e-10, max_iter=10_000)
     peer.fit(X, Y.argmax(axis=1))
