@@ -375,7 +375,9 @@ ESTIMATORS = [
     _row(KernelClassifier("rbf", approximation=30, loss="log", solver="dual_cd", alpha=0.1)),
     _row(KernelRegressor("rbf", approximation=30, loss="huber", alpha=1e-3, tol=1e-12)),
     _row(KernelRegressor(Linear(), approximation=30, loss="quantile", alpha=1e-3, tol=1e-10)),
-    _row(KernelRegressor("rbf", approximation=30, loss="epsilon_insensitive", alpha=0.1, tol=1e-10)),
+    _row(
+        KernelRegressor("rbf", approximation=30, loss="epsilon_insensitive", alpha=0.1, tol=1e-10)
+    ),
     _row(KernelRegressor("rbf", approximation=30, solver="pcg", alpha=1e-3, tol=1e-12)),
     _row(KernelRegressor("rbf", approximation=None, loss="huber", alpha=1e-3, tol=1e-12)),
     _row(KernelClassifier("laplacian", approximation=RandomBinning(n_grids=20), alpha=1e-2)),
