@@ -78,7 +78,7 @@ def test_costs_are_those_that_were_recorded():
         "kernels._base._TERMS",
         "budgets._clusters._CLUSTERING",
         "budgets._clusters._SEEDING",
-        "budgets._by_class._ROWS_A_POINT",
+        "budgets._by_class._ROWS_PER_POINT",
         "features._binning._SORTED",
         "features._frequencies._TRANSFORMED",
         "features._polynomial._FACTORS",

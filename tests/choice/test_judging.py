@@ -76,6 +76,13 @@ def test_penalties_that_rounding_undoes_are_not_taken(how):
     assert judge(Z, Y, how, alphas=tiny).alpha == 1e-3
 
 
+def test_a_penalty_below_one_that_is_not_trusted_is_not_trusted_either():
+    alphas, costs = np.array([1e-6, 1e-4, 1e-2]), np.array([[0.1], [0.2], [0.9]])
+    high = np.array([[0.5], [30.0], [0.7]])  # the smallest penalty is in range by chance
+    judge = Judge.of_targets(squared, np.array([[0.0], [1.0]]), True)
+    assert judge.judge(alphas, costs, np.zeros((3, 1)), high).alpha == 1e-2
+
+
 def preferred(Z, Y, alphas, **model):
     """Return the largest penalty of those whose raised errors are nearly the least, and its error.
 

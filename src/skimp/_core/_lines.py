@@ -1,4 +1,4 @@
-"""Records that print as a few aligned lines."""
+"""Records that print as aligned lines of names and values."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from skimp._core._types import Array
 
 Lines = list[tuple[str, str]]
 _MOST = 10
-"""Members of a list that are shown."""
+"""The largest number of list entries to print."""
 
 
 class Lined(ABC):
@@ -16,10 +16,10 @@ class Lined(ABC):
 
     @abstractmethod
     def _lines(self) -> Lines:
-        """Return a name and a text for each line."""
+        """Return the name and the text of each line."""
 
     def __repr__(self) -> str:
-        """Return the lines, their texts below each other."""
+        """Return the lines, with aligned texts."""
         lines = self._lines()
         width = max(len(name) for name, _ in lines)
         return "\n".join(f"{name:<{width}}  {text}" for name, text in lines)
@@ -29,14 +29,14 @@ class Lined(ABC):
 
 
 def cut(lines: Lines, where: str) -> Lines:
-    """Return the first lines of a list, and how many more are where, if it is long."""
+    """Shorten a long list of lines, and say which attribute holds the rest."""
     if len(lines) <= _MOST:
         return lines
     return [*lines[:_MOST], ("...", f"{len(lines) - _MOST} more, see {where}")]
 
 
 def span(values: Sequence[float] | Array, form: str = ".3g") -> str:
-    """Return how many values there are, and from where to where."""
+    """Describe values by their number and range, or a single value by itself."""
     low, high = min(values), max(values)
     several = f"{len(values)}, from {low:{form}} to {high:{form}}"
     return several if len(values) > 1 else f"{low:{form}}"

@@ -5,6 +5,7 @@ from skimp.data import open_rows
 from skimp.features import Landmarks
 from skimp.kernels import Gaussian
 from skimp.solvers.ridge import ExactSmoother, ReducedSmoother, best_alpha
+from tests.pairs import pairwise
 from tests.problems import regression
 from tests.reference import krls
 
@@ -75,9 +76,7 @@ def test_exact_models_are_their_naive_twins(weighted):
         assert np.allclose(found[output], expected, rtol=1e-8)
 
 
-@pytest.mark.parametrize("smoother", [exact, reduced])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("weighted", [False, True])
+@pairwise(smoother=[exact, reduced], fit_intercept=[True, False], weighted=[False, True])
 def test_functionals_are_linear_in_the_targets(smoother, fit_intercept, weighted):
     X, Y, weight = problem()
     weight = weight if weighted else None
