@@ -5,10 +5,11 @@ PYTEST_ARGS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-docs check docs bench clean
+.PHONY: help demo test test-all test-docs check docs bench clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,10 +17,11 @@ help:  ## list the verbs
 demo: $(VENV)/.stamp-demo  ## fit kernel models on 200,000 rows next to a linear model and an exact SVC
 	$(BIN)/skimp demo
 
-# Numba's cache misses edits in the functions that a cached function calls.
 test: $(VENV)/.stamp-test  ## run the test suite (PYTEST_ARGS="-k nystroem" passes options on)
-	find src tests \( -name '*.nbi' -o -name '*.nbc' \) -delete
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 $(PYTEST_ARGS)
+	$(PYTEST) $(PYTEST_ARGS)
+
+test-all: $(VENV)/.stamp-test  ## run the slow tests that `make test` leaves out
+	$(PYTEST) -m thorough $(PYTEST_ARGS)
 
 check: $(VENV)/.stamp-check  ## check format, lint, types and import layers
 	$(BIN)/ruff format --check .

@@ -1,7 +1,9 @@
 """Records that print as aligned lines of names and values."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from textwrap import wrap
 
 from skimp._core._html import table
 from skimp._core._types import Array
@@ -9,6 +11,8 @@ from skimp._core._types import Array
 Lines = list[tuple[str, str]]
 _MOST = 10
 """The largest number of list entries to print."""
+_COLUMNS = 100
+"""Longest printed line, in characters."""
 
 
 class Lined(ABC):
@@ -19,13 +23,22 @@ class Lined(ABC):
         """Return the name and the text of each line."""
 
     def __repr__(self) -> str:
-        """Return the lines, with aligned texts."""
+        """Return the lines with aligned texts, long ones wrapped."""
         lines = self._lines()
-        width = max(len(name) for name, _ in lines)
-        return "\n".join(f"{name:<{width}}  {text}" for name, text in lines)
+        start = 2 + max(len(name) for name, _ in lines)
+        margin = "\n" + " " * start
+        return "\n".join(
+            f"{name:<{start}}{margin.join(wrap(text, _COLUMNS - start))}" for name, text in lines
+        )
 
     def _repr_html_(self) -> str:
         return table((type(self).__name__, ""), self._lines())
+
+
+def brief(text: str) -> str:
+    """Return a text on one line, its decimals rounded to four significant digits."""
+    rounded = re.sub(r"\d+\.\d{4,}(e[+-]?\d+)?", lambda found: f"{float(found[0]):.4g}", text)
+    return " ".join(rounded.split())
 
 
 def cut(lines: Lines, where: str) -> Lines:

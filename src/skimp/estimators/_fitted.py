@@ -21,6 +21,8 @@ from skimp.solvers import Solution, as_features
 if TYPE_CHECKING:
     from skimp.estimators._certificate import Certificate
 
+SAMPLE_ROWS = 1000
+"""Rows of the sample that a fit keeps for its certificate."""
 _STRIP = 512
 _ROUNDING = 1e-12
 """Squared distances up to this share of the squared norms are those of equal rows."""
