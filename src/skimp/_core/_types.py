@@ -1,6 +1,5 @@
 """Names for the types that appear in most signatures."""
 
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +15,3 @@ DType: TypeAlias = np.dtype[Any]
 """float32 or float64: what rows are computed in."""
 
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
-
-Report: TypeAlias = Callable[[int], None]
-"""Called with the number of rows done so far."""
