@@ -5,21 +5,23 @@ PYTEST_ARGS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs bench clean
+.PHONY: help demo test test-all test-docs check docs bench clean
 
 help:  ## list the verbs
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.stamp-demo  ## fit kernel models on 200,000 rows next to a linear model and an exact SVC
 	$(BIN)/skimp demo
 
-# Numba's cache misses edits in the functions that a cached function calls.
 test: $(VENV)/.stamp-test  ## run the test suite (PYTEST_ARGS="-k nystroem" passes options on)
-	find src tests \( -name '*.nbi' -o -name '*.nbc' \) -delete
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 $(PYTEST_ARGS)
+	$(PYTEST) $(PYTEST_ARGS)
+
+test-all: $(VENV)/.stamp-test  ## run the slow tests that `make test` leaves out
+	$(PYTEST) -m thorough $(PYTEST_ARGS)
 
 check: $(VENV)/.stamp-check  ## check format, lint, types and import layers
 	$(BIN)/ruff format --check .
@@ -30,6 +32,10 @@ check: $(VENV)/.stamp-check  ## check format, lint, types and import layers
 docs: $(VENV)/.stamp-docs  ## build the site into docs/_build/html
 	rm -rf docs/generated
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+test-docs: $(VENV)/.stamp-docs  ## build the site without running its examples
+	rm -rf docs/generated
+	$(BIN)/python -m sphinx -W --keep-going -q -D plot_gallery=0 -b html docs docs/_build/check
 
 bench: $(VENV)/.stamp-test  ## measure speed and memory
 	$(BIN)/python -m benchmarks

@@ -1,4 +1,7 @@
-"""skimp: kernel machines on a budget. Skimp on compute, not on accuracy."""
+"""Kernel machines for large data sets, compatible with scikit-learn.
+
+Subpackages and classes are imported on first use: ``import skimp`` alone loads no dependency.
+"""
 
 from importlib import import_module
 from typing import Any

@@ -123,8 +123,8 @@ def test_sparse_rows_are_csr(kind):
         ([], "0 sample"),
         (np.empty((0, 3)), "0 sample"),
         (np.empty((3, 0)), "0 feature"),
-        (np.empty(0, dtype=object), "Z must be an array of shape (n,) or (n, columns), not empty"),
-        (np.empty((3, 0), dtype=object), "not empty, found (3, 0)"),
+        (np.empty(0, dtype=object), "Z must be a non-empty array"),
+        (np.empty((3, 0), dtype=object), "found (3, 0)"),
         (np.full((2, 2, 2), "a"), "found (2, 2, 2)"),
         ("a string", "found ()"),
         (np.ones((2, 2, 2)), "dim 3"),
@@ -161,16 +161,14 @@ def test_objects_as_numbers():
 @pytest.mark.parametrize("value", ["one", Graph(3), {}])
 def test_objects_that_are_no_numbers(value):
     X = objects([1.0, value])[:, None]
-    with pytest.raises(
-        ValueError, match=r"X must hold numbers for .* restrict it to .* \.on\(\.\.\.\)"
-    ):
+    with pytest.raises(ValueError, match=r"X must hold numbers .*\.on\(\.\.\.\)"):
         as_numbers(X, np.dtype(np.float64))
 
 
 @pytest.mark.parametrize("value", [None, np.nan, np.inf])
 def test_missing_numbers_among_objects_are_refused(value):
     X = np.array([["a", 1.0], ["b", value]], dtype=object)
-    with pytest.raises(ValueError, match="X must hold finite numbers"):
+    with pytest.raises(ValueError, match="X must be finite"):
         as_numbers(X[:, 1:], np.dtype(np.float64))
 
 

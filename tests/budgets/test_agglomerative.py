@@ -147,7 +147,9 @@ def test_means_are_for_vectors():
     ):
         assert len(np.unique(select(X, 5, kernel).indices)) == 5
         for params in ({"points": "centres"}, {"linkage": "bisecting"}):
-            with pytest.raises(ValueError, match="Agglomerative: kernel must be one of vectors"):
+            with pytest.raises(
+                ValueError, match="Agglomerative: kernel must be a kernel on numeric vectors"
+            ):
                 select(X, 5, kernel, **params)
 
 

@@ -216,7 +216,7 @@ def test_many_sparse_vectors_stay_sparse(monkeypatch):
 
 
 def test_rows_without_means_are_refused():
-    wording = "KMeans: kernel must be one of vectors, for this rule computes with them, got "
+    wording = "KMeans: kernel must be a kernel on numeric vectors.*got "
     numbers = np.arange(5)[:, None]
     for X, kernel, name in (
         (numbers, Precomputed(np.eye(5)), "Precomputed"),

@@ -177,7 +177,7 @@ def test_floor_hashing_is_for_vectors():
         (np.arange(30)[:, None], Precomputed(np.eye(30))),
     ):
         assert len(np.unique(select(X, 5, kernel).indices)) == 5
-        with pytest.raises(ValueError, match="DBH: kernel must be one of vectors"):
+        with pytest.raises(ValueError, match="DBH: kernel must be a kernel on numeric vectors"):
             select(X, 5, kernel, hashing="floor")
 
 

@@ -167,7 +167,7 @@ def test_only_vectors_have_means(points):
         (np.arange(60)[:, None], Precomputed(np.eye(60))),
     ]
     for X, kernel in cases:
-        with pytest.raises(ValueError, match="KMeans: kernel must be one of vectors"):
+        with pytest.raises(ValueError, match="KMeans: kernel must be a kernel on numeric vectors"):
             KMeans(points=points).select(X, 5, kernel, np.random.default_rng(0))
 
 

@@ -115,7 +115,7 @@ def test_a_seed_decides():
 
 
 def test_a_kernel_without_a_root_is_refused():
-    message = "Leverage: kernel must be positive definite (its matrix needs a root), got Tanh("
+    message = "Leverage: kernel must be positive definite (its matrix is factorized), got Tanh("
     with pytest.raises(ValueError, match=re.escape(message)):
         select(regression(100)[0], 5, Tanh(gamma=0.1))
 

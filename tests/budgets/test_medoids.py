@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skimp.budgets._groups import _TOGETHER, find_medoids
+from skimp.budgets._groups import _BATCH_ROWS, find_medoids
 from skimp.data import Context
 from skimp.kernels import FunctionKernel, Gaussian, Linear, Precomputed
 from tests.problems import regression
@@ -33,11 +33,11 @@ def test_the_least_sum_of_squared_distances(kernel, wrap, sizes):
 @pytest.mark.parametrize(
     "sizes",
     [
-        [_TOGETHER],
-        [_TOGETHER + 1],
-        [1, _TOGETHER, 1],
-        [_TOGETHER - 1, 2, _TOGETHER + 30, 3],
-        [10] * (_TOGETHER // 5),
+        [_BATCH_ROWS],
+        [_BATCH_ROWS + 1],
+        [1, _BATCH_ROWS, 1],
+        [_BATCH_ROWS - 1, 2, _BATCH_ROWS + 30, 3],
+        [10] * (_BATCH_ROWS // 5),
     ],
 )
 def test_groups_may_fill_or_cross_a_batch(sizes):

@@ -55,7 +55,7 @@ def test_proposals_are_kept_with_the_law_of_drawing_one_by_one(length):
 
 @pytest.mark.parametrize("proposals", [1, 2, 64])
 def test_the_first_pivots_of_a_budget_have_the_law_of_a_budget(monkeypatch, proposals):
-    monkeypatch.setattr(_rpcholesky, "_LEAST_PROPOSALS", proposals)
+    monkeypatch.setattr(_rpcholesky, "_MIN_PROPOSALS", proposals)
     K, rng = uneven_matrix(), np.random.default_rng(proposals)
     rows, kernel = ArrayRows(np.arange(5)[:, None]), Precomputed(K)
     found = [_pivots(rows, 3, kernel, 0.0, rng, Context(n_jobs=1)) for _ in range(300)]
@@ -216,7 +216,7 @@ def test_points_keep_their_dtype(dtype):
 
 
 def test_a_kernel_without_a_root_is_refused():
-    message = "RPCholesky: kernel must be positive definite (its matrix needs a root), got Tanh("
+    message = "RPCholesky: kernel must be positive definite (its matrix is factorized), got Tanh("
     with pytest.raises(ValueError, match=re.escape(message)):
         select(regression(100)[0], 5, Tanh(gamma=0.1))
 

@@ -259,7 +259,7 @@ def test_labels_of_mixed_kinds(selector, labels):
         with pytest.raises(ValueError, match="missing"):
             selector.select(X, 7, Linear(), np.random.default_rng(0), y)
     elif selector.needs_targets and not isinstance(selector, Auto):
-        with pytest.raises(ValueError, match="y must hold classes"):
+        with pytest.raises(ValueError, match="y must hold one class label"):
             selector.select(X, 7, Linear(), np.random.default_rng(0), y)
     else:
         check(selector, X, 7, Linear(), y, X)

@@ -7,6 +7,7 @@ from tests.repository import ROOT, run_python
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_runs(path, tmp_path):
     run_python(str(path), cwd=tmp_path, env={**os.environ, "MPLBACKEND": "Agg"})

@@ -26,6 +26,7 @@ def test_names_the_commands():
         assert command in README
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", PAGES)
 def test_code_of_pages_runs_from_top_to_bottom(page, tmp_path):
     text = (ROOT / "docs" / f"{page}.md").read_text()

@@ -39,7 +39,7 @@ def test_rules(options, message):
 
 
 def test_columns_must_agree():
-    message = "budget_quality: budget must have 3 columns as X has, found 2."
+    message = "budget_quality: budget must have as many columns as X (3), found 2."
     with pytest.raises(ValueError, match=re.escape(message)):
         budget_quality(X[:5, :2], KERNEL, X)
 
@@ -82,7 +82,7 @@ def test_no_row_counts():
 
 
 def test_rows_bring_their_own_labels():
-    with pytest.raises(ValueError, match="which bring their own"):
+    with pytest.raises(ValueError, match="must be None for Rows"):
         budget_quality(X[:3], KERNEL, open_rows(X), np.arange(60) % 2)
 
 

@@ -192,7 +192,7 @@ def test_sizes_may_be_numpy_integers():
         ({"kernel": Tanh(1.0)}, "kernel must be positive definite"),
         ({"alpha": -1}, "alpha must be a number > 0, got -1."),
         ({"random_state": "x"}, "compare_selectors: random_state must be None or an integer >= 0"),
-        ({"selectors": ["balanced"]}, "Balanced: y must be given"),
+        ({"selectors": ["balanced"]}, "Balanced: y must hold one class label per row, found None"),
         ({"X": np.full((5, 2), np.nan)}, "NaN"),
         ({"y": np.ones(3)}, "inconsistent numbers of samples"),
     ],

@@ -35,7 +35,7 @@ def test_any_rows_will_do(layout):
 def test_predictions_need_rows():
     X, y, _ = regression(50)
     model = KRLS(alpha=1.0).fit(X, y)
-    with pytest.raises(ValueError, match="X must be an array"):
+    with pytest.raises(ValueError, match="X must be"):
         model.predict(None)
 
 
@@ -83,7 +83,7 @@ def test_bad_data_are_named():
         with pytest.raises(ValueError, match="found column 'x0' between"):
             KRLS().fit(scale * X, y)
     for approximation in (None, 20):
-        with pytest.raises(ValueError, match="X and y must be of a scale"):
+        with pytest.raises(ValueError, match="found infinity or NaN"):
             KRLS(approximation=approximation).fit(X, 1e170 * y)
     with pytest.raises(ValueError, match="alpha must be larger"):
         KRLS(lams=[1e-30, 1.0]).fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))

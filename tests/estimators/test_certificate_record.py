@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +25,7 @@ TRIAL = {
     "seconds": 0.25,
 }
 CERTIFICATE = Certificate(
+    converged=True,
     approximation="Nystroem(budget=1024,\n         kernel=Gaussian(gamma=0.5))",
     kernel="Gaussian(gamma=0.5)",
     columns="standardized; column 'income' holds 99 % of the variance of X",
@@ -50,23 +52,49 @@ def line(name, certificate=CERTIFICATE):
 
 def test_text_has_a_line_for_each_number():
     assert repr(CERTIFICATE) == str(CERTIFICATE)
+    assert line("fit in 1.8 s").startswith("converged")
     assert line("approximation") == "Nystroem(budget=1024, kernel=Gaussian(gamma=0.5))"
-    assert line("columns") == "standardized; column 'income' holds 99 % of the variance of X"
+    assert line("columns") == CERTIFICATE.columns
     assert line("size") == "1,024"
-    assert line("residual trace") == "0.01235"
+    assert line("residual trace") == "0.012"
+    assert line("effective dimension") == "34"
     assert line("kernel evaluations") == "1,234,567"
-    assert line("solve ") == "1.25 s, 3 MB"
-    assert line("chosen") == "in 1 trials: 2048 promise too little for their cost"
+    assert line("seconds") == "search 0.5, solve 1.2"
+    assert line("memory") == "3 MB"
+    assert line("trials") == f"1; {CERTIFICATE.reason}"
     assert line("solver") == "direct: Cholesky"
+
+
+def test_numbers_are_short_and_lines_fit_a_screen():
+    kernel = "Gaussian(gamma=array([0.123456789, 1.23456789e-05, 12]))"
+    shown = replace(CERTIFICATE, kernel=kernel, condition_number=np.inf, solver="long words " * 20)
+    assert line("kernel  ", shown) == "Gaussian(gamma=array([0.1235, 1.235e-05, 12]))"
+    assert "inf" not in str(shown)
+    assert max(map(len, str(shown).splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [
+        ({}, "large enough.* 34 of 1,024"),
+        ({"size": 4096, "effective_dimension": 600.0}, "converged: .* 600 of 4,096"),
+        ({"size": 50}, "larger size may help.* 34 of 50"),
+        ({"approximation": "exact"}, "not approximated"),
+        ({"kernel": None}, "not approximated"),
+        ({"converged": False}, "not converged.*max_iter"),
+    ],
+)
+def test_verdict_follows_from_the_numbers(change, verdict):
+    assert re.search(verdict, replace(CERTIFICATE, **change).verdict)
 
 
 def test_what_is_not_known_is_left_out():
     unknown = replace(
         CERTIFICATE, residual_trace=None, kernel_error=None, condition_number=None, trials=()
     )
-    names = [text[:20].strip() for text in str(unknown).splitlines()]
-    assert not {"residual trace", "kernel error", "condition number", "chosen"} & set(names)
-    assert "effective dimension" in names
+    text = str(unknown)
+    assert not any(n in text for n in ("residual trace", "kernel error", "condition", "trials"))
+    assert "effective dimension" in text
 
 
 def test_seconds_are_those_of_all_phases():

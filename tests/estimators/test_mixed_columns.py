@@ -176,7 +176,7 @@ def test_missing_numbers_beside_strings_are_refused(estimator, value):
     frame = pd.DataFrame(columns)
     model = estimator(KERNEL, approximation=20).fit(frame, (y > np.median(y)).astype(int))
     frame.loc[3, "a"] = value
-    with pytest.raises(ValueError, match="X must hold finite numbers"):
+    with pytest.raises(ValueError, match="X must be finite"):
         model.predict(frame)
-    with pytest.raises(ValueError, match="X must hold finite numbers"):
+    with pytest.raises(ValueError, match="X must be finite"):
         model.fit(frame, (y > np.median(y)).astype(int))

@@ -257,7 +257,7 @@ def test_pairs_of_a_multiple_have_its_length(sampling):
 @pytest.mark.parametrize(
     ("sampling", "kernel", "message"),
     [
-        ("orthogonal", Laplacian(1.0), "sampling='orthogonal' must be for kernels of Euclidean"),
+        ("orthogonal", Laplacian(1.0), "sampling='orthogonal'"),
         ("orthogonal", Laplacian(1.0) + Gaussian(1.0), "choose sampling='iid' or 'qmc'"),
         *(
             (sampling, kernel, f"other than those of Euclidean distances.* got '{sampling}'")

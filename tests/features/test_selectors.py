@@ -147,10 +147,10 @@ def test_rules_for_classes_need_classes(selector):
     X, y, _ = regression(60)
     owner = type(selector).__name__
     for fit, found in (
-        (lambda: nystroem(selector).fit(X), "y must be given"),
-        (lambda: nystroem(selector).fit(open_rows(X)), "y must be given"),
-        (lambda: nystroem(selector).fit(X, y), "y must hold classes, one a row, found continuous"),
-        (lambda: nystroem(selector).fit(X, np.eye(60)[:, :3]), "y must hold classes, one a row"),
+        (lambda: nystroem(selector).fit(X), "y must .*found None"),
+        (lambda: nystroem(selector).fit(open_rows(X)), "y must .*found None"),
+        (lambda: nystroem(selector).fit(X, y), "y must .*found continuous"),
+        (lambda: nystroem(selector).fit(X, np.eye(60)[:, :3]), "y must hold one class label"),
     ):
         with pytest.raises(ValueError, match=f"{owner}: {found}"):
             fit()
@@ -225,7 +225,7 @@ def test_probabilities_are_one_a_row():
     X = regression(60)[0]
     p = np.arange(60) % 2
     assert nystroem(Weighted(p)).fit(X).budget_.indices.min() >= 1
-    with pytest.raises(ValueError, match="Weighted: probabilities must be 50 numbers, one a row"):
+    with pytest.raises(ValueError, match="Weighted: probabilities must be 50 nonnegative numbers"):
         nystroem(Weighted(p)).fit(X[:50])
 
 
@@ -238,7 +238,7 @@ def test_probabilities_are_one_a_row():
         (KMeans(points="all"), "KMeans: points must be"),
         (DBH(members=0), "DBH: members must be an integer from 1 to 1000, got 0."),
         (Balanced("nothing"), "Balanced: selector must be a selector object or one of"),
-        (Balanced(Weighted()), "Balanced: selector must be a rule that chooses among any rows"),
+        (Balanced(Weighted()), "Balanced: selector must be a RowSelector"),
     ],
 )
 def test_bad_selectors(selector, message):

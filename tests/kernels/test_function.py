@@ -73,7 +73,7 @@ def test_rows_may_be_objects_of_any_kind():
     "words", [[], np.array([], dtype=object), "word", np.empty((2, 0), object)]
 )
 def test_no_rows_are_refused(words):
-    with pytest.raises(ValueError, match=r"not empty|0 sample"):
+    with pytest.raises(ValueError, match=r"non-empty|0 sample"):
         FunctionKernel(shared_letters)(words)
 
 
@@ -152,7 +152,7 @@ def test_mixed_columns():
     table = pd.DataFrame({"letter": X[:, 0], "x": numbers[:, 0], "y": numbers[:, 1]})
     names = FunctionKernel(lambda x, y: 1.0 + (x == y)).on("letter") * Gaussian(0.3).on(["x", "y"])
     np.testing.assert_allclose(names(table), K, rtol=1e-12)
-    with pytest.raises(ValueError, match=r"X must hold numbers for a kernel of numbers"):
+    with pytest.raises(ValueError, match=r"X must hold numbers"):
         (FunctionKernel(max).on(1) + Gaussian(0.3))(X)
     assert X[1].tolist() == ["b", 0.5, 0]
 
@@ -162,7 +162,7 @@ def test_numbers_in_mixed_columns_must_be_finite(missing):
     kernel = FunctionKernel(lambda x, y: 1.0 + (x == y)).on(0) * Gaussian(0.3).on([1])
     X = np.array([["a", 1.0], ["b", missing]], dtype=object)
     for refused in (lambda: kernel(X), lambda: kernel(X[:1], X), lambda: kernel(X, X[:1])):
-        with pytest.raises(ValueError, match="X must hold finite numbers for a kernel of numbers"):
+        with pytest.raises(ValueError, match="X must be finite"):
             refused()
     assert kernel(X[:1]).tolist() == [[2.0]]
 
@@ -242,7 +242,7 @@ def test_values_must_be_numbers(value):
 
 
 def test_sequences_of_unequal_length_need_an_object_array():
-    with pytest.raises(ValueError, match="X must be rows of equal length or an array of dtype obj"):
+    with pytest.raises(ValueError, match="X must have rows of equal length"):
         FunctionKernel(shared_letters)([["a", "b"], ["c"]])
     X = np.empty(2, dtype=object)
     X[:] = [["a", "b"], ["c"]]

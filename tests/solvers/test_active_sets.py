@@ -7,6 +7,7 @@ from skimp.data import ArrayRows
 from skimp.losses import SquaredEpsilonInsensitive, log, squared_hinge
 from skimp.solvers import Problem
 from skimp.solvers._active import solve_active_sets
+from tests.pairs import pairwise
 
 N, D, K = 60, 5, 2
 
@@ -32,10 +33,12 @@ def slope(problem, found):
     return block.X.T @ g + 2 * problem.alpha * P @ found.coef, g.sum(axis=0)
 
 
-@pytest.mark.parametrize("loss", [squared_hinge, SquaredEpsilonInsensitive(0.3)], ids=repr)
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("width", [3, 50, 90])
+@pairwise(
+    width=[3, 50, 90],
+    loss=[squared_hinge, SquaredEpsilonInsensitive(0.3)],
+    weighted=[False, True],
+    fit_intercept=[False, True],
+)
 def test_the_gradient_vanishes(loss, weighted, fit_intercept, width):
     # least squares, from which it starts, must leave errors larger than epsilon
     given = problem(loss, weighted=weighted, fit_intercept=fit_intercept, width=width, alpha=1.0)

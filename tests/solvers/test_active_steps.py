@@ -6,6 +6,7 @@ import pytest
 from skimp.losses import log, squared_hinge
 from skimp.solvers._active import ActiveSteps
 from skimp.solvers._objective import Objective
+from tests.pairs import pairwise
 from tests.solvers.test_active_sets import problem
 
 D = 20
@@ -32,9 +33,7 @@ def naive_end(given, point, output):
     return np.linalg.solve(S, Z.T @ (w[active] * block.y[active, output]) / w.sum())
 
 
-@pytest.mark.parametrize("root", [None, ROOT], ids=["identity", "matrix"])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
+@pairwise(root=[None, ROOT], fit_intercept=[False, True], weighted=[False, True])
 def test_a_step_ends_where_active_rows_cost_least(root, fit_intercept, weighted):
     given = problem(width=D, root=root, fit_intercept=fit_intercept, weighted=weighted)
     active, objective = steps_of(given)

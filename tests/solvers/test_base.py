@@ -9,9 +9,8 @@ from skimp.solvers import PCG, Auto, Direct, DualCD, Newton, Solution, Status, a
 NAMES = {"auto": Auto, "direct": Direct, "newton": Newton, "pcg": PCG, "dual_cd": DualCD}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_names(name):
-    assert isinstance(as_solver(name, owner="Model"), NAMES[name])
+def test_names():
+    assert {name: type(as_solver(name, owner="Model")) for name in NAMES} == NAMES
 
 
 def test_an_object_passes_through():
@@ -19,11 +18,10 @@ def test_an_object_passes_through():
     assert as_solver(solver, owner="Model") is solver
 
 
-@pytest.mark.parametrize("solver", ["sgd", None, Direct, 1])
+@pytest.mark.parametrize("solver", ["sgd", Direct])
 def test_what_is_no_solver(solver):
-    names = ", ".join(map(repr, NAMES))
-    message = f"Model: solver must be a solver object or one of {names}, got {solver!r}."
-    with pytest.raises(ValueError, match=re.escape(message)):
+    found = re.escape(f"got {solver!r}")
+    with pytest.raises(ValueError, match=f"Model: solver .*'dual_cd'.*{found}"):
         as_solver(solver, owner="Model")
 
 

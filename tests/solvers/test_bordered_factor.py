@@ -40,8 +40,7 @@ def test_what_rounding_left_indefinite_is_shifted():
     assert np.sum(R * found) > 0
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("value", [np.inf, np.nan])
-def test_a_diagonal_that_overflowed_is_refused(dtype, value):
-    with pytest.raises(ValueError, match="found infinity or NaN"):
-        invert_bordered(np.diag([1.0, value, 1.0, 1.0]), ALPHA, np.dtype(dtype))
+def test_a_diagonal_that_overflowed_is_refused(value):
+    with pytest.raises(ValueError, match="infinity or NaN"):
+        invert_bordered(np.diag([1.0, value, 1.0, 1.0]), ALPHA, np.dtype(float))

@@ -1,15 +1,10 @@
-import re
-
 import numpy as np
 import pytest
-from sklearn.linear_model import Ridge
-from threadpoolctl import threadpool_limits
 
-from skimp.data import ArrayRows, Codes, Context, open_rows
-from skimp.features import RandomFourier
-from skimp.losses import hinge, squared
-from skimp.solvers import Direct, Problem, direct
-from skimp.solvers.ridge import _moments
+from skimp.data import ArrayRows, Codes, Context
+from skimp.losses import squared
+from skimp.solvers import Problem, direct
+from tests.pairs import pairwise
 from tests.problems import regression
 from tests.reference import naive
 from tests.sources import ChunkedRows
@@ -37,10 +32,12 @@ def penalty_matrix(width, seed=0):
     return A @ A.T / width
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("penalized", [False, True])
-@pytest.mark.parametrize("alpha", [0.0, 1e-3, 10.0])
+@pairwise(
+    alpha=[0.0, 1e-3, 10.0],
+    weighted=[False, True],
+    fit_intercept=[False, True],
+    penalized=[False, True],
+)
 def test_equals_its_naive_twin(weighted, fit_intercept, penalized, alpha):
     P = penalty_matrix(6) if penalized else None
     X, Y, weight, given = problem(
@@ -55,31 +52,7 @@ def test_equals_its_naive_twin(weighted, fit_intercept, penalized, alpha):
     norm = np.trace(coef.T @ (np.eye(6) if P is None else P) @ coef)
     expected = naive.objective(Y, X @ coef + intercept, alpha=alpha, norm=norm, weight=weight)
     np.testing.assert_allclose(solution.history, [expected], rtol=1e-9)
-    assert solution.message == "direct: Cholesky of 6 normal equations"
     assert solution.converged
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_equals_ridge_of_scikit_learn(weighted, fit_intercept):
-    X, Y, weight, given = problem(weighted=weighted, fit_intercept=fit_intercept)
-    total = len(X) if weight is None else weight.sum()
-    ridge = Ridge(alpha=total * 1e-3, fit_intercept=fit_intercept).fit(X, Y, sample_weight=weight)
-    solution = Direct().solve(given)
-    np.testing.assert_allclose(solution.coef, ridge.coef_.T, rtol=1e-9, atol=1e-11)
-    np.testing.assert_allclose(solution.intercept, ridge.intercept_, rtol=1e-9, atol=1e-11)
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2, 4])
-def test_bits_do_not_depend_on_threads(n_jobs):
-    X, y, weight = regression(3000, 20, dtype=np.float32)
-    rows = open_rows(X, target=y[:, None], weight=weight, block_rows=64)
-    solutions = [
-        direct.solve(Problem(rows.mapped(Identity(20, X.dtype)), squared, 1e-4), Context(n))
-        for n in (1, n_jobs)
-    ]
-    assert np.array_equal(solutions[0].coef, solutions[1].coef)
-    assert np.array_equal(solutions[0].intercept, solutions[1].intercept)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -89,9 +62,7 @@ def test_float32_rows_that_are_ill_conditioned_are_summed_in_float64(weighted):
     rows = ChunkedRows(X, y[:, None], weight if weighted else None)
     given = Problem(rows.mapped(Identity(10, np.float32)), squared, 1e-12)
     solution = direct.solve(given)
-    assert solution.message.endswith(
-        "normal equations, summed in float64 because they are ill conditioned for float32"
-    )
+    assert "float64" in solution.message
     coef, intercept = naive.ridge(
         X.astype(np.float64), y[:, None], alpha=1e-12, weight=weight if weighted else None
     )
@@ -103,7 +74,7 @@ def test_float32_rows_that_are_ill_conditioned_are_summed_in_float64(weighted):
 
 def test_float32_rows_that_are_well_conditioned_say_nothing():
     _, _, _, given = problem(dtype=np.float32, alpha=1e-2)
-    assert direct.solve(given).message == "direct: Cholesky of 6 normal equations"
+    assert "float64" not in direct.solve(given).message
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -119,34 +90,8 @@ def test_equal_and_constant_columns_without_a_penalty(dtype):
 
 def test_memory_limit():
     _, _, _, given = problem(memory_limit=100)
-    message = r"the direct solver with 6 features needs .* take a smaller budget or fewer features"
-    with pytest.raises(MemoryError, match=message):
+    with pytest.raises(MemoryError, match="direct solver with 6 features"):
         direct.solve(given)
-
-
-def test_other_losses_are_refused():
-    _, _, _, given = problem()
-    with pytest.raises(ValueError, match=re.escape("Direct: loss must be 'squared', got Hinge().")):
-        direct.solve(Problem(given.rows, hinge, 1e-3))
-
-
-def test_the_shift_does_not_depend_on_blocks_or_blas_threads(monkeypatch):
-    shifts = []
-    original = _moments._moments
-
-    def moments(rows, dtype, shift, context):
-        shifts.append(shift)
-        return original(rows, dtype, shift, context)
-
-    monkeypatch.setattr(_moments, "_moments", moments)
-    X, y, _ = regression(3000)
-    basis = RandomFourier(n_components=300, random_state=0).fit(X)
-    for threads, block_rows in ((1, 100), (2, 1000)):
-        rows = open_rows(X, target=y[:, None], block_rows=block_rows).mapped(basis)
-        with threadpool_limits(threads, user_api="blas"):
-            direct.solve(Problem(rows, squared, alpha=1e-3))
-    assert shifts[0].any()
-    assert np.array_equal(*shifts)
 
 
 def coded(n=150, *, dtype=np.uint8, value=0.4, seed=0):
@@ -154,12 +99,14 @@ def coded(n=150, *, dtype=np.uint8, value=0.4, seed=0):
     return Codes(codes, np.array([0, 5, 10]), value, 15, first=1)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("penalized", [False, True])
-@pytest.mark.parametrize(("dtype", "value"), [(np.uint8, 0.4), (np.uint16, 3.0)])
-def test_codes_equal_the_naive_twin(weighted, fit_intercept, penalized, dtype, value):
-    Z = coded(dtype=dtype, value=np.float64(value))
+@pairwise(
+    weighted=[False, True],
+    fit_intercept=[False, True],
+    penalized=[False, True],
+    dtype=[np.uint8, np.uint16],
+)
+def test_codes_equal_the_naive_twin(weighted, fit_intercept, penalized, dtype):
+    Z = coded(dtype=dtype, value=np.float64(0.4 if dtype is np.uint8 else 3.0))
     _, y, weight = regression(150)
     Y, weight = np.column_stack([y, y**2]), weight if weighted else None
     P = penalty_matrix(15) if penalized else None
@@ -192,11 +139,10 @@ def test_float32_codes_are_summed_in_float64(fit_intercept):
     assert np.linalg.norm(found.coef - expected.coef) <= bound
 
 
-@pytest.mark.parametrize("n_jobs", [2, 4])
-def test_bits_of_codes_do_not_depend_on_threads(n_jobs):
+def test_bits_of_codes_do_not_depend_on_threads():
     y = regression(150)[1][:, None]
     rows = ArrayRows(coded(value=np.float32(0.4)), y, block_rows=16)
-    one, many = (direct.solve(Problem(rows, squared, 1e-4), Context(n)) for n in (1, n_jobs))
+    one, many = (direct.solve(Problem(rows, squared, 1e-4), Context(n)) for n in (1, 2))
     assert np.array_equal(one.coef, many.coef)
     assert np.array_equal(one.intercept, many.intercept)
 

@@ -35,9 +35,7 @@ def test_three_iterations_without_a_smaller_loss(values, stops, best):
     chosen = stopping.best(last)
     assert np.array_equal(chosen.coef, coefs[best - 1])
     assert chosen.n_iter == len(values)
-    assert chosen.message == (
-        f"newton: stopped, coefficients of check {best} of {len(values)}, best on held-out rows"
-    )
+    assert f"check {best} of {len(values)}" in chosen.message
 
 
 def test_coefficients_are_copied():

@@ -44,9 +44,10 @@ def slopes(fn, coef, b, h=1e-6):
     return out
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("penalized", [False, True])
+@pytest.mark.parametrize(
+    ("loss", "weighted", "penalized"),
+    [(log, False, False), *((loss, True, True) for loss in LOSSES)],
+)
 def test_value_and_gradient(loss, weighted, penalized):
     objective, (coef, b), value = case(loss, weighted=weighted, penalized=penalized)
     point = objective.at(coef, b)
@@ -74,9 +75,8 @@ def test_no_slope_in_an_intercept_that_is_not_there():
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-@pytest.mark.parametrize("weighted", [False, True])
-def test_products_with_the_curvature(loss, weighted):
-    objective, (coef, b), _ = case(loss, weighted=weighted, penalized=False)
+def test_products_with_the_curvature(loss):
+    objective, (coef, b), _ = case(loss, penalized=False)
     V = np.random.default_rng(3).normal(size=(5, 3))
     # away from the penalty, which the descent adds in its own coordinates
     found = objective.curved(objective.at(coef, b), V, np.arange(3))
@@ -106,19 +106,10 @@ def test_few_curved_rows_in_any_form(loss):
     np.testing.assert_allclose(products[2], products[0], atol=1e-12)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("loss", [log, softmax], ids=repr)
 def test_single_precision(loss):
     objective, (coef, b), value = case(loss, penalized=False, dtype=np.float32)
     point = objective.at(coef, b)
     assert point.value == pytest.approx(value(coef, b), rel=1e-5)
     np.testing.assert_allclose(point.gradient, slopes(value, coef, b).reshape(5, 3), atol=1e-4)
     assert objective.curved(point, np.ones((5, 3)), np.arange(3)).dtype == np.float32
-
-
-def test_what_overflows_is_refused():
-    objective, (coef, b), _ = case(squared)
-    with (
-        pytest.raises(ValueError, match="infinity or NaN: rescale"),
-        np.errstate(over="ignore", invalid="ignore"),
-    ):
-        objective.at(1e200 * coef, b)

@@ -1,5 +1,4 @@
-"""Array-in, array-out numerics that every other folder stands on.
+"""Array-in, array-out numerics that all other folders use.
 
-The modules whose names end in ``loops`` hold compiled code and import Numba: they are imported
-inside the functions that use them, so that ``import skimp`` stays light.
+``_core.loops`` holds the compiled code and is the only folder that imports Numba.
 """

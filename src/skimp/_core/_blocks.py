@@ -1,4 +1,4 @@
-"""Fold a function over blocks on a thread pool, with the same bits for any number of threads."""
+"""Ordered reduction over blocks on a thread pool; the result is bit-equal for any thread count."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -23,20 +23,20 @@ T = TypeVar("T")
 _BLOCK_BYTES = 2**24
 _LARGEST_BLOCK, _SMALLEST_BLOCK = 2**11, 2**8
 _QUIET = partial(np.errstate, over="ignore", invalid="ignore")
-"""Overflow is found in what was summed, where it can be named; a warning of each block is not."""
+"""Silences NumPy's overflow warnings per block: callers check the reduced result instead."""
 
 
 def block_rows_for(width: int, dtype: DType) -> int:
-    """Return a power of two of rows that takes about 16 MB at this width."""
+    """Return the rows of a block of at most 16 MB: a power of two between 256 and 2,048."""
     fitting = _BLOCK_BYTES // max(1, width * dtype.itemsize)
     return max(_SMALLEST_BLOCK, min(_LARGEST_BLOCK, 1 << max(0, fitting.bit_length() - 1)))
 
 
 class Scratch(dict[str, Array]):
-    """Named buffers that one worker keeps from block to block."""
+    """Named buffers that one worker reuses for all its blocks."""
 
     def array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
-        """Return an uninitialized array of this shape; its content lives until the next call."""
+        """Return an uninitialized array, which the next call with this name overwrites."""
         size = prod(shape)
         buffer = self.get(name)
         if buffer is None or buffer.size < size or buffer.dtype != dtype:
@@ -51,16 +51,16 @@ def fold(
     initial: T,
     n_threads: int,
 ) -> T:
-    """Compute ``total = combine(total, fn(block, scratch))`` over the blocks, in their order.
+    """Compute ``total = combine(total, fn(block, scratch))`` over the blocks, in order.
 
-    ``fn`` runs concurrently, with single-threaded BLAS; ``combine`` runs on one block at a time,
-    in the order of the blocks, so that sums do not depend on the number of threads. What ``fn``
-    returns may live in its scratch buffers: they are not reused before it has been combined.
+    ``fn`` runs concurrently, with single-threaded BLAS. ``combine`` runs sequentially, in the order
+    of the blocks, so that sums do not depend on the number of threads. ``fn`` may return views of
+    its scratch buffers: a worker combines them before it starts its next block.
     """
     remaining = iter(blocks)
     first = list(islice(remaining, 2))
     blocks = chain(first, remaining)
-    # a single block needs no threads, which take longer to start than small data to handle
+    # starting threads takes longer than processing a single block
     if n_threads > 1 and len(first) > 1:
         with single_threaded_blas():
             return _threaded_fold(blocks, fn, combine, initial, n_threads)

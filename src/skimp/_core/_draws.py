@@ -1,4 +1,4 @@
-"""Random numbers that frequencies are made of: independent, orthogonal or evenly spread."""
+"""Random draws for the frequencies of Fourier features: independent, orthogonal or quasi-random."""
 
 from abc import ABC, abstractmethod
 from typing import final
@@ -10,14 +10,11 @@ from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array
 
 _HALF_STEP = 2.0**-31
-"""Sobol points are multiples of 2^-30, zero included, where a normal number has no value."""
+"""Added to Sobol points, multiples of 2^-30, because the normal quantile of 0 is infinite."""
 
 
 class Draws(ABC):
-    """A number of draws, each with as many random entries as are asked for.
-
-    Entries of different calls are independent of each other.
-    """
+    """A fixed number of random vectors of any dimension; calls are independent of each other."""
 
     def __init__(self, size: int, rng: np.random.Generator):
         self.size = size
@@ -33,7 +30,7 @@ class Draws(ABC):
 
     @abstractmethod
     def uniforms(self) -> Array:
-        """Return one number between 0 and 1 for each draw."""
+        """Return one uniform number between 0 and 1 for each draw."""
 
 
 @final
@@ -52,10 +49,11 @@ class IndependentDraws(Draws):
 
 @final
 class OrthogonalDraws(Draws):
-    """Draws whose normal vectors are orthogonal, in groups as large as their dimension.
+    """Normal vectors that are orthogonal within groups of as many vectors as dimensions.
 
-    A vector's direction is uniform and its length that of a normal vector, independent of the
-    others': each of them alone is normal (Yu et al. 2016, Orthogonal random features, section 3).
+    Directions are uniform and lengths are independent, with the distribution of a normal vector's
+    length, so each vector by itself is normal (Yu et al. 2016, Orthogonal random features,
+    section 3).
     """
 
     def normals(self, dimension: int) -> Array:
@@ -77,9 +75,9 @@ class OrthogonalDraws(Draws):
 
     def cauchys(self, dimension: int) -> Array:
         raise ValueError(
-            "sampling='orthogonal' must be for kernels of Euclidean distances, whose spectrum is "
-            "the same in all directions; that of Laplacian, with its L1 distance, is not: "
-            "choose sampling='iid' or 'qmc'."
+            "sampling='orthogonal' requires a kernel of the Euclidean distance, found one of the "
+            "L1 distance (Laplacian), whose spectrum is not rotation invariant: choose "
+            "sampling='iid' or 'qmc'."
         )
 
     def uniforms(self) -> Array:
@@ -88,10 +86,10 @@ class OrthogonalDraws(Draws):
 
 @final
 class QuasiDraws(Draws):
-    """Draws that fill the space evenly: scrambled Sobol points, shifted Halton points for large d.
+    """Quasi-random draws: scrambled Sobol points, or shifted Halton points in high dimensions.
 
-    Each point alone is uniform. Calls shuffle their points: a sequence is not even in the pairs
-    that it makes with itself.
+    Each point by itself is uniform. Each call shuffles its points: without it, the points of two
+    calls would be correlated.
     """
 
     def normals(self, dimension: int) -> Array:
@@ -111,7 +109,7 @@ class QuasiDraws(Draws):
             points = sequence.random_base2(max(0, self.size - 1).bit_length())[: self.size]
             points += _HALF_STEP
         else:
-            # scrambling it would take a permutation for each prime: tens of gigabytes
+            # scrambling would store a permutation for each prime: tens of gigabytes
             points = qmc.Halton(dimension, scramble=False).random(self.size)
             points = (points + self._rng.random(dimension)) % 1
         return np.ascontiguousarray(self._rng.permutation(points).T)
@@ -122,4 +120,4 @@ KINDS: dict[str, type[Draws]] = {
     "orthogonal": OrthogonalDraws,
     "qmc": QuasiDraws,
 }
-"""Draws by the name of the sampling."""
+"""Classes of draws by the value of the parameter ``sampling``."""

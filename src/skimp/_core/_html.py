@@ -1,11 +1,11 @@
-"""Small HTML tables, for notebooks."""
+"""HTML tables for notebooks."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:
-    """Return a table whose first column is text and whose other columns are aligned right."""
+    """Return an HTML table with its first column aligned left and the others aligned right."""
     head = "".join(f"<th>{escape(name)}</th>" for name in header)
     body = "".join(
         "<tr>" + "".join(_cell(value, j > 0) for j, value in enumerate(row)) + "</tr>"

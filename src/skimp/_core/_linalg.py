@@ -1,4 +1,4 @@
-"""Small dense linear algebra in float64, safe on singular matrices, and products of rows."""
+"""Dense linear algebra in float64 that handles singular matrices, and products with sparse rows."""
 
 from typing import Any
 
@@ -10,21 +10,21 @@ from skimp._core._types import Array, DType, Matrix
 
 
 def as_compute_dtype(dtype: Any) -> DType:
-    """Return what rows of this dtype are computed in: float32 for float32 and float16."""
+    """Return the precision in which to compute: float32 for float32 and float16, else float64."""
     dtype = np.dtype(dtype)
     single = dtype.kind == "f" and dtype.itemsize <= 4
     return np.dtype(np.float32 if single else np.float64)
 
 
 def dense(X: Matrix, dtype: DType) -> Array:
-    """Return a C-contiguous array of this dtype, X itself where it is one already."""
+    """Return a C-contiguous array of this dtype, without a copy if X is one."""
     if sparse.issparse(X):
         X = X.toarray()
     return np.ascontiguousarray(X, dtype)
 
 
 def canonical(X: Matrix) -> Matrix:
-    """Return CSR rows with sorted columns, none of them twice: X itself, or a copy."""
+    """Return CSR rows with sorted and unique columns, without a copy if X has them."""
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -32,34 +32,34 @@ def canonical(X: Matrix) -> Matrix:
 
 
 def check_shape(out: Array, shape: tuple[int, ...]) -> None:
-    """Raise unless an output has this shape: compiled loops do not check their bounds."""
+    """Raise if an output has another shape; compiled loops do not check bounds."""
     if out.shape != shape:
         raise ValueError(f"out must have shape {shape}, found {out.shape}.")
 
 
 def check_columns(X: Matrix, width: int) -> None:
-    """Raise unless rows have as many columns as compiled loops take for granted."""
+    """Raise if rows have another number of columns; compiled loops do not check bounds."""
     if X.shape[1] != width:
         raise ValueError(f"X must have {width} columns, found {X.shape[1]}.")
 
 
 def check_representable(*arrays: Array) -> None:
-    """Raise where features or targets overflowed."""
+    """Raise if features or targets have overflowed."""
     if not all(np.isfinite(array).all() for array in arrays):
         raise ValueError(
-            "X and y must be of a scale on which the kernel and its squares are finite numbers, "
+            "X and y must be small enough for the kernel and its squares to be finite numbers, "
             "found infinity or NaN: rescale the columns of X, or y, or the kernel's parameters."
         )
 
 
 def check_finite(Z: Array) -> None:
-    """Raise where features overflowed, by their sum: quick enough for every strip of rows."""
+    """Raise if features have overflowed; sums them, which is fast enough for every strip."""
     with np.errstate(over="ignore", invalid="ignore"):
         check_representable(Z.sum())
 
 
 def product(X: Matrix, W: Matrix, out: Array) -> None:
-    """Write ``X @ W`` into ``out``; either of the two may be sparse."""
+    """Write ``X @ W`` into ``out``; X and W may be sparse."""
     if sparse.issparse(X) or sparse.issparse(W):
         XW = X.astype(W.dtype, copy=False) @ W
         out[...] = XW.toarray() if sparse.issparse(XW) else XW
@@ -79,16 +79,16 @@ def squared_norms(X: Matrix, weights: Array | float = 1.0) -> Array:
 
 
 def centred(K: Array) -> Array:
-    """Return a matrix of inner products of rows with each other, around the mean of the rows."""
+    """Centre a Gram matrix: return the inner products of the rows minus their mean."""
     means = K.mean(axis=0)
     around: Array = K - means - means[:, None] + means.mean()
     return around
 
 
 def cholesky(A: Array, *, jitter: float = 0.0) -> Array | None:
-    """Return the upper factor R of ``A + jitter mean(diag A) I = R^T R``, None if there is none.
+    """Return the upper factor R of ``A + jitter mean(diag A) I = R^T R``, or None if it fails.
 
-    Reads the upper triangle of A only.
+    Only the upper triangle of A is read.
     """
     with single_threaded_blas():
         shifted = np.array(A, order="F")
@@ -108,7 +108,7 @@ def reciprocal_condition(R: Array, A: Array) -> float:
 def condition_number(A: Array) -> float:
     """Estimate the condition number of a positive definite matrix in the 1-norm.
 
-    Infinite where it is singular to working precision.
+    Returns infinity if the matrix is singular to working precision.
     """
     R = cholesky(A)
     inverse = 0.0 if R is None else reciprocal_condition(R, A)
@@ -116,11 +116,11 @@ def condition_number(A: Array) -> float:
 
 
 def solve_positive(A: Array, b: Array) -> tuple[Array, str]:
-    """Solve ``A x = b`` for a symmetric, positive semidefinite A, and say how.
+    """Solve ``A x = b`` for a positive semidefinite A; return x and the name of the method.
 
-    Cholesky; with a jitter of a few eps where A is singular to working precision; the
-    pseudo-inverse with eigenvalues below ``eps len(A)`` of the largest one cut off where even that
-    fails.
+    Tries Cholesky first, then Cholesky with a jitter of a few eps. If A is singular to working
+    precision in both, uses the pseudo-inverse without eigenvalues below ``eps len(A)`` times the
+    largest.
     """
     for jitter, how in ((0.0, "Cholesky"), (8 * _EPS64 * len(A), "Cholesky with jitter")):
         R = cholesky(A, jitter=jitter)
@@ -135,7 +135,10 @@ def solve_positive(A: Array, b: Array) -> tuple[Array, str]:
 
 
 def eigenpairs(A: Array) -> tuple[Array, Array]:
-    """Return eigenvalues, rising, and eigenvectors of a symmetric matrix (its upper triangle)."""
+    """Return the ascending eigenvalues and the eigenvectors of a symmetric matrix.
+
+    Only its upper triangle is read.
+    """
     with single_threaded_blas():
         values, vectors = linalg.eigh(A, lower=False, driver="evd")
     return values, vectors
@@ -152,7 +155,7 @@ def mirror_upper(A: Array) -> None:
 
 
 def triangular_solve(A: Array, B: Array, *, lower: bool, transposed: bool = False) -> Array:
-    """Solve with one triangle of A, column-major; the other one is not looked at."""
+    """Solve with one triangle of a column-major A; the other triangle is not read."""
     (trsm,) = linalg.get_blas_funcs(("trsm",), (A,))
     with single_threaded_blas():
         X: Array = trsm(1.0, A, B.astype(A.dtype, copy=False), lower=lower, trans_a=transposed)
@@ -160,9 +163,9 @@ def triangular_solve(A: Array, B: Array, *, lower: bool, transposed: bool = Fals
 
 
 def inverse_lower(L: Array) -> Array:
-    """Return the inverse of a lower triangular matrix, by halves.
+    """Return the inverse of a lower triangular matrix, by recursive halving.
 
-    In products that release the interpreter lock, unlike LAPACK's own routine in SciPy.
+    NumPy's matrix products release the GIL; SciPy's LAPACK routine for this does not.
     """
     if len(L) <= _TILE:
         inverse: Array = np.tril(np.linalg.inv(L))
@@ -176,7 +179,10 @@ def inverse_lower(L: Array) -> Array:
 
 
 def whitened(A: Array, R: Array) -> Array:
-    """Return ``R^-T A R^-1`` of a symmetric A (its upper triangle) and an upper triangular R."""
+    """Return ``R^-T A R^-1`` for a symmetric A and an upper triangular R.
+
+    Only the upper triangle of A is read.
+    """
     with single_threaded_blas():
         reduced, _ = linalg.lapack.dsygst(A, R, itype=1, lower=0)
     mirror_upper(reduced)
@@ -184,19 +190,19 @@ def whitened(A: Array, R: Array) -> Array:
 
 
 def well_conditioned_factor(A: Array) -> Array | None:
-    """Return the upper Cholesky factor of a matrix that is regular in float64, as its square is.
+    """Return the upper Cholesky factor of A, or None if A is ill conditioned.
 
-    None for any other one.
+    The limit on the condition number, 1e7, keeps the square of A invertible in float64 as well.
     """
     R = cholesky(A)
     return None if R is None or reciprocal_condition(R, A) < _WELL_CONDITIONED else R
 
 
 def pivoted_cholesky(A: Array, *, tol: float) -> tuple[Array, Array]:
-    """Return pivots and the upper factor R of their rows and columns of A, which determine others.
+    """Return the pivots of a pivoted Cholesky factorization, and the upper factor of their block.
 
-    Each pivot is the row with the largest diagonal entry that those before it leave; what they
-    leave is rounding where it is below ``tol len(A)`` of the largest entry.
+    Each pivot is the row with the largest residual on the diagonal. Pivoting stops at residuals
+    below ``tol len(A)`` times the largest diagonal entry, which are rounding errors.
     """
     with single_threaded_blas():
         tolerance = len(A) * tol * A.diagonal().max()
@@ -206,9 +212,10 @@ def pivoted_cholesky(A: Array, *, tol: float) -> tuple[Array, Array]:
 
 
 def ordered_cholesky(A: Array, *, tol: float) -> tuple[Array, Array]:
-    """Return the rows that those before them do not determine, and the lower factor of their part.
+    """Return the rows that are linearly independent of earlier ones, and their lower factor.
 
-    What those before leave of a diagonal entry is rounding below ``tol len(A)`` of the largest.
+    A row counts as dependent if its residual on the diagonal is at most ``tol len(A)`` times the
+    largest diagonal entry.
     """
     n, least = len(A), len(A) * tol * A.diagonal().max()
     L, left = np.zeros((n, n), order="F"), A.diagonal().copy()
@@ -226,12 +233,12 @@ def ordered_cholesky(A: Array, *, tol: float) -> tuple[Array, Array]:
 
 
 def inverse_root(A: Array, *, rank: int | None, eps: float) -> tuple[Array, Array | None]:
-    r"""Return W, of shape (m, r), with :math:`W W^T = A^+`, and the eigenvalues that it keeps.
+    r"""Return W of shape (m, r) with :math:`W W^T = A^+`, and the eigenvalues that were kept.
 
-    Where A is well conditioned, and no rank is asked for, W is the inverse Cholesky factor, and
-    None is returned for the eigenvalues.
-    Otherwise the columns of W are eigenvectors over the roots of their eigenvalues, from the
-    largest down, without those below ``eps`` times the largest.
+    If A is well conditioned and ``rank`` is None, W is the inverse Cholesky factor, and None
+    replaces the eigenvalues. Otherwise the columns of W are eigenvectors divided by the square
+    roots of their eigenvalues, in descending order, without eigenvalues below ``eps`` times the
+    largest.
     """
     R = well_conditioned_factor(A) if rank is None else None
     if R is not None:

@@ -1,4 +1,4 @@
-"""Rows that need not be vectors of numbers: strings, graphs, or mixed columns, as object arrays."""
+"""Validation of rows that may be objects, such as strings, graphs or mixed columns."""
 
 from numbers import Real
 from typing import Any
@@ -13,10 +13,10 @@ _NUMERIC = (Real, list, tuple, np.ndarray)
 
 
 def check_any_rows(X: Any, name: str = "X") -> Matrix:
-    """Return rows of numbers as they are, and anything else as an object array (n, columns).
+    """Return numeric rows unchanged and all other rows as an object array (n, columns).
 
-    A list or a one-dimensional array becomes a column. A list of vectors is a matrix: objects that
-    are sequences themselves belong into an object array.
+    A list or a one-dimensional array becomes one column. A list of sequences is read as a matrix:
+    pass an object array if each sequence is one object.
     """
     if hasattr(X, "to_numpy"):
         X = X.to_numpy()
@@ -30,43 +30,44 @@ def check_any_rows(X: Any, name: str = "X") -> Matrix:
             X = np.asarray(X)
         except ValueError as error:
             raise ValueError(
-                f"{name} must be rows of equal length or an array of dtype object, with one object "
-                "a row, for objects that are sequences; found a list of unequal ones."
+                f"{name} must have rows of equal length, found a list of sequences of unequal "
+                "length. If each sequence is one object, pass a NumPy array of dtype object with "
+                "one object per row."
             ) from error
         X = X.reshape(-1, 1) if X.ndim == 1 else X
     if X.dtype.kind in "biufc":
         return check_array(X, accept_sparse="csr", dtype="numeric", input_name=name)
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(
-            f"{name} must be an array of shape (n,) or (n, columns), not empty, found {X.shape}."
+            f"{name} must be a non-empty array of shape (n,) or (n, columns), found {X.shape}."
         )
     return X.astype(object)
 
 
 def is_object(X: Matrix) -> bool:
-    """Tell whether rows are objects."""
+    """Return whether the rows have dtype object."""
     return bool(X.dtype == object)
 
 
 def as_real(X: Matrix, dtype: DType) -> Matrix:
-    """Return rows of numbers in a dtype, without a copy where they have it, objects as they are."""
+    """Cast numeric rows to a dtype, without a copy if possible; return object rows unchanged."""
     return X if X.dtype == object else X.astype(dtype, copy=False)
 
 
 def as_numbers(X: Matrix, dtype: DType) -> Matrix:
-    """Return objects as numbers of a dtype, numbers as they are."""
+    """Convert object rows to finite numbers of a dtype; return numeric rows unchanged."""
     if X.dtype != object:
         return X
     try:
         numbers: Array = X.astype(dtype)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"X must hold numbers for a kernel of numbers, found {error}: restrict it to columns "
-            "of numbers with .on(...)."
+            f"X must hold numbers for this kernel, found a value that is not a number: {error}. "
+            "Restrict the kernel to numeric columns with .on(...)."
         ) from error
     if not np.isfinite(numbers).all():
         raise ValueError(
-            "X must hold finite numbers for a kernel of numbers, found NaN, infinity or None: fill "
-            "or leave out these rows."
+            "X must be finite for this kernel, found NaN, infinity or None: impute these values or "
+            "drop their rows."
         )
     return numbers

@@ -1,7 +1,7 @@
-"""Statistics of pairs of rows that kernels are functions of, on strips of rows.
+"""Statistics of pairs of rows, such as distances, from which kernels are computed.
 
-Each class takes the second argument of the pairs once, in the form that its loop wants, and then
-fills blocks ``out[i, j] = s(X_i, B_j)`` for as many X as come along.
+Each class prepares the second rows B once, and then fills blocks ``out[i, j] = s(X_i, B_j)`` for
+any number of strips X.
 """
 
 from abc import ABC, abstractmethod
@@ -14,14 +14,14 @@ from skimp._core._linalg import dense, product, squared_norms
 from skimp._core._types import Array, DType, Matrix
 
 LARGEST_DENSE = 2**26
-"""Entries up to which a sparse B may be made dense, for the faster product."""
+"""The largest number of entries at which a sparse B may be converted to a dense array."""
 
 LEAST_DENSITY = 0.03
-"""Share of stored entries from which on the product with a dense B is the faster one."""
+"""The share of stored entries above which the product with a dense B is faster."""
 
 
 def stays_sparse(B: Matrix) -> bool:
-    """Tell whether a second argument is kept sparse."""
+    """Return whether B is sparse and should remain so."""
     if not sparse.issparse(B):
         return False
     size = B.shape[0] * B.shape[1]
@@ -29,26 +29,24 @@ def stays_sparse(B: Matrix) -> bool:
 
 
 class Pairs(ABC):
-    """Pairs of any rows with the rows of B.
-
-    The statistic is a sum over columns, each with its weight.
+    """A statistic of any row and each row of B: a weighted sum over the columns.
 
     Parameters
     ----------
     B : array or CSR matrix of shape (m, d)
-        Second arguments.
+        The second rows of the pairs.
     dtype : float32 or float64
-        What is computed in.
+        Precision of the computation.
     weights : float or array of shape (d,)
-        Weights of the columns, not negative.
+        Nonnegative weights of the columns.
     """
 
     degree: ClassVar[int]
-    """The power of t by which the statistic grows when all rows are multiplied by t."""
+    """Multiplying all rows by t multiplies the statistic by t to this power."""
     looped: ClassVar[bool] = False
-    """True if terms are computed one by one, False for a matrix product."""
+    """True if a loop computes the terms one by one, False if a matrix product does."""
     rotation_invariant: ClassVar[bool] = False
-    """True if the statistic of Qx and Qy is that of x and y for every rotation Q."""
+    """True if rotating both rows does not change the statistic."""
 
     def __init__(self, B: Matrix, dtype: DType, weights: Any = 1.0):
         self.size: int = B.shape[0]
@@ -88,7 +86,7 @@ class Distances(Pairs, ABC):
 
 @final
 class InnerProducts(Pairs):
-    """The inner product <x, b>."""
+    """The weighted inner product of x and b."""
 
     degree = 2
     rotation_invariant = True
@@ -101,11 +99,10 @@ class InnerProducts(Pairs):
 
     @staticmethod
     def own(X: Matrix, weights: Array) -> Array:
-        """Return the squared lengths of the rows."""
+        """Return the squared norms of the rows."""
         return squared_norms(X, weights)
 
     def fill(self, X: Matrix, out: Array) -> None:
-        """Write the inner products: one matrix product."""
         product(X, self._Bt, out)
 
     def add_gradient(self, X: Matrix, A: Array, out: Array) -> None:
@@ -118,12 +115,12 @@ class InnerProducts(Pairs):
 
 
 class _LoopPairs(Pairs, ABC):
-    """A statistic whose terms are computed one by one; sparse rows are made dense."""
+    """A statistic whose terms are computed by a loop; sparse rows are converted to dense ones."""
 
     degree = 1
     looped = True
     _loop: ClassVar[str]
-    """The name of the compiled loop; that of the derivative ends in "_gradient"."""
+    """The name of the compiled loop; its derivative has the suffix "_gradient"."""
 
     def _prepare(self, B: Matrix) -> None:
         self._Bt = np.ascontiguousarray(dense(B, self.dtype).T)
@@ -134,15 +131,12 @@ class _LoopPairs(Pairs, ABC):
         vars(loops)[self._loop + ending](X, Bt, self._weights, *rest)
 
     def fill(self, X: Matrix, out: Array) -> None:
-        """Write the sums of terms."""
         self._run("", private(X, self.dtype), self._Bt, out)
 
     def add_gradient(self, X: Matrix, A: Array, out: Array) -> None:
-        """Add the sums of derivatives of terms."""
         self._run("_gradient", private(X, self.dtype), self._Bt, A, out)
 
     def add_gradient_sums(self, X: Matrix, A: Array, out: Array) -> None:
-        """Add the sums of derivatives of terms, one row of B after the other."""
         X = private(X, self.dtype)
         for j in range(self.size):
             b, weights = (np.ascontiguousarray(M[:, j : j + 1]) for M in (self._Bt, A))
@@ -153,37 +147,37 @@ class _LoopPairs(Pairs, ABC):
 
 @final
 class ManhattanDistances(_LoopPairs, Distances):
-    """The sum of absolute differences; its derivative is zero where they are."""
+    """The sum of |x - b|; its derivative at x = b is taken as zero."""
 
     _loop = "manhattan"
 
 
 @final
 class ChiSquareDistances(_LoopPairs, Distances):
-    """The sum of (x - b)^2 / (x + b), for rows without negative entries."""
+    """The sum of (x - b)^2 / (x + b), for nonnegative rows."""
 
     _loop = "chi_square"
 
 
 @final
 class HarmonicMeans(_LoopPairs):
-    """The sum of 2 x b / (x + b), for rows without negative entries."""
+    """The sum of 2 x b / (x + b), for nonnegative rows."""
 
     _loop = "harmonic"
 
     @staticmethod
     def own(X: Matrix, weights: Array) -> Array:
-        """Return the sums of the rows."""
+        """Return the weighted sum of each row."""
         return np.asarray(scaled(X, weights).sum(axis=1)).ravel()
 
 
 def private(X: Matrix, dtype: DType) -> Array:
-    """Copy a strip of rows: compiled loops want one dtype and layout, and writable memory."""
+    """Copy rows into the dtype and layout that compiled loops require, in writable memory."""
     return X.toarray().astype(dtype) if sparse.issparse(X) else np.array(X, dtype, order="C")
 
 
 def scaled(X: Matrix, factors: Array) -> Matrix:
-    """Return X with each column multiplied by its factor, in the dtype of the factors."""
+    """Multiply each column of X by its factor, in the dtype of the factors."""
     if sparse.issparse(X):
         data = X.data.astype(factors.dtype) * factors[X.indices]
         return sparse.csr_matrix((data, X.indices, X.indptr), X.shape)

@@ -1,4 +1,4 @@
-"""Squared distances with the speed of a matrix product and the digits of a sum of differences."""
+"""Squared distances, as fast as a matrix product and as accurate as a sum of differences."""
 
 from functools import cached_property
 from typing import Any, final
@@ -11,21 +11,21 @@ from skimp._core._pairs import Distances, InnerProducts, private, scaled, stays_
 from skimp._core._types import Array, Matrix
 
 _FEW_COLUMNS = 4
-"""Columns up to which a sum of squared differences is as fast as a matrix product."""
+"""With at most this many columns, summing squared differences is as fast as a matrix product."""
 
 _SHARES = {np.dtype(np.float32): 2.0**-5, np.dtype(np.float64): 2.0**-16}
-"""Share of ``|x|^2 + |b|^2`` below which too many digits of a distance have cancelled."""
+"""Distances below this share of ``|x|^2 + |b|^2`` lose too many digits to cancellation."""
 
 
 @final
 class SquaredDistances(Distances):
-    r"""The weighted squared Euclidean distance, :math:`\sum_k w_k (x_k - b_k)^2`.
+    r"""Weighted squared Euclidean distance, :math:`\sum_k w_k (x_k - b_k)^2`.
 
-    By way of inner products, :math:`|x|^2 + |b|^2 - 2 \langle x, b \rangle`, which is fast and
-    loses the digits that the three terms share. Dense rows are centred by the mean of B, so that
-    the terms are small; distances that are much smaller than the terms all the same are computed
-    again from differences. A distance is then right to some 4e-6 sqrt(d) of itself in float32,
-    1e-11 sqrt(d) in float64, and zero for equal rows, wherever the rows are.
+    Distances are computed as :math:`|x|^2 + |b|^2 - 2 \langle x, b \rangle`, which is fast but
+    loses digits if the distance is small relative to the norms. Dense rows are therefore centred
+    at the mean of B, and distances that are still relatively small are recomputed from
+    differences. The relative error is at most about 4e-6 sqrt(d) in float32 and 1e-11 sqrt(d) in
+    float64, far from the origin too, and the distance of equal rows is exactly zero.
     """
 
     degree = 2
@@ -46,7 +46,7 @@ class SquaredDistances(Distances):
         self._share = self.dtype.type(_SHARES[self.dtype])
 
     def _scaled(self, X: Matrix) -> tuple[Matrix, Array]:
-        """Return rows whose plain distances are the weighted ones, and their squared norms."""
+        """Centre and scale rows, so that plain distances are weighted; return their norms too."""
         from skimp._core.loops._pairs import centre_rows
 
         if self._centre is None and sparse.issparse(X):
@@ -58,7 +58,6 @@ class SquaredDistances(Distances):
         return rows, norms
 
     def fill(self, X: Matrix, out: Array) -> None:
-        """Write the squared distances."""
         from skimp._core.loops import _pairs as loops
 
         if self._Bt is not None:
@@ -80,7 +79,7 @@ class SquaredDistances(Distances):
 
     def add_gradient(self, X: Matrix, A: Array, out: Array) -> None:
         """Add ``2 w (x_i sum_j A_ij - sum_j A_ij b_j)``."""
-        # in float64: the two terms cancel where rows are far from the centre
+        # in float64: the two terms cancel if rows are far from the centre
         A = A.astype(np.float64)
         G = self._shifted(dense(X, np.dtype(np.float64))) * A.sum(axis=1, keepdims=True)
         G -= A @ self._points
@@ -97,7 +96,7 @@ class SquaredDistances(Distances):
 
     @cached_property
     def _points(self) -> Matrix:
-        """The rows of B in float64, for gradients alone."""
+        """The rows of B in float64, used for gradients only."""
         return self._shifted(self._B.astype(np.float64))
 
     def _shifted(self, X: Matrix) -> Matrix:

@@ -1,4 +1,4 @@
-"""Counting of kernel values, across threads, for whoever asked for it."""
+"""A count of kernel evaluations, summed over threads."""
 
 import threading
 from collections.abc import Iterator
@@ -7,14 +7,13 @@ from contextvars import ContextVar
 
 
 class Tally:
-    """A count that threads add to."""
+    """A thread-safe counter."""
 
     def __init__(self) -> None:
         self.count = 0
         self._lock = threading.Lock()
 
     def add(self, number: int) -> None:
-        """Add a number."""
         with self._lock:
             self.count += number
 
@@ -24,7 +23,7 @@ _tally: ContextVar[Tally | None] = ContextVar("skimp_tally", default=None)
 
 @contextmanager
 def counted() -> Iterator[Tally]:
-    """Count what is computed inside, by this thread and by those that it starts."""
+    """Count the kernel evaluations inside the block, by this thread and those it starts."""
     tally = Tally()
     token = _tally.set(tally)
     try:
@@ -34,7 +33,7 @@ def counted() -> Iterator[Tally]:
 
 
 def count(number: int) -> None:
-    """Add a number to the tally, if there is one."""
+    """Add to the tally of the enclosing `counted` block, if there is one."""
     tally = _tally.get()
     if tally is not None:
         tally.add(number)

@@ -1,4 +1,4 @@
-"""How many threads to use, and BLAS held to one thread inside each of them."""
+"""The number of worker threads, and a limit of one BLAS thread inside each worker."""
 
 import os
 import threading
@@ -10,11 +10,11 @@ from joblib import cpu_count
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Return the number of row-block workers that ``n_jobs`` stands for.
+    """Return the number of worker threads for ``n_jobs``.
 
-    ``None`` means every core that this process may use: its affinity and container limits, and no
-    more than ``OMP_NUM_THREADS``, which process pools such as loky set for their workers.
-    Negative numbers count back from there, as in scikit-learn.
+    ``None`` uses every core available to this process. It respects CPU affinity, container limits
+    and ``OMP_NUM_THREADS``, which process pools such as loky set for their workers. Negative
+    numbers count back from all cores, as in scikit-learn: -2 uses all but one.
     """
     if n_jobs is not None and n_jobs > 0:
         return n_jobs
@@ -26,12 +26,12 @@ def thread_count(n_jobs: int | None) -> int:
 
 
 class _BlasLimit:
-    """One shared limit with a count of who needs it.
+    """A process-wide BLAS thread limit with a reference count.
 
     Overlapping ``threadpool_limits`` contexts restore each other's limit instead of the original
-    one and leave the process at one BLAS thread for good. Here the first caller in sets the limit
-    of the process, from whatever thread, and the last one out restores it. A BLAS on OpenMP has a
-    limit for each thread instead: every holder sets and restores its own.
+    one, which can leave the process at one BLAS thread for good. Here the first holder sets the
+    limit and the last one restores it, from any thread. A BLAS built on OpenMP has one limit per
+    thread instead, so each holder sets and restores its own.
     """
 
     def __init__(self) -> None:
@@ -45,14 +45,14 @@ class _BlasLimit:
         self._usual: list[int] = []
 
     def reset_after_fork(self) -> None:
-        """Give a forked child its threads back: the holders did not come along."""
+        """Restore the limit in a forked child, which does not inherit the holders' threads."""
         usual = self._usual
         self._forget()
         self._set(usual)
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Keep BLAS single-threaded while any caller is inside."""
+        """Keep BLAS single-threaded while at least one caller is inside."""
         with self._lock:
             if self._holders == 0:
                 if self._libraries is None:
@@ -69,14 +69,14 @@ class _BlasLimit:
             for library, number in zip(self._own, usual, strict=True):
                 library.set_num_threads(number)
             with self._lock:
-                # a child that was forked inside has forgotten that it holds
+                # the count is already 0 in a child that was forked inside this block
                 self._holders = max(0, self._holders - 1)
                 if self._holders == 0:
                     self._set(self._usual)
                     self._usual = []
 
     def _find(self) -> None:
-        """List the libraries: those with one limit for the process, and those with one a thread."""
+        """Find the BLAS libraries, and separate those with per-thread limits (OpenMP)."""
         import scipy.linalg  # noqa: F401  (loads SciPy's BLAS before the libraries are listed)
         from threadpoolctl import ThreadpoolController
 
@@ -86,7 +86,7 @@ class _BlasLimit:
 
     def _set(self, numbers: list[int]) -> None:
         for library, number in zip(self._libraries or (), numbers, strict=False):
-            # newer versions of threadpoolctl ignore all threads but the one that came first
+            # newer versions of threadpoolctl only obey the thread that set the limit first
             take_over = getattr(library, "clear_controlling_thread", lambda force: None)
             take_over(force=True)
             library.set_num_threads(number)
@@ -103,7 +103,7 @@ single_threaded_blas = _limit.hold
 
 @contextmanager
 def openmp_after_fork() -> Iterator[None]:
-    """Keep OpenMP to one thread in a forked child, which has no others and waits for them."""
+    """Limit OpenMP to one thread in a forked child, which would wait for threads it lacks."""
     if os.getpid() == _process:
         yield
         return

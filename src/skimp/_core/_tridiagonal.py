@@ -1,4 +1,4 @@
-"""A symmetric matrix with any multiple of the identity added to it, from one factorization."""
+"""Solves with A + s I for many shifts s, from one tridiagonal factorization of A."""
 
 from contextlib import nullcontext
 from functools import cached_property
@@ -16,19 +16,19 @@ _STRIP = 128
 
 @final
 class Tridiagonal:
-    r"""A symmetric matrix as :math:`A = Q T Q^T`, with Q orthogonal and T tridiagonal.
+    r"""Factorization :math:`A = Q T Q^T` with Q orthogonal and T tridiagonal.
 
-    Everything about :math:`(A + s I)^{-1}` is then cheap for any number of shifts s: products take
-    :math:`O(n^2)` operations, the diagonal takes :math:`3 n^2`. The factorization takes
-    :math:`8 n^3 / 3` operations, less than half of what eigenvectors take, and no second n x n
-    array. LAPACK runs on all cores: results depend on their number in the last digits.
+    For each shift s, solving with :math:`A + s I` takes :math:`O(n^2)` operations and the diagonal
+    of its inverse :math:`3 n^2`. The factorization takes :math:`8 n^3 / 3` operations, less than
+    half of an eigendecomposition, and no second n x n array. LAPACK uses all cores, so the last
+    digits depend on the number of cores.
 
     Parameters
     ----------
     A : array of shape (n, n)
-        The matrix, positive semidefinite; overwritten by Q.
+        Positive semidefinite matrix; overwritten by Q.
     n_jobs : int or None, default=None
-        Threads; None for all cores that the process may use.
+        Number of threads; None uses all available cores.
     """
 
     def __init__(self, A: Array, n_jobs: int | None = None):
@@ -36,7 +36,7 @@ class Tridiagonal:
         self._threads = thread_count(n_jobs)
         self.Q = np.ones((1, 1))
         with single_threaded_blas() if self._threads == 1 else nullcontext():
-            # a symmetric matrix is its transpose, which is column-major without a copy
+            # A is symmetric, so its transpose is A in column-major order without a copy
             work = max(1, int(lapack.dsytrd_lwork(n, lower=1)[0]))
             reduced, self._diagonal, self._beside, tau, _ = lapack.dsytrd(
                 A.T, lower=1, lwork=work, overwrite_a=1
@@ -61,7 +61,7 @@ class Tridiagonal:
         return np.asarray(self.Q @ self.solve_rotated(shift, self.Q.T @ B))
 
     def inverse_diagonals(self, shifts: Array) -> Array:
-        """Return the diagonals of the inverses, of shape (n_shifts, n)."""
+        """Return the diagonal of the inverse of A + s I for each shift, shape (n_shifts, n)."""
         from skimp._core.loops._tridiagonal import add_inverse_diagonals, factor
 
         n = len(self._diagonal)

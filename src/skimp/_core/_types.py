@@ -1,4 +1,4 @@
-"""Names for the types that appear in most signatures."""
+"""Type aliases."""
 
 from typing import Any, TypeAlias
 
@@ -12,6 +12,6 @@ Matrix: TypeAlias = Any
 """A dense array or a SciPy CSR matrix: rows are samples."""
 
 DType: TypeAlias = np.dtype[Any]
-"""float32 or float64: what rows are computed in."""
+"""float32 or float64: the precision of computations."""
 
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None

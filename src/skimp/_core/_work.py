@@ -1,7 +1,7 @@
-"""What a computation takes: operations of each kind, and the bytes that it holds.
+"""Operation counts and memory of computations.
 
-Letters: n rows of d columns, D features (m points), k outputs. Maps, selectors and solvers count
-their own work beside the code that causes it; `skimp.choice` divides it by the speeds of a machine.
+Letters: n rows of d columns, D features (m landmarks), k outputs. Feature maps, selectors and
+solvers count their own operations; `skimp.choice` divides them by the speeds of the machine.
 """
 
 from dataclasses import dataclass, field, fields
@@ -13,32 +13,32 @@ from skimp._core._types import DType
 
 DOUBLE = np.dtype(np.float64)
 _SINGLE_VALUES = 3.0
-"""How much faster functions are in float32 than in float64 (seen: 3 to 5)."""
+"""Speed of exp and the like in float32, relative to float64 (measured: 3 to 5)."""
 _SPARSE = 0.03
-"""Share of the speed of matrix products that those of sparse rows reach (seen: 0.03)."""
+"""Speed of sparse matrix products, relative to dense ones (measured: 0.03)."""
 _CALLS_A_PASS, _CALLS_A_STRIP, _STRIP = 500, 15, 512
 
 
 @dataclass(frozen=True)
 class Work:
-    """Numbers of operations, by kind; works add up, and are multiplied by numbers.
+    """Operation counts by kind, which support ``+`` and multiplication by a number.
 
     Attributes
     ----------
     gemm32, gemm64 : float
-        Multiplications and additions of matrix products, by precision.
+        Floating-point operations of matrix products in float32 and float64.
     factor64 : float
-        Those of factorizations in float64; half as many in float32.
+        Floating-point operations of factorizations in float64; one in float32 counts half.
     values : float
-        Values of exp in float64; a third as many in float32.
+        Evaluations of exp in float64; one in float32 counts a third.
     bytes : float
-        Bytes that are read from or written to memory.
+        Bytes read from or written to memory.
     gathers : float
-        Coefficients that codes look up, by one thread.
+        Coefficients looked up by codes, per thread.
     sweeps : float
-        Entries of rows that dual coordinate descent passes over, by one thread.
+        Matrix entries visited by dual coordinate descent, on one thread.
     calls : float
-        Calls of functions from Python.
+        Function calls from Python.
     """
 
     gemm32: float = 0.0
@@ -51,11 +51,9 @@ class Work:
     calls: float = 0.0
 
     def __add__(self, other: "Work") -> "Work":
-        """Return the work of both."""
         return Work(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     def __mul__(self, times: float) -> "Work":
-        """Return the work of doing this several times."""
         return Work(*(times * getattr(self, f.name) for f in fields(self)))
 
     __rmul__ = __mul__
@@ -63,29 +61,29 @@ class Work:
 
 @dataclass(frozen=True)
 class Size:
-    """Sizes of the data and of what may be used, and what a sample of the rows says about them.
+    """Size of the data, the resources of a fit, and estimates from a sample of the rows.
 
     Attributes
     ----------
     n_rows, n_features : int
-        Rows and columns.
+        Number of rows and columns.
     dtype : dtype
-        What the rows are computed in.
+        Precision of the computation.
     n_outputs : int
-        Outputs k.
+        Number of outputs k.
     density : float
-        Share of the entries that are stored.
+        Share of stored entries; 1 for dense rows.
     classes : bool
-        Whether y are classes.
+        Whether y holds class labels.
     threads : int
-        Threads.
+        Number of threads.
     memory : int
-        Bytes that may be used.
+        Memory limit in bytes.
     conditioned : bool
-        Whether the kernel matrix of a budget is well conditioned: kernel columns are the features
-        then, otherwise whitened ones in float64.
+        Whether the kernel matrix of the landmarks is well conditioned. If so, kernel columns are
+        the features; otherwise features are whitened in float64.
     n_bins : float or None
-        Bins of a grid of `RandomBinning`; None for a guess.
+        Number of bins in a grid of `RandomBinning`; None to use a rough guess.
     """
 
     n_rows: int
@@ -101,24 +99,24 @@ class Size:
 
     @property
     def data_bytes(self) -> float:
-        """The size of the data; a stored entry of sparse rows has a column number, too."""
+        """Bytes of the data; each stored entry of sparse rows takes 4 more for its column."""
         entry = self.dtype.itemsize + (4 if self.density < 1 else 0)
         return self.n_rows * self.n_features * self.density * entry
 
     @property
     def block_rows(self) -> int:
-        """Rows in a block."""
+        """Number of rows in a block."""
         return min(self.n_rows, block_rows_for(self.n_features, self.dtype))
 
     def rows_times(self, n: float, m: float, dtype: DType) -> Work:
-        """Return the work of a product of n rows with m columns."""
+        """Return the work of multiplying n rows by a matrix with m columns."""
         share = self.density / _SPARSE if self.density < 1 else 1.0
         return gemm(2 * n * m * self.n_features * share, dtype)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of a fit: its name, its work, and the most bytes that it holds besides the data."""
+    """A phase of a fit: its name, its work, and its peak memory in bytes without the data."""
 
     name: str
     work: Work
@@ -127,26 +125,26 @@ class Stage:
 
 @dataclass(frozen=True)
 class MapCost:
-    """What fitting a map takes, and what the fitted map is like.
+    """Predicted cost of a feature map.
 
     Attributes
     ----------
     stages : tuple of Stage
-        The stages of fitting it.
+        The stages of fitting the map.
     width : int
         Number of features.
     dtype : dtype
-        What they are computed in.
+        Precision of the features.
     mapping : Work
-        One pass over all rows.
+        Work of mapping all rows once.
     held : float
-        Bytes of the map itself.
+        Bytes of the fitted map.
     scratch : float
-        Bytes of each thread that maps a block, besides the block's features.
+        Bytes that each thread needs to map a block, without the features of the block.
     landmarks : bool
         Whether features are kernel columns, with a penalty matrix.
     groups : int
-        Columns of codes, 0 if features are numbers.
+        Number of code columns; 0 if features are numbers.
     n_bins : float
         The largest code.
     """
@@ -163,17 +161,17 @@ class MapCost:
 
 
 def gemm(operations: float, dtype: DType) -> Work:
-    """Return the work of matrix products."""
+    """Return the work of matrix products with this many operations."""
     return Work(gemm32=operations) if dtype.itemsize == 4 else Work(gemm64=operations)
 
 
 def factor(operations: float, dtype: DType = DOUBLE) -> Work:
-    """Return the work of a factorization."""
+    """Return the work of a factorization with this many operations."""
     return Work(factor64=operations * dtype.itemsize / 8)
 
 
 def values(count: float, dtype: DType) -> Work:
-    """Return the work of function values."""
+    """Return the work of evaluating exp, or a function as costly, this many times."""
     return Work(values=count / (_SINGLE_VALUES if dtype.itemsize == 4 else 1.0))
 
 
@@ -183,13 +181,10 @@ def stream(size: float) -> Work:
 
 
 def gathers(count: float, threads: int) -> Work:
-    """Return the work of looking up coefficients of codes, shared by some threads."""
+    """Return the work of looking up coefficients by code, divided among threads."""
     return Work(gathers=count / threads)
 
 
 def calls(n: float) -> Work:
-    """Return the work of a pass over n rows even if there is little to compute.
-
-    Threads are started, and each strip of rows takes some calls.
-    """
+    """Return the fixed cost of a pass over n rows: starting threads, and calls for each strip."""
     return Work(calls=_CALLS_A_PASS + _CALLS_A_STRIP * n / _STRIP)

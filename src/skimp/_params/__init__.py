@@ -1,1 +1,1 @@
-"""What a parameter may be: rules, names that stand for objects, and fits that undo themselves."""
+"""Validation of parameters, strings as short names of objects, and all-or-nothing fits."""

@@ -1,9 +1,9 @@
-"""Errors that callers tell apart."""
+"""Exception classes that callers catch separately."""
 
 
 class MemoryLimitError(MemoryError):
-    """Something needs more than ``memory_limit``."""
+    """A computation needs more memory than ``memory_limit``."""
 
 
 class UnsupportedError(ValueError):
-    """A part cannot do what it was asked for, such as grids for a kernel that has none."""
+    """An operation that an object does not support, such as random grids of a Matern kernel."""

@@ -1,4 +1,4 @@
-"""Memory limits: what users write, what the machine has, and refusing what would not fit."""
+"""Memory limits: parse them, find the memory of the machine, and reject what does not fit."""
 
 import os
 import re
@@ -19,7 +19,7 @@ MEMORY_LIMIT = (
 
 
 def parse_bytes(limit: int | str | None) -> int:
-    """Return a limit in bytes; ``None`` is half of the machine's memory."""
+    """Return a limit in bytes; ``None`` means half of the machine's memory."""
     if limit is None:
         return _physical_bytes() // 2
     if not isinstance(limit, str):
@@ -36,7 +36,7 @@ def _size(text: str) -> int | None:
 
 
 def _physical_bytes() -> int:
-    """Return the memory of the machine, or of the container where that has less."""
+    """Return the memory of the machine, or of its container if that is smaller."""
     try:
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -49,7 +49,7 @@ def _physical_bytes() -> int:
 
 
 def require_memory(needed: int, limit: int | str | None, what: str, remedy: str) -> None:
-    """Raise a `MemoryLimitError` that says what does not fit and what to do instead."""
+    """Raise a `MemoryLimitError` that names a remedy if ``needed`` bytes exceed the limit."""
     allowed = parse_bytes(limit)
     if needed > allowed:
         raise MemoryLimitError(
@@ -59,6 +59,6 @@ def require_memory(needed: int, limit: int | str | None, what: str, remedy: str)
 
 
 def readable(size: int) -> str:
-    """Return a number of bytes as people write it."""
+    """Format a number of bytes with a unit."""
     unit = next(unit for unit in reversed(_UNITS) if size >= _UNITS[unit] or unit == "")
     return f"{size / _UNITS[unit]:.3g} {unit}B"

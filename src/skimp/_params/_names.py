@@ -1,4 +1,4 @@
-"""Names that stand for objects wherever an object is accepted."""
+"""Strings as short names of objects, such as ``kernel="rbf"``."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -19,22 +19,22 @@ def as_object(
     role: str,
     other: str = "",
 ) -> T:
-    """Return an object of a kind, given as it is or by a name that a folder exports it under.
+    """Return ``value`` if it is an instance of ``kind``, or the object that a string names.
 
     Parameters
     ----------
     value : object
-        What the user passed.
+        The value that the user passed.
     kind : type
-        What it has to be an instance of.
+        The required class.
     names : mapping
-        From accepted strings to the folder's names of a class, or of an object.
+        Accepted strings, and the name of the class or object that the folder exports for each.
     folder : str
         The folder, such as "skimp.kernels".
     owner, role : str
-        The class and the parameter that an error is about.
+        The class and the parameter, for the error message.
     other : str
-        What the owner takes besides, which an error names first.
+        Other accepted values, which the error message lists first.
     """
     if isinstance(value, kind):
         return value

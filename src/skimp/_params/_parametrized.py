@@ -1,4 +1,4 @@
-"""Objects with parameters: scikit-learn's, with clear errors and texts, and safe fits."""
+"""The base of all classes with parameters, and a context for all-or-nothing fits."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,13 +11,13 @@ from sklearn.base import BaseEstimator
 from skimp._params._rules import Rule, broken
 
 _SHORT = 6
-"""Numbers of an array that are written out."""
+"""Arrays with more entries are abbreviated."""
 _LINE = 88
-"""Characters of a line, beyond which a text has a line for each parameter."""
+"""A longer repr is split into one line per parameter."""
 
 
 def _text(value: Any) -> str:
-    """Return how a value is written; long arrays are shortened."""
+    """Return the repr of a value, with long arrays abbreviated."""
     if not isinstance(value, np.ndarray) or value.size <= _SHORT:
         return repr(value)
     shown = np.array2string(value, precision=4, threshold=_SHORT, edgeitems=2, separator=", ")
@@ -26,7 +26,7 @@ def _text(value: Any) -> str:
 
 @contextmanager
 def whole_or_nothing(obj: Any) -> Iterator[None]:
-    """Give an object its attributes back if the block, a fit, does not come to its end."""
+    """Restore all attributes of an object if the block raises."""
     before = dict(vars(obj))
     try:
         yield
@@ -37,17 +37,17 @@ def whole_or_nothing(obj: Any) -> Iterator[None]:
 
 
 class Parametrized(BaseEstimator):
-    """An estimator whose parameters have rules, and may be objects with parameters themselves."""
+    """A scikit-learn estimator with a `Rule` for each parameter."""
 
     rules: ClassVar[Mapping[str, Rule]]
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name, ``kernel__gamma`` being the gamma of the kernel.
+        """Set parameters, including nested ones such as ``kernel__gamma``.
 
         Parameters
         ----------
         **params
-            Names and values.
+            Names and values of the parameters.
 
         Returns
         -------
@@ -65,9 +65,10 @@ class Parametrized(BaseEstimator):
         return self
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Return the call that makes it, without defaults, and with parts as they write themselves.
+        """Return the constructor call without defaults.
 
-        Scikit-learn's printer takes parts apart instead: ``kernel=Sum(k1=..., k2=...)``.
+        Nested objects print their own repr, such as ``kernel=Gaussian() + Linear()``, which
+        scikit-learn would print as ``kernel=Sum(k1=..., k2=...)``.
         """
         defaults = {name: p.default for name, p in signature(type(self)).parameters.items()}
         changed = [

@@ -1,7 +1,7 @@
-"""Rules for parameters, and the one message that says a rule was broken.
+"""Rules for parameters, and the message for a value that breaks one.
 
-A class lists its rules in ``rules``, a dict from parameter name to `Rule`; `check_params` tests
-them all at the start of ``fit``.
+A class lists its rules in ``rules``, a dict from parameter name to `Rule`. `check_params` tests
+all of them at the start of ``fit``.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ class Rule:
     test: Callable[[Any], bool]
 
     def __or__(self, other: "Rule") -> "Rule":
-        """Return the rule that either of the two allows."""
+        """Return a rule that accepts values that either rule accepts."""
         return Rule(
             f"{self.wording} or {other.wording}",
             lambda value: self.test(value) or other.test(value),
@@ -28,12 +28,12 @@ class Rule:
 
 
 def is_number(value: Any, kind: type) -> bool:
-    """Tell whether a value is a number of a kind, which a boolean is not."""
+    """Return whether a value is an instance of a number class, and not a boolean."""
     return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
 
 
 def integer(at_least: int, at_most: int | None = None) -> Rule:
-    """Allow whole numbers from a minimum on, or within bounds."""
+    """Accept integers within bounds."""
     bounds = f">= {at_least}" if at_most is None else f"from {at_least} to {at_most}"
 
     def test(value: Any) -> bool:
@@ -46,7 +46,7 @@ def integer(at_least: int, at_most: int | None = None) -> Rule:
 def number(
     *, above: float | None = None, at_least: float | None = None, at_most: float | None = None
 ) -> Rule:
-    """Allow finite numbers, with a strict or an inclusive lower bound, and an upper one."""
+    """Accept finite numbers > ``above``, >= ``at_least`` and <= ``at_most``."""
     bound = "" if above is None else f" > {above:g}"
     bound += "" if at_least is None else f" >= {at_least:g}"
     bound += "" if at_most is None else f" and <= {at_most:g}"
@@ -64,7 +64,7 @@ def number(
 
 
 def numbers(wording: str) -> Rule:
-    """Allow a sequence of finite numbers that are not negative, nor all zero."""
+    """Accept a sequence of finite, nonnegative numbers that are not all zero."""
 
     def allowed(value: Any) -> bool:
         return is_number(value, Real) and bool(np.isfinite(value)) and value >= 0
@@ -79,7 +79,7 @@ def numbers(wording: str) -> Rule:
 
 
 def one_of(*values: str) -> Rule:
-    """Allow these strings."""
+    """Accept these strings."""
     return Rule(
         " or ".join(repr(value) for value in values),
         lambda v: isinstance(v, str) and v in values,
@@ -87,12 +87,12 @@ def one_of(*values: str) -> Rule:
 
 
 def instance(kind: type | tuple[type, ...], wording: str) -> Rule:
-    """Allow instances of a class (not the class itself)."""
+    """Accept instances of a class, but not the class itself."""
     return Rule(wording, lambda v: isinstance(v, kind))
 
 
 def is_auto(value: object) -> bool:
-    """Tell whether a value is the text "auto", and not an array that is compared with it."""
+    """Return whether a value is the string "auto"; an array would compare elementwise."""
     return isinstance(value, str) and value == "auto"
 
 
@@ -108,12 +108,12 @@ RANDOM_STATE = (
 
 
 def broken(owner: str, name: str, wording: str, value: object) -> ValueError:
-    """Return the error for a broken rule; every message about a parameter has this shape."""
+    """Return the error for a parameter that breaks its rule."""
     return ValueError(f"{owner}: {name} must be {wording}, got {value!r}.")
 
 
 def check_values(owner: str, rules: Mapping[str, Rule], **values: Any) -> None:
-    """Raise a `ValueError` for the first of some arguments that breaks its rule."""
+    """Raise a `ValueError` for the first value that breaks its rule."""
     for name, value in values.items():
         if not rules[name].test(value):
             raise broken(owner, name, rules[name].wording, value)

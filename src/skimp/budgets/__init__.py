@@ -1,4 +1,4 @@
-"""Budgets: which points stand for the data."""
+"""Budgets: the landmark points that represent the data, and the selectors that choose them."""
 
 from skimp.budgets._agglomerative import Agglomerative
 from skimp.budgets._base import Budget, RowSelector, Selector, as_selector

@@ -1,4 +1,4 @@
-"""Hierarchical clusters of a sample."""
+"""Landmarks by hierarchical clustering."""
 
 import threading
 import warnings
@@ -24,29 +24,33 @@ from skimp.budgets._kmeans import KMeans
 from skimp.data import Context, Rows
 from skimp.kernels import Kernel
 
-_ALONE = threading.Lock()
+_LOCK = threading.Lock()
 
 
 @final
 class Agglomerative(RowSelector):
-    """Hierarchical clusters of a sample: their medoids, or their means.
+    r"""Medoids or means of the hierarchical clusters of a sample.
 
-    The two nearest clusters are merged, by the distance of the feature space of any kernel, until
-    there are as many clusters as points. Or rows that are vectors are split: bisecting k-means
-    divides the cluster of the largest spread.
+    The m clusters are found by merging: start with one cluster per row and merge the two nearest
+    ones until m are left. The distance of two rows is the one in the kernel's feature space,
+
+    .. math:: d(x, y) = \sqrt{k(x, x) - 2 k(x, y) + k(y, y)}.
+
+    Bisecting k-means works the other way round. It starts with one cluster and keeps splitting
+    the one with the largest sum of squares; it needs rows that are numeric vectors.
 
     Takes O(c^2 d) time and O(c^2) memory for a sample of c rows.
 
     Parameters
     ----------
     linkage : "average", "complete", "single" or "bisecting", default="average"
-        The distance of two clusters: the mean, the largest or the least one of their rows. Or
-        clusters by bisection.
+        Distance of two clusters: the mean, the maximum or the minimum over their pairs of rows.
+        ``"bisecting"`` splits by bisecting k-means instead of merging.
     points : "rows" or "centres", default="rows"
-        A cluster's medoid, the row nearest to its mean in feature space, or its mean, for kernels
-        of vectors.
+        Point that represents a cluster: its medoid, which is the row nearest to the cluster mean
+        in feature space, or its mean in input space. Means need rows that are numeric vectors.
     presample : int, default=4000
-        Rows that are clustered; at least two a point are.
+        Number c of rows to cluster, drawn uniformly; raised to 2 m if that is larger.
 
     Examples
     --------
@@ -98,7 +102,7 @@ class Agglomerative(RowSelector):
 
 
 def _equal_rows(X: Matrix) -> Array:
-    """Return numbers that rows share if they are equal."""
+    """Return one integer per row; equal rows get the same integer."""
     if not sparse.issparse(X):
         return np.unique(X, axis=0, return_inverse=True)[1].ravel()
     rows = [X[i] for i in range(X.shape[0])]
@@ -108,10 +112,7 @@ def _equal_rows(X: Matrix) -> Array:
 
 
 def _merge(K: Array, size: int, linkage: str) -> Array:
-    """Return the cluster of each row after as many merges as leave ``size`` of them.
-
-    The kernel matrix is overwritten.
-    """
+    """Merge rows into ``size`` clusters and return the label of each row. Overwrites K."""
     diagonal = K.diagonal().copy()
     K *= -2
     K += diagonal[:, None]
@@ -128,15 +129,15 @@ def _merge(K: Array, size: int, linkage: str) -> Array:
 
 
 def _bisect(X: Matrix, size: int, rng: np.random.Generator) -> Array:
-    """Return the cluster of each row by bisecting k-means, none of them empty."""
+    """Return the label of each row by bisecting k-means; no cluster is empty."""
     from sklearn.cluster import BisectingKMeans
 
     codes = _equal_rows(X)
     if codes.max() < size:
         return codes
     model = BisectingKMeans(size, random_state=draw_seed(rng) % 2**32)
-    # one at a time: filters of warnings and limits of BLAS threads belong to the process
-    with _ALONE, single_threaded_blas(), openmp_after_fork(), warnings.catch_warnings():
+    # warning filters and BLAS thread limits belong to the process: one thread at a time
+    with _LOCK, single_threaded_blas(), openmp_after_fork(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(Scaling(X).scale_rows(X))
     labels: Array = np.unique(model.labels_, return_inverse=True)[1]

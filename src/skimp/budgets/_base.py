@@ -1,4 +1,4 @@
-"""What a selector is, and the record that it returns."""
+"""Base classes of selectors, and the `Budget` that they return."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -32,16 +32,16 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Budget:
-    """Points that stand for the data.
+    """Landmark points that represent the data.
 
     Attributes
     ----------
     points : array or CSR matrix of shape (m, d)
         The points, in the dtype of the data.
     indices : array of shape (m,), or None
-        Their row numbers, None if the points are not rows of the data.
+        Row numbers of the points; None if the points are not rows of the data.
     weights : array of shape (m,), or None
-        Their weights in a rank-truncated approximation, None for equal ones.
+        Weights of the points in a rank-truncated approximation; None means equal weights.
     """
 
     points: Matrix
@@ -50,31 +50,31 @@ class Budget:
 
 
 class Selector(Parametrized, ABC):
-    """A rule that chooses a budget: parameters, and `select`.
+    """Base class of selectors, which choose the budget points.
 
-    Derive your own rule from `RowSelector`, which opens and checks the data.
+    To write a selector, derive from `RowSelector`, which opens and validates the data.
     """
 
     rules: ClassVar[dict[str, Rule]] = {}
 
     @property
     def needs_targets(self) -> bool:
-        """True for a rule that looks at y."""
+        """Whether the selector uses the targets y."""
         return False
 
     @property
     def nested(self) -> bool:
-        """True for a rule whose first points are a smaller budget of the same rule."""
+        """Whether the first m points of a larger budget are a valid budget of m points."""
         return False
 
     @property
     def spreads(self) -> bool:
-        """True for a rule whose points are far better conditioned than rows drawn at random."""
+        """Whether the points' kernel matrix is much better conditioned than for random rows."""
         return False
 
     @property
     def repeats(self) -> bool:
-        """True for a rule that may choose a row twice, and more points than there are rows."""
+        """Whether a row may be chosen twice, which allows more points than rows."""
         return False
 
     def select(
@@ -86,26 +86,27 @@ class Selector(Parametrized, ABC):
         y: Array | None = None,
         context: Context = LOCAL,
     ) -> Budget:
-        """Choose points.
+        """Choose the budget points.
 
         Parameters
         ----------
         X : array, CSR matrix, frame or Rows
             The data.
         size : int
-            Number of points; if there are fewer rows, all of them are taken.
+            Number of points. If X has fewer rows, all rows are used.
         kernel : Kernel
-            The kernel that the points will serve.
+            Kernel that the points are chosen for.
         rng : numpy.random.Generator
             Source of randomness.
         y : array, optional
-            Targets, for rules that look at them.
+            Targets, required if the selector `needs_targets`.
         context : Context
-            How to run over the rows.
+            Number of threads and progress reports.
 
         Returns
         -------
         Budget
+            The points, and their row numbers if they are rows of X.
         """
         owner = type(self).__name__
         check_params(self)
@@ -121,31 +122,32 @@ class Selector(Parametrized, ABC):
     def select_from(
         self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
-        """Choose points among rows that are open, with a kernel whose parameters are numbers."""
+        """Choose points from opened rows; all parameters of the kernel are numbers by now."""
 
     def cost(self, m: int, kernel: Kernel, size: Size) -> Stage:
-        """Return the work and the memory of choosing m points among data of a size."""
+        """Return the work and memory needed to choose m points from data of this size."""
         work, held = Work(), float(m * size.n_features * size.dtype.itemsize)
         if m < size.n_rows:
             work, held = self.count(m, kernel, size)
         return Stage("select", values(size.n_rows, DOUBLE) + work, held)
 
     def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
-        """Return the work of choosing m of more rows, besides a pass over them, and the bytes held.
+        """Return the work and the bytes held to choose m points from more than m rows.
 
-        By default those of a uniform draw.
+        One pass over the rows is added by `cost`. The default is that of a uniform draw.
         """
         return Work(), 16 * size.n_rows + m * size.n_features * size.dtype.itemsize
 
 
 class RowSelector(Selector, ABC):
-    """A rule that chooses among rows. Derive your own from it, and write `choose`.
+    """Base class for your own selectors: implement `choose`.
 
-    Rows of weight zero are absent, and all rows are taken if there are not more than points. Other
-    weights count for means of clusters; rows are drawn as if they were equal.
+    This class drops rows of weight zero. If there are at most ``size`` rows, it returns them all
+    without calling `choose`. Other sample weights affect cluster means only: all rows are equally
+    likely to be drawn.
 
-    A rule may also say that it `needs_targets`, `repeats` rows or `spreads` points, and what it
-    costs (`count`). `skimp.testing.check_selector` checks it.
+    Override the properties `needs_targets`, `repeats` and `spreads` if they apply, and `count` to
+    state the cost. Test your selector with `skimp.testing.check_selector`.
 
     Examples
     --------
@@ -164,20 +166,20 @@ class RowSelector(Selector, ABC):
 
     @property
     def takes_all(self) -> bool:
-        """True for a rule that takes all rows if there are not more of them than points."""
+        """Whether all rows are returned if there are at most ``size`` of them."""
         return not self.repeats
 
     def check(self, rows: Rows, context: Context) -> None:
-        """Raise if all rows are taken, and are not what the rule needs."""
+        """Raise if the data are unsuitable; called only if all rows are returned."""
 
     @abstractmethod
     def choose(
         self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
-        """Choose points among rows of positive weight.
+        """Choose points from rows of positive weight.
 
-        There are more than ``size`` rows if the rule `takes_all` of fewer. Parameters of the kernel
-        are numbers. Read rows by ``rows.take(numbers, context)``, ``rows.sample(size, seed,
+        There are more than ``size`` rows, unless `takes_all` is false. All parameters of the kernel
+        are numbers. Read rows with ``rows.take(numbers, context)``, ``rows.sample(size, seed,
         context)`` or ``context.map_reduce(rows, ...)``.
         """
 
@@ -201,7 +203,7 @@ class RowSelector(Selector, ABC):
 
 
 def complete(chosen: Array, size: int, n_rows: int, rng: np.random.Generator) -> Array:
-    """Return distinct row numbers: the first ``size`` of those chosen, then others at random."""
+    """Return ``size`` distinct row numbers: those chosen, filled up with random others."""
     missing = size - len(chosen)
     if missing <= 0:
         return chosen[:size]
@@ -210,5 +212,5 @@ def complete(chosen: Array, size: int, n_rows: int, rng: np.random.Generator) ->
 
 
 def as_selector(selector: Any, *, owner: str) -> Selector:
-    """Return a selector for a name or an object; ``owner`` is named in the error."""
+    """Return the selector for a name or an object; errors name ``owner``."""
     return as_object(selector, Selector, _NAMES, "skimp.budgets", owner=owner, role="selector")  # type: ignore[type-abstract]

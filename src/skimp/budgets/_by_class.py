@@ -1,4 +1,4 @@
-"""As many points of each class: by any rule, or by the default one."""
+"""Selectors that give every class the same number of points."""
 
 from dataclasses import replace
 from typing import final
@@ -18,22 +18,23 @@ from skimp.budgets._uniform import Uniform
 from skimp.data import ArrayRows, Context, Rows, concatenate_rows, masked_rows
 from skimp.kernels import Kernel
 
-_LEAST_SAMPLE, _ROWS_A_POINT = 20_000, 16
-_WIDEST = 4096
+_MIN_SAMPLE, _ROWS_PER_POINT = 20_000, 16
+_MAX_COLUMNS = 4096
 
 
 @final
 class Balanced(RowSelector):
-    """As many points of each class, chosen within each by another rule.
+    """Equally many points from each class, chosen by another selector.
 
-    Rare classes get the share that frequent ones have, as far as they have rows; the others share
-    the rest. A class that has no more rows than its share gives all of them, so that budgets of
-    centres may contain rows.
+    A class with fewer rows than its share contributes all its rows, and the other classes share
+    the remaining points. The budget of a selector of cluster centres may therefore contain rows.
+
+    Takes the cost of the inner selector for each class, and O(n) memory for the class labels.
 
     Parameters
     ----------
     selector : RowSelector or str, default="uniform"
-        The rule, which sees the rows of one class at a time.
+        Selector that is applied to the rows of one class at a time.
 
     Examples
     --------
@@ -54,26 +55,28 @@ class Balanced(RowSelector):
 
     @property
     def repeats(self) -> bool:
-        """True for a rule that may choose a row twice."""
-        return self._rule().repeats
+        """Whether the inner selector may choose a row twice."""
+        return self._inner().repeats
 
-    def _rule(self) -> RowSelector:
+    def _inner(self) -> RowSelector:
         owner = type(self).__name__
         selector = as_selector(self.selector, owner=owner)
         if not isinstance(selector, RowSelector):
-            raise broken(owner, "selector", "a rule that chooses among any rows", selector)
+            raise broken(
+                owner, "selector", "a RowSelector, which can choose within a class", selector
+            )
         check_params(selector)
         return selector
 
     def check(self, rows: Rows, context: Context) -> None:
-        """Raise unless y are classes."""
+        """Raise unless y holds class labels."""
         class_codes(rows, context, owner=type(self).__name__)
 
     def choose(
         self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
         """Choose points; see `RowSelector.choose`."""
-        selector = self._rule()
+        selector = self._inner()
         codes = class_codes(rows, context, owner=type(self).__name__)
         return _choose_by_class(selector, rows, codes, size, kernel, rng, context)
 
@@ -81,22 +84,27 @@ class Balanced(RowSelector):
         """Return work and bytes; see `Selector.count`."""
         n_groups = max(2, size.n_outputs)
         part = replace(size, n_rows=max(1, size.n_rows // n_groups))
-        stage = self._rule().cost(max(1, m // n_groups), kernel, part)
+        stage = self._inner().cost(max(1, m // n_groups), kernel, part)
         return n_groups * stage.work, stage.bytes + m * size.n_features * size.dtype.itemsize
 
 
 @final
 class Auto(RowSelector):
-    """The default rule: as many centres of k-means for each class, or rows drawn uniformly.
+    """Default selector: k-means centres per class for classification, uniform rows otherwise.
 
-    Centres if rows are vectors of up to 4,096 columns and y are classes: on every labelled data set
-    that we measured they reach a given accuracy with far fewer points than random rows do. They are
-    found in one pass, in a uniform sample of 20,000 rows, and of at least sixteen a point.
+    For class labels and numeric rows of up to 4,096 columns, every class gets equally many k-means
+    centres. On every labelled data set that we measured, they reach a given accuracy with far fewer
+    points than random rows. k-means runs on a uniform sample of ``max(20000, 16 * size)`` rows, so
+    one pass over the data is enough.
 
-    Uniform rows otherwise, and if there are more classes than points: no rule is better on most
-    regression problems, centres of very wide rows take much memory, and other objects have none.
-    The y of a classifier are always classes, those of a regressor never; if `Nystroem` is used
-    alone, up to thirty whole numbers are.
+    All other data get uniformly drawn rows: regression targets, because no selector was better on
+    most regression problems; wider rows, because their centres take much memory; objects that
+    have no mean; and problems with more classes than points.
+
+    A classifier always passes class labels, a regressor never does. If `Nystroem` is used alone,
+    numeric y count as classes if they are whole numbers with at most thirty different values.
+
+    Takes O(c m d / q) time for a sample of c rows and q classes, and O(c d + n) memory.
 
     Examples
     --------
@@ -117,9 +125,11 @@ class Auto(RowSelector):
     ) -> Budget:
         """Choose points; see `RowSelector.choose`."""
         first = next(rows.blocks())
-        narrow = rows.n_features <= _WIDEST and not (kernel.takes_objects or is_object(first.X))
+        narrow = rows.n_features <= _MAX_COLUMNS and not (
+            kernel.takes_objects or is_object(first.X)
+        )
         if narrow and are_classes(first.y, size, rows.labelled):
-            count = max(_LEAST_SAMPLE, _ROWS_A_POINT * size)
+            count = max(_MIN_SAMPLE, _ROWS_PER_POINT * size)
             sample = rows.sample(count, draw_seed(rng), context)
             if are_classes(sample.y, size, rows.labelled):
                 within = ArrayRows(sample.X, sample.y, sample.weight)
@@ -130,9 +140,9 @@ class Auto(RowSelector):
     def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
         """Return work and bytes; see `Selector.count`."""
         n, d, n_groups = size.n_rows, size.n_features, max(2, size.n_outputs)
-        if not size.classes or d > _WIDEST or n_groups > m:
+        if not size.classes or d > _MAX_COLUMNS or n_groups > m:
             return Uniform().count(m, kernel, size)
-        c = min(n, max(_LEAST_SAMPLE, _ROWS_A_POINT * m))
+        c = min(n, max(_MIN_SAMPLE, _ROWS_PER_POINT * m))
         work, held = clustering(c / n_groups, m / n_groups, size)
         return n_groups * work, held + c * d * size.dtype.itemsize + 16 * n
 
@@ -146,7 +156,7 @@ def _choose_by_class(
     rng: np.random.Generator,
     context: Context,
 ) -> Budget:
-    """Choose as many points of each class by a rule; codes are the numbers of the classes."""
+    """Choose equally many points from each class; ``codes`` holds the class number of each row."""
     counts = np.bincount(codes)
     limits = size * counts if selector.repeats else counts
     given = share_points(limits, size, np.ones(len(counts)))

@@ -1,4 +1,4 @@
-"""Columns of the kernel matrix that span the others."""
+"""Landmarks by column subset selection."""
 
 from operator import iadd
 from typing import ClassVar, final
@@ -19,20 +19,21 @@ from skimp.kernels import Kernel
 
 @final
 class ColumnSubset(RowSelector):
-    r"""Columns of the kernel matrix whose span is close to all of them.
+    r"""Rows whose kernel columns span all columns well (column subset selection).
 
-    A sample of c rows gives the n x c matrix :math:`A = k(X, S)`. Of its columns, m are chosen that
-    make :math:`A - C C^+ A` small, in two stages: columns are drawn by their leverage scores, the
-    squared norms of the rows of :math:`V_m`, the m leading right singular vectors of A; then
-    pivoted QR of :math:`V_m^T`, restricted to the columns drawn, keeps m of them.
+    A uniform sample S of c rows gives the n x c matrix :math:`A = k(X, S)`. The selector chooses m
+    of its columns, C, that make :math:`A - C C^+ A` small. It has two stages:
 
-    Takes n c kernel values, O(n c^2 + c^3) time and O(c^2) memory: A is never held.
+    1. Draw columns with probabilities proportional to their leverage scores. These are the squared
+       norms of the rows of :math:`V_m`, the m leading right singular vectors of A.
+    2. Keep m of the drawn columns by pivoted QR of :math:`V_m^T` restricted to them.
+
+    Takes n c kernel values, O(n c^2 + c^3) time and O(c^2) memory: A is never stored.
 
     Parameters
     ----------
     candidates : int, default=2
-        Columns in the sample, c, for each point; two thirds of what is beyond one a point go into
-        the second stage.
+        Sampled columns per point: c = candidates * m. Stage 1 draws m + 2 (c - m) / 3 of them.
 
     References
     ----------
@@ -66,7 +67,7 @@ class ColumnSubset(RowSelector):
 
 
 def _gram(rows: Rows, points: Matrix, kernel: Kernel, context: Context) -> Array:
-    """Return A^T A for the matrix A of kernel columns of the points."""
+    """Return A^T A, with A = k(X, points)."""
     columns = kernel.bind(as_real(points, rows.dtype), rows.dtype)
     c = points.shape[0]
 
@@ -81,11 +82,11 @@ def _gram(rows: Rows, points: Matrix, kernel: Kernel, context: Context) -> Array
 
 
 def _choose_columns(G: Array, size: int, eps: float, rng: np.random.Generator) -> Array:
-    """Return the columns that the two stages choose, in the order of their pivots.
+    """Return the columns that the two stages choose, in pivot order.
 
-    Columns are drawn without replacement and not rescaled, unlike in the reference: if rescaled,
-    they are equally long, and rounding chooses the first pivot. If fewer singular values are
-    resolved than columns are asked for, the rest are as drawn.
+    Unlike in the reference, columns are drawn without replacement and not rescaled: rescaled
+    columns have equal norms, so that rounding would choose the first pivot. If fewer than ``size``
+    singular values are above rounding, the remaining columns keep the order of stage 1.
     """
     values, vectors = eigenpairs(G)
     resolved = int(np.count_nonzero(values > eps * len(G) * max(values[-1], 0.0)))

@@ -1,4 +1,4 @@
-"""Distance-based hashing: a point of each bucket."""
+"""Landmarks by distance-based hashing."""
 
 from math import floor, log2
 from typing import ClassVar, final
@@ -23,27 +23,31 @@ _MANY = 2**31
 
 @final
 class DBH(RowSelector):
-    r"""Distance-based hashing: rows fall into buckets, of each of which a medoid is taken.
+    r"""Medoids of the buckets of distance-based hashing.
 
-    Pairs of random rows :math:`(a, b)`, the whole part of :math:`\log_2 m` of them, give a
-    projection each, :math:`k(x, a) - k(x, b)`, which is where x lies between the two in feature
-    space, up to a constant factor and shift. Half of the rows get a zero, the others a one. Rows
-    with equal bits share a bucket; the point of a bucket is the medoid of a few of its rows.
+    Each of :math:`\lfloor \log_2 m \rfloor` random pairs of rows :math:`(a, b)` gives one bit
+    per row. The bit comes from the projection :math:`k(x, a) - k(x, b)`, which is the position of
+    x on the line through a and b in feature space, up to a constant factor and shift. Half of the
+    rows get a one, the others a zero; ties are broken at random. Rows with equal bits form a
+    bucket, and the medoid of a few rows of the bucket represents it.
 
-    Rows of equal projections are split at random. Buckets differ in size, and some are empty: large
-    buckets give more points then, each the medoid of other rows.
+    Some buckets may be empty. Large buckets then get several points, each the medoid of different
+    rows.
 
-    Takes 2 n log m kernel values, and O(n log m) memory.
+    Takes 2 n log m kernel values and O(n log m) memory.
 
     Parameters
     ----------
     members : int, default=10
-        Rows of a bucket that a medoid is taken of. One makes it a uniform draw from each bucket.
+        Number of rows from which a medoid is chosen. 1 draws a row of the bucket uniformly.
     hashing : "median", "interval" or "floor", default="median"
-        A bit says whether the projection is above the median, or in an interval, drawn at random,
-        of half of the rows. Or integers instead of bits,
-        :math:`\lfloor (v^T x + c) / w \rfloor`, with a normal v, a uniform c, and cells whose
-        width w is twice the standard deviation of the projection, for kernels of vectors.
+        How to hash a projection:
+
+        - ``"median"``: one bit, whether it is above the median.
+        - ``"interval"``: one bit, whether it is in a random interval that holds half of the rows.
+        - ``"floor"``: an integer, :math:`\lfloor v^T x / w + c \rfloor`, with normal v, c uniform
+          in [0, 1) and w twice the standard deviation of :math:`v^T x`. Needs rows that are
+          numeric vectors.
 
     References
     ----------
@@ -79,7 +83,7 @@ class DBH(RowSelector):
         buckets = self._buckets(rows, floor(log2(size)), kernel, rng, context)
         counts = np.bincount(buckets)
         given = share_points(counts, size)
-        # each point has members of its own, drawn by hash, that no other point of the bucket has
+        # the points of a bucket share out its rows, in an order that is given by a hash
         order = np.lexsort((row_keys(draw_seed(rng), 0, rows.n_rows), buckets))
         rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
         offsets = np.cumsum(given) - given
@@ -95,7 +99,7 @@ class DBH(RowSelector):
     def _buckets(
         self, rows: Rows, n_hashes: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Array:
-        """Return the number of each row's bucket, from zero, none of them empty."""
+        """Return the bucket number of each row, counted from zero without gaps."""
         if n_hashes == 0:
             return np.zeros(rows.n_rows, np.int64)
         dtype = rows.dtype
@@ -131,15 +135,15 @@ class DBH(RowSelector):
 def random_pairs(
     rows: Rows, size: int, rng: np.random.Generator, context: Context = LOCAL
 ) -> Matrix:
-    """Return the first rows of some pairs, then the second ones; a pair is of two rows."""
+    """Draw pairs of rows; return the first rows of all pairs, then the second rows."""
     numbers = [rng.choice(rows.n_rows, 2, replace=rows.n_rows < 2) for _ in range(size)]
     return rows.take(np.reshape(numbers, (size, 2)).T.ravel(), context).X
 
 
 def _bits(projection: Array, first: float, seed: int) -> Array:
-    """Return ones for the half of the rows that begins at a fraction of the projection's ranks.
+    """Return ones for half of the rows: those from rank ``first * n`` of the projection upwards.
 
-    Differences by rounding are ties, which a hash of the row number breaks.
+    Values that differ by rounding only are ties, which a hash of the row number breaks.
     """
     n, largest = len(projection), np.abs(projection).max()
     resolution = _ROUNDING * np.finfo(projection.dtype).eps
@@ -151,7 +155,7 @@ def _bits(projection: Array, first: float, seed: int) -> Array:
 
 
 def _least(values: Array, keys: Array, count: int) -> Array:
-    """Return a mask of the ``count`` least values, of equal ones those with the least keys."""
+    """Return a mask of the ``count`` smallest values; ties are broken by the smallest keys."""
     if count == 0:
         return np.zeros(len(values), bool)
     limit = np.partition(values, count - 1)[count - 1]
@@ -162,7 +166,7 @@ def _least(values: Array, keys: Array, count: int) -> Array:
 
 
 def _number(codes: Array) -> Array:
-    """Return the number of each row's combination of codes, counted from zero, without gaps."""
+    """Return one integer per row, counted from zero without gaps; equal codes get the same."""
     numbers = np.zeros(len(codes), np.int64)
     for column in codes.T:
         column = column - column.min(initial=0)

@@ -1,4 +1,4 @@
-"""Points that the user chose."""
+"""Landmarks given by the user."""
 
 from typing import Any, final
 
@@ -14,12 +14,12 @@ from skimp.kernels import Kernel
 
 @final
 class Fixed(Selector):
-    """The user's own points; at most ``size`` of them, the first ones.
+    """Points given by the user, the first ``size`` of them if there are more.
 
     Parameters
     ----------
     points : array or CSR matrix of shape (m, d), or objects
-        The points: rows of the data or any others.
+        The points. They need not be rows of the data.
 
     Examples
     --------
@@ -48,13 +48,14 @@ class Fixed(Selector):
 
 
 def check_points(points: Any, kernel: Kernel, n_features: int, *, owner: str, name: str) -> Matrix:
-    """Return a user's points as an array, a CSR matrix or objects; raise unless as wide as X."""
+    """Return the validated points; raise unless they have as many columns as X."""
     if kernel.takes_objects:
         points = check_any_rows(points, name)
     else:
         points = check_array(points, accept_sparse="csr", dtype="numeric", input_name=name)
     if points.shape[1] != n_features:
         raise ValueError(
-            f"{owner}: {name} must have {n_features} columns as X has, found {points.shape[1]}."
+            f"{owner}: {name} must have as many columns as X ({n_features}), "
+            f"found {points.shape[1]}."
         )
     return points

@@ -1,4 +1,4 @@
-"""Groups of rows: classes, how many points each group gets, and the medoid of each."""
+"""Groups of rows: class labels, points per group, and medoids."""
 
 import heapq
 from typing import TypeGuard
@@ -14,15 +14,15 @@ from skimp.kernels import Kernel
 _SAMPLE = 10_000
 _NUMERIC_CLASSES = 30
 _CLASSES = {"binary", "multiclass"}
-_TOGETHER = 256
-"""Rows whose kernel matrix is computed at once, for the groups that they make up."""
+_BATCH_ROWS = 256
+"""Number of rows per kernel matrix: small groups are batched."""
 
 
 def are_classes(y: Array | None, at_most: int, labelled: bool | None = None) -> TypeGuard[Array]:
-    """Return whether y are labels, one a row, of at most so many classes.
+    """Return whether y holds one class label per row, with at most ``at_most`` classes.
 
-    If nobody has said whether they are (``labelled`` is None), numbers are classes if they are
-    whole and few.
+    ``labelled`` is what the source of the rows states. If it is None, numeric y are class labels
+    if they are whole numbers with at most 30 different values.
     """
     if y is None or labelled is False:
         return False
@@ -35,25 +35,25 @@ def are_classes(y: Array | None, at_most: int, labelled: bool | None = None) -> 
 
 
 def class_codes(rows: Rows, context: Context, *, owner: str) -> Array:
-    """Return the number of each row's class."""
+    """Return the class number of each row; raise if y does not hold class labels."""
     y = rows.targets(context)
     if y is None:
-        raise ValueError(f"{owner}: y must be given, one label a row, to choose by class.")
+        raise ValueError(f"{owner}: y must hold one class label per row, found None.")
     try:
         kind = type_of_target(y)
         codes: Array = np.unique(y.ravel(), return_inverse=True)[1]
     except TypeError:
         kind = "mixed"
     if kind not in _CLASSES:
-        raise ValueError(f"{owner}: y must hold classes, one a row, found {kind} targets.")
+        raise ValueError(f"{owner}: y must hold one class label per row, found {kind} targets.")
     return codes
 
 
 def share_points(counts: Array, size: int, votes: Array | None = None) -> Array:
-    """Return how many of ``size`` points each group gets, none more than it has rows.
+    """Return how many of ``size`` points each group gets, at most its number of rows.
 
-    Shares are proportional to ``votes``, which are the numbers of rows by default, by the method
-    of Webster. If there are enough points, every group that has rows gets one first.
+    The points are proportional to ``votes`` (by default to ``counts``), rounded by Webster's
+    method. If there are enough points, every nonempty group gets at least one.
     """
     counts = np.asarray(counts)
     votes = counts if votes is None else votes
@@ -73,17 +73,17 @@ def share_points(counts: Array, size: int, votes: Array | None = None) -> Array:
 def find_medoids(
     X: Matrix, groups: Array, kernel: Kernel, dtype: DType, context: Context = LOCAL
 ) -> Array:
-    r"""Return the row that is nearest to the mean of each group in feature space.
+    r"""Return, for each group, the row nearest to the group's mean in feature space.
 
-    Group numbers rise with the rows. The least :math:`\sum_j d^2(x, x_j)` over the members is the
-    least :math:`k(x, x) - 2 \, \overline{k(x, x_j)}`.
+    ``groups`` must be sorted. The medoid minimizes :math:`\sum_j d^2(x, x_j)` over the rows x_j
+    of the group, or equivalently k(x, x) minus twice the mean of k(x, x_j).
     """
     sizes = np.bincount(groups)
     ends = np.cumsum(sizes)
     batches, found = [], list[Array]()
     first = start = 0
     while first < len(ends):
-        last = max(first + 1, int(np.searchsorted(ends, start + _TOGETHER, side="right")))
+        last = max(first + 1, int(np.searchsorted(ends, start + _BATCH_ROWS, side="right")))
         batches.append((first, last, start))
         first, start = last, int(ends[last - 1])
 

@@ -1,4 +1,4 @@
-"""Centres of k-means."""
+"""Landmarks by k-means."""
 
 from typing import ClassVar, final
 
@@ -15,20 +15,23 @@ from skimp.kernels import Kernel
 
 @final
 class KMeans(RowSelector):
-    """Centres of k-means clusters, or the rows that are nearest to them.
+    r"""k-means centres, or the rows nearest to them.
 
-    A few steps of k-means on a uniform sample of the rows, with their weights. Centres are not rows
-    of the data; the kernel must be one of vectors. If fewer rows differ than points are asked for,
-    centres that coincide are replaced by rows at random.
+    At most five k-means steps on a uniform sample of the rows reduce
 
-    Takes O(c m d) time for a sample of c rows and m points, and O((c + m) d) memory.
+    .. math:: \sum_i w_i \min_j \|x_i - b_j\|^2
+
+    over the centres b, with the sample weights w. The rows must be numeric vectors. Centres that
+    coincide are replaced by random rows.
+
+    Takes O(c m d) time and O((c + m) d) memory for a sample of c rows.
 
     Parameters
     ----------
     points : "centres" or "rows", default="centres"
-        Whether centres are the points, or the nearest rows of the sample.
+        Whether to return the centres, or the rows of the sample that are nearest to them.
     presample : int, default=10000
-        Rows that are clustered; at least eight a point are.
+        Number c of rows to cluster, drawn uniformly; raised to 8 m if that is larger.
 
     References
     ----------
@@ -58,7 +61,7 @@ class KMeans(RowSelector):
         """Choose points; see `RowSelector.choose`."""
         sample = rows.sample(max(self.presample, 8 * size), draw_seed(rng), context)
         X = vectors(sample.X, kernel, rows.dtype, owner=type(self).__name__)
-        centres, scaling = cluster(X, size, rng, sample.weight)
+        centres, scaling = cluster(X, size, rng, sample.weight, context)
         if self.points == "centres":
             return Budget(complete_centres(centres, size, X, rng))
         chosen = complete(np.unique(scaling.nearest(centres, X)), size, X.shape[0], rng)

@@ -1,4 +1,4 @@
-"""Ridge leverage scores, approximated recursively."""
+"""Landmarks by recursively estimated ridge leverage scores."""
 
 from math import ceil, log, log2
 from typing import final
@@ -21,19 +21,19 @@ from skimp.kernels import Kernel, require
 class Leverage(RowSelector):
     r"""Rows drawn by their ridge leverage scores, without replacement.
 
-    The score of row i, :math:`(K (K + \lambda I)^{-1})_{ii}`, is the part of the row that only it
-    explains, at a penalty :math:`\lambda` which is chosen for the number of points: what the
-    largest eigenvalues leave of the trace, divided by their number. Scores are estimated from a
-    sample S of weighted rows, with a diagonal D of weights,
+    The score of row i, :math:`(K (K + \lambda I)^{-1})_{ii}`, measures how little the other rows
+    explain it. It is estimated from a sample S with weights on the diagonal of D:
 
     .. math:: \ell_i = \frac{1}{\lambda} \bigl(k(x_i, x_i)
-        - k(x_i, S) (K_{SS} + \lambda D^{-2})^{-1} k(S, x_i)\bigr),
+        - k(x_i, S) (K_{SS} + \lambda D^{-2})^{-1} k(S, x_i)\bigr).
 
-    and S is drawn by the scores among half of the rows, which are estimated from a sample among a
-    quarter, and so on.
+    S is drawn by its own scores from a random half of the rows. These scores are estimated from a
+    sample of a quarter of the rows, and so on, down to m rows. The penalty follows from m: with
+    :math:`r = \lceil m / (4 \log m) \rceil`, :math:`\lambda` is the sum of all eigenvalues but
+    the r largest ones, divided by r.
 
-    Takes about 2 n m kernel values, O(n m^2) time, O(n + m^2) memory, and two passes over the rows
-    for each halving.
+    Takes about 2 n m kernel values, O(n m^2) time and O(n + m^2) memory. Each of the about
+    :math:`\log_2 (n / m)` levels reads the rows twice.
 
     References
     ----------
@@ -55,14 +55,17 @@ class Leverage(RowSelector):
     ) -> Budget:
         """Choose points; see `RowSelector.choose`."""
         require(
-            kernel, "positive_definite", owner=type(self).__name__, advice="its matrix needs a root"
+            kernel,
+            "positive_definite",
+            owner=type(self).__name__,
+            advice="its matrix is factorized",
         )
         n = rows.n_rows
         oversampling = max(1.0, log(size))
         rank = ceil(size / (4 * oversampling))
         order = np.argsort(row_keys(draw_seed(rng), 0, n), kind="stable")
         numbers, weight = order[:size], np.ones(size)
-        # every level has about twice the rows of the one before, the last one all of them
+        # each level has about twice as many rows as the previous one; the last one has all
         n_levels = ceil(log2(n / size))
         for level in (n >> (n_levels - i) for i in range(1, n_levels)):
             mask = np.zeros(n, bool)
@@ -88,7 +91,10 @@ class Leverage(RowSelector):
 def _scores(
     rows: Rows, points: Matrix, weight: Array, rank: int, kernel: Kernel, context: Context
 ) -> Array:
-    """Return the leverage scores of the rows, estimated from weighted points."""
+    """Return the leverage scores of the rows, estimated from weighted points.
+
+    Zeros if all kernel values vanish.
+    """
     dtype = rows.dtype
     K = kernel(as_real(points, DOUBLE), n_jobs=context.n_jobs)
     check_representable(K)
@@ -98,7 +104,7 @@ def _scores(
     penalty = max(values[:-rank].sum() / rank, np.finfo(dtype).eps * values[-1])
     K.flat[:: len(K) + 1] += penalty / weight**2
     R = cholesky(K, jitter=np.finfo(np.float64).eps)
-    assert R is not None, "a positive diagonal was added"
+    assert R is not None, "a positive number was added to the diagonal"
     half = linalg.solve_triangular(R, np.eye(len(R))).astype(dtype)
     columns = kernel.bind(as_real(points, dtype), dtype)
 
@@ -117,7 +123,7 @@ def _scores(
 
 
 def _draw(scores: Array, size: int, rng: np.random.Generator) -> Array:
-    """Draw rows of positive scores in proportion to them, without replacement."""
+    """Draw rows with probabilities proportional to their scores, without replacement."""
     positive = np.flatnonzero(scores)
     with np.errstate(over="ignore"):
         waiting = rng.exponential(size=len(scores))[positive] / scores[positive]

@@ -1,4 +1,4 @@
-"""Randomly pivoted Cholesky."""
+"""Landmarks by randomly pivoted Cholesky."""
 
 from operator import iadd
 from typing import ClassVar, final
@@ -19,33 +19,35 @@ from skimp.data import LOCAL, ArrayRows, Block, Context, Rows
 from skimp.kernels import Kernel, require
 
 _FACTOR_BYTES = 2**30
-_LEAST_PROPOSALS = 64
+_MIN_PROPOSALS = 64
 _ROUNDING = 1e-10
 
 
 @final
 class RPCholesky(RowSelector):
-    r"""Randomly pivoted Cholesky: rows drawn by how badly those before them represent them.
+    r"""Randomly pivoted Cholesky: rows that the previously drawn rows represent poorly.
 
-    With S the rows drawn so far, the next one is i with a probability proportional to
+    If S are the rows drawn so far, row i is drawn next with probability proportional to
 
     .. math:: r_i = k(x_i, x_i) - k(x_i, S) K_{SS}^{-1} k(S, x_i),
 
-    what is left of the diagonal of the kernel matrix. The sum of all r is the trace of what a
-    Nystroem approximation with the points S misses. Rows are proposed many at a time and rejected
-    by what earlier proposals explain of them, which gives the law of drawing them one by one
-    (accelerated RPCholesky). The first points of a budget are a budget.
+    the residual diagonal of the kernel matrix. The sum of all r is the trace error of the Nystroem
+    approximation with the points S. The first points of a budget are a smaller budget.
 
-    Takes n m kernel values, O(n m^2) time, n m numbers of memory, and two passes over the rows for
-    each round, of which there are six or more.
+    Accelerated RPCholesky draws many rows at a time and rejects those that earlier ones already
+    represent. The points have the same distribution as if they were drawn one by one.
+
+    Takes n m kernel values, O(n m^2) time and memory for n m numbers. There are at least six
+    rounds, and each reads the rows twice.
 
     Parameters
     ----------
     tol : float or None, default=None
-        Stop as soon as the sum of r is at most this share of the trace, and compute in float64.
+        Stop as soon as the sum of r is at most this fraction of the trace. A tolerance implies
+        float64.
     presample : int or None, default=None
-        Rows, drawn uniformly, to choose from; None for as many as keep the n m numbers within
-        one gigabyte, and at least two a point.
+        Number n of rows to choose from, drawn uniformly; raised to 2 m if that is larger. None
+        uses as many rows as keep the n m numbers within 1 GiB.
 
     References
     ----------
@@ -67,7 +69,7 @@ class RPCholesky(RowSelector):
     """
 
     nested = True
-    spreads = True  # rows that earlier points represent are not drawn
+    spreads = True
     rules: ClassVar[dict[str, Rule]] = {
         "tol": NONE | FRACTION,
         "presample": NONE | integer(at_least=1),
@@ -79,7 +81,7 @@ class RPCholesky(RowSelector):
 
     @property
     def takes_all(self) -> bool:
-        """False with a tolerance, which fewer points than rows may reach."""
+        """Whether all rows are returned if there are few; a tolerance may need fewer points."""
         return self.tol is None
 
     def choose(
@@ -87,7 +89,10 @@ class RPCholesky(RowSelector):
     ) -> Budget:
         """Choose points; see `RowSelector.choose`."""
         require(
-            kernel, "positive_definite", owner=type(self).__name__, advice="its matrix needs a root"
+            kernel,
+            "positive_definite",
+            owner=type(self).__name__,
+            advice="its matrix is factorized",
         )
         size = min(size, rows.n_rows)
         numbers, limit = np.arange(rows.n_rows), self._candidates(size, rows.dtype)
@@ -103,33 +108,33 @@ class RPCholesky(RowSelector):
         """Return work and bytes; see `Selector.count`."""
         dtype = size.dtype
         n = min(size.n_rows, self._candidates(m, dtype))
-        # a round orthogonalizes a fifth of the columns: products of factors, inverses, kernel
+        # a round adds a fifth of the columns, with products by earlier columns and by an inverse
         work = kernel.work(n, m, size, dtype) + gemm(1.6 * n * m**2, dtype)
         work += stream(4 * n * m * dtype.itemsize) + factor(m**3)
         blocks = 2 * size.threads * size.block_rows * m / 5 * dtype.itemsize
         return work, n * m * dtype.itemsize + blocks + 40 * n + m**2
 
     def _candidates(self, size: int, dtype: DType) -> int:
-        """Return the most rows to choose from."""
+        """Return the maximum number of rows to choose from."""
         return max(2 * size, self.presample or _FACTOR_BYTES // (size * dtype.itemsize))
 
 
 def pivot_order(
     points: Matrix, kernel: Kernel, rng: np.random.Generator, context: Context = LOCAL
 ) -> Array:
-    """Return an order of points in which the first m represent the others well, for any m."""
+    """Order points so that the first m represent the others well, for any m."""
     rows = ArrayRows(points)
     pivots = _pivots(rows, rows.n_rows, kernel, 0.0, rng, context)
     return complete(pivots, rows.n_rows, rows.n_rows, rng)
 
 
-# threads of BLAS would go on spinning beside those that handle blocks
+# BLAS threads would keep spinning and compete with the threads that process blocks
 @single_threaded_blas()
 def _pivots(
     rows: Rows, size: int, kernel: Kernel, tol: float, rng: np.random.Generator, context: Context
 ) -> Array:
-    """Return at most ``size`` pivots, fewer if the residual is down to a share of the trace."""
-    # errors of float32 add up to a few eps for each pivot, more than small tolerances
+    """Return up to ``size`` pivots; stop once the residual is at most ``tol`` times the trace."""
+    # rounding errors grow by a few eps per pivot: too much in float32 for a small tolerance
     dtype = DOUBLE if tol else rows.dtype
     F = np.empty((rows.n_rows, size), dtype)
     residual = context.compute(
@@ -137,12 +142,12 @@ def _pivots(
     )
     check_representable(residual)
     trace = residual.sum()
-    enough = max(tol, size * float(np.finfo(dtype).eps)) * trace
+    threshold = max(tol, size * float(np.finfo(dtype).eps)) * trace
     if residual.max() < np.finfo(dtype).tiny:
         return np.empty(0, np.int64)
-    n_proposals = max(_LEAST_PROPOSALS, size // 5)
+    n_proposals = max(_MIN_PROPOSALS, size // 5)
     pivots, explained = np.empty(0, np.int64), np.empty(0)
-    while len(pivots) < size and residual.sum() > enough:
+    while len(pivots) < size and residual.sum() > threshold:
         done = len(pivots)
         cumulative = np.cumsum(residual)
         draws = rng.uniform(0, cumulative[-1], min(n_proposals, 2 * (size - done) + 8))
@@ -153,7 +158,7 @@ def _pivots(
         H = kernel(points, n_jobs=context.n_jobs) - before @ before.T
         accepted, L = _accept(H, size - done, rng)
         if len(accepted) == 0:
-            residual[proposals] = 0  # what is left of them is rounding
+            residual[proposals] = 0  # only rounding errors are left
             continue
         new = proposals[accepted]
         added = _extend(rows, F, residual, new, points[accepted], L, kernel, done, context)
@@ -161,7 +166,7 @@ def _pivots(
         explained = np.append(explained, added)
         pivots = np.append(pivots, new)
         residual[pivots] = 0
-    # a round may go on beyond the pivot that was enough
+    # drop pivots beyond the one that reached the tolerance
     last = np.searchsorted(np.cumsum(explained), (1 - tol) * trace) if tol else size
     return pivots[: last + 1]
 
@@ -177,9 +182,9 @@ def _extend(
     done: int,
     context: Context,
 ) -> Array:
-    """Write the columns of new pivots into the factor F, and take them from the residual.
+    """Add the columns of new pivots to the factor F and update the residual diagonal in place.
 
-    Returns what each of them takes from the trace.
+    Returns by how much each column reduces the trace.
     """
     dtype = F.dtype
     columns = kernel.bind(as_real(points, dtype), dtype)
@@ -202,9 +207,10 @@ def _extend(
 
 
 def _accept(H: Array, limit: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return which proposals are kept, in order, and the Cholesky factor of their part of H.
+    """Return the accepted proposals, in order, and the Cholesky factor of their submatrix of H.
 
-    A proposal is kept with a probability: the share of its diagonal that those before it leave.
+    The probability to accept a proposal is its residual after the proposals accepted before it,
+    divided by its diagonal entry of H.
     """
     left = H.diagonal().copy()
     chances = rng.uniform(size=len(H)) * left

@@ -1,4 +1,4 @@
-"""Rows drawn uniformly, from all of them or from groups."""
+"""Landmarks drawn uniformly, also stratified by class or cluster."""
 
 from typing import ClassVar, final
 
@@ -19,20 +19,20 @@ _SAMPLE = 10_000
 
 @final
 class Uniform(RowSelector):
-    """Rows drawn uniformly.
+    r"""Rows drawn uniformly, optionally stratified by class or cluster.
 
-    Without groups and replacement these are the rows with the smallest hash of seed and row number:
-    the same rows from any source, and the first points of a larger budget with the same generator.
-    Takes one pass over the rows.
+    By default these are the m rows with the smallest hash of seed and row number. They are the same
+    for any data source, and are the first rows of a larger budget with the same seed.
 
-    Groups get points in proportion to their rows, and at least one if there are enough points. See
-    `Balanced` for equal shares.
+    Strata get points in proportion to their number of rows, and at least one point each if there
+    are enough points. Use `Balanced` for equal numbers per class.
+
+    Takes one pass over the rows and O(n) memory.
 
     Parameters
     ----------
     stratify : None, "class" or "cluster", default=None
-        Groups to draw from: the classes of y, or clusters that k-means finds, of which there are
-        as many as the root of the number of points.
+        Strata: none, the classes of y, or about :math:`\sqrt{m}` k-means clusters.
     replacement : bool, default=False
         Whether a row may be drawn twice.
 
@@ -58,17 +58,17 @@ class Uniform(RowSelector):
 
     @property
     def nested(self) -> bool:
-        """True without groups and replacement: the first points are a smaller budget."""
+        """Whether the first points are a smaller budget: without strata and replacement."""
         return self.stratify is None and not self.replacement
 
     @property
     def needs_targets(self) -> bool:
-        """True if groups are classes."""
+        """Whether the strata are the classes of y."""
         return self.stratify == "class"
 
     @property
     def repeats(self) -> bool:
-        """True with replacement."""
+        """Whether a row may be drawn twice."""
         return self.replacement
 
     def choose(
@@ -95,7 +95,7 @@ class Uniform(RowSelector):
         return Budget(rows.take(indices, context).X, indices)
 
     def check(self, rows: Rows, context: Context) -> None:
-        """Raise unless y are classes, if groups are."""
+        """Raise if the strata are classes and y does not hold class labels."""
         if self.stratify == "class":
             class_codes(rows, context, owner=type(self).__name__)
 
@@ -103,11 +103,11 @@ class Uniform(RowSelector):
 def _cluster_codes(
     rows: Rows, n_clusters: int, kernel: Kernel, rng: np.random.Generator, context: Context
 ) -> Array:
-    """Return the number of each row's cluster: that of the nearest centre of k-means."""
+    """Return the number of the nearest k-means centre for each row, counted without gaps."""
     n_clusters = min(n_clusters, rows.n_rows)
     sample = rows.sample(max(_SAMPLE, n_clusters), draw_seed(rng), context)
     X = vectors(sample.X, kernel, rows.dtype, owner="Uniform")
-    centres, scaling = cluster(X, n_clusters, rng, sample.weight)
+    centres, scaling = cluster(X, n_clusters, rng, sample.weight, context)
     codes = context.compute(
         rows, lambda block, _: scaling.nearest(as_real(block.X, rows.dtype), centres), (), np.int64
     )

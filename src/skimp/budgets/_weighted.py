@@ -1,4 +1,4 @@
-"""Rows drawn with given probabilities."""
+"""Landmarks drawn with given probabilities."""
 
 from typing import Any, final
 
@@ -14,10 +14,11 @@ from skimp.kernels import Kernel
 
 @final
 class Weighted(Selector):
-    r"""Rows drawn with given probabilities, with replacement, and weighted for it.
+    r"""Rows drawn with given probabilities, with replacement, and weighted accordingly.
 
-    A row i that is drawn with probability :math:`p_i` has the weight :math:`1 / \sqrt{m p_i}`. If
-    column j of S holds the weight of draw j, in the drawn row, then for any A and B
+    Row i is drawn with probability :math:`p_i` and gets the weight :math:`1 / \sqrt{m p_i}`. These
+    weights make sampled matrix products unbiased: let column j of the n x m matrix S hold the
+    weight of draw j in the position of the drawn row, and zeros elsewhere. Then for any A and B
 
     .. math:: E[A S S^T B] = A B, \qquad
         \mathrm{Var}[(A S S^T B)_{ij}] =
@@ -25,11 +26,13 @@ class Weighted(Selector):
 
     `Nystroem` uses the weights if its rank is truncated; otherwise they cancel.
 
+    Takes one pass over the rows and O(n) memory.
+
     Parameters
     ----------
     probabilities : array of shape (n,), or None, default=None
-        What the probabilities are proportional to, one number a row; None for the weights of the
-        rows, or for equal ones.
+        One nonnegative number per row; scaled to sum to one. None uses the sample weights, or
+        equal probabilities if there are none.
 
     References
     ----------
@@ -59,16 +62,19 @@ class Weighted(Selector):
         weight = np.ones(rows.n_rows) if weight is None else weight
         given = weight if self.probabilities is None else self.probabilities
         if np.ndim(given) != 1:
-            raise broken("Weighted", "probabilities", "None or one number a row", given)
+            raise broken("Weighted", "probabilities", "None or one number per row", given)
         p: Array = check_array(given, dtype=np.float64, ensure_2d=False, input_name="probabilities")
         if p.shape != weight.shape or p.min() < 0:
             raise ValueError(
-                f"Weighted: probabilities must be {len(weight)} numbers, one a row, none of them "
-                f"negative, found shape {p.shape} and a least one of {p.min():g}."
+                f"Weighted: probabilities must be {len(weight)} nonnegative numbers, one per row, "
+                f"found shape {p.shape} with minimum {p.min():g}."
             )
         p = np.where(weight > 0, p, 0.0)
         if not p.any():
-            raise ValueError("Weighted: probabilities must be positive for a row that counts.")
+            raise ValueError(
+                "Weighted: probabilities must be positive for at least one row of positive weight, "
+                "found none."
+            )
         p /= p.max()
         p /= p.sum()
         indices = rng.choice(len(p), size, p=p)

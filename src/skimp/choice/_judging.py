@@ -122,11 +122,14 @@ class Judge:
     ) -> Judgement:
         """Return the largest penalty of those with the least squared error, up to a factor.
 
-        Penalties whose predictions leave the range of the targets are not trusted. If none is
-        trusted, the largest is taken, with which a model is nearly constant.
+        Penalties whose predictions leave the range of the targets are not trusted, nor are smaller
+        ones: on its way from far above the range to far below, an intercept may fall into it by
+        chance. If no penalty is trusted, take the largest, whose model is nearly constant.
         """
         squares = costs[:, 0]
         trusted = np.isfinite(squares) & self.trusts(low, high)
+        falling = np.argsort(-alphas)
+        trusted[falling] = np.logical_and.accumulate(trusted[falling])
         best = int(np.argmax(alphas))
         if trusted.any():
             least = flat * squares[trusted].min()

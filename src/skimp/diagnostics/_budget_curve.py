@@ -107,7 +107,7 @@ class BudgetCurve(Table):
             ("knee", describe(self.knee)),
             ("largest", describe(int(self.sizes[-1]))),
         ]
-        fitted = [f"{error:.4g} with {size:,}" for size, error in self.confirmed.items()]
+        fitted = [f"{error:.3g} with {size:,}" for size, error in self.confirmed.items()]
         return [*lines, ("fitted", ", ".join(fitted))] if fitted else lines
 
     def _table(self) -> Any:

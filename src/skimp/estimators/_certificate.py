@@ -1,4 +1,4 @@
-"""What a fit was like: how good its approximation is, what it chose, and what it cost."""
+"""Certificates: the quality of a fit, what it chose, and what it cost."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -8,62 +8,70 @@ from scipy import linalg, sparse
 
 from skimp._core._html import table
 from skimp._core._linalg import cholesky, condition_number
+from skimp._core._lines import Lined, Lines, brief
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, Matrix
 from skimp._params._memory import readable
 from skimp.choice import Phase
 from skimp.data import ArrayRows, Codes
-from skimp.estimators._fitted import Fitted
+from skimp.estimators._fitted import SAMPLE_ROWS, Fitted
 from skimp.features import Basis, FeatureMap, Landmarks
 from skimp.kernels import Precomputed
 
 _PAIRS = 500
 _EPS = float(np.finfo(np.float64).eps)
+_CROWDED = 0.5
+"""Effective dimension, as a share of the size, above which the size limits a model."""
 
 
-@dataclass(frozen=True)
-class Certificate:
-    r"""What a fit was like.
+@dataclass(frozen=True, repr=False)
+class Certificate(Lined):
+    r"""Quality, choices and cost of a fit.
 
     Attributes
     ----------
+    converged : bool
+        Whether the solver reached its tolerance.
     approximation : str
-        The map, as it would be written.
+        The feature map, as you would write it.
     kernel : str or None
-        Its kernel, with numbers for parameters.
+        The kernel with its numbers. None for maps without a kernel, such as a linear model.
     columns : str
-        How columns are scaled: "as given", or what the search found to be better. A column that
-        holds nearly all of the variance of X is named.
+        Scaling of the columns: "as given", or the scaling that lowered the held-out error. If one
+        column holds nearly all of the variance of X, its name follows.
     size : int
-        Number of basis functions: landmarks or features. Landmarks that others determine are left
-        out, and a budget larger than the number of rows is that number.
+        Number of basis functions: landmarks or features. Landmarks that depend linearly on others
+        do not count.
     alpha : float
-        The penalty.
+        The ridge penalty.
     residual_trace : float or None
-        Of landmarks, what they miss of the kernel: the sum of
-        :math:`k(x, x) - k(x, B) K_{mm}^+ k(B, x)` as a share of that of k(x, x), over a sample of
-        1,000 rows. None for random features, which are right on average instead.
+        Share of the kernel that the landmarks miss: the sum of
+        :math:`k(x, x) - k(x, B) K_{mm}^+ k(B, x)` over a sample of 1,000 rows, divided by the sum
+        of :math:`k(x, x)`. None for random features, whose kernel is right on average.
     kernel_error : float or None
         Relative error of the kernel matrix of 500 rows, in the Frobenius norm.
     effective_dimension : float
-        How many directions the model uses: the trace of
-        :math:`\tilde K (\tilde K + n \alpha I)^{-1}`. That of all rows where the solver knows it,
-        and else of the sample, to the number of whose rows it is limited.
+        Number of directions that the model uses: the trace of
+        :math:`\tilde K (\tilde K + n \alpha I)^{-1}`, over all rows if the solver knows it and
+        over the sample otherwise. The sample cannot show more directions than it has rows.
     condition_number : float or None
-        Of the kernel matrix of the landmarks, in the 1-norm.
+        Condition number of the kernel matrix of the landmarks, in the 1-norm. It is infinite, and
+        not printed, if the matrix is singular up to rounding.
     kernel_evaluations : int
-        Kernel values that were computed, trials included.
+        Number of kernel values that the fit computed, trials included.
     phases : tuple of Phase
-        Seconds that "search", "map" and "solve" took, and the bytes that they were to hold.
+        Measured seconds and planned bytes of "search", "map" and "solve".
     trials : tuple of dict
-        What was tried before: ``map``, ``kernel``, ``columns``, ``size``, ``rows``, ``alpha``, the
-        squared ``error`` of rows that were held out or left out one by one, and ``seconds``.
+        Models that the search tried: ``map``, ``kernel``, ``columns``, ``size``, ``rows``,
+        ``alpha``, ``error`` (the squared error on rows that the model was not fitted to) and
+        ``seconds``.
     reason : str
-        Why the search stopped where it did; empty where there was none.
+        Why the search stopped. Empty if there was no search.
     solver : str
-        What the solver says.
+        Message of the solver.
     """
 
+    converged: bool
     approximation: str
     kernel: str | None
     columns: str
@@ -86,52 +94,62 @@ class Certificate:
 
     @property
     def seconds(self) -> float:
-        """What all phases took."""
+        """Seconds that all phases took together."""
         return sum(phase.seconds for phase in self.phases)
 
-    def _lines(self) -> list[tuple[str, str]]:
-        numbers = {
+    @property
+    def verdict(self) -> str:
+        """Whether the solver converged, and whether the size limits the model."""
+        if not self.converged:
+            return "not converged: raise max_iter, scale the columns, or choose a larger alpha"
+        if self.kernel is None or self.approximation == "exact":
+            return "converged, and the kernel is not approximated"
+        used = f"the model uses {self.effective_dimension:,.0f} of {self.size:,} directions"
+        if self.effective_dimension > _CROWDED * self.size:
+            return f"converged, but a larger size may help: {used}"
+        # a sample of rows cannot show more directions than it has rows
+        if self.effective_dimension > _CROWDED * SAMPLE_ROWS:
+            return f"converged: {used}"
+        return f"converged, and large enough: {used}"
+
+    def _lines(self) -> Lines:
+        measured = {
             "residual trace": self.residual_trace,
             "kernel error": self.kernel_error,
-            "effective dimension": self.effective_dimension,
             "condition number": self.condition_number,
         }
-        lines = [
-            ("approximation", " ".join(self.approximation.split())),
-            ("kernel", str(self.kernel)),
+        known = {name: x for name, x in measured.items() if x is not None and np.isfinite(x)}
+        tried = [("trials", f"{len(self.trials)}; {self.reason}")] if self.trials else []
+        return [
+            (f"fit in {self.seconds:.2g} s", self.verdict),
+            ("approximation", brief(self.approximation)),
+            ("kernel", brief(str(self.kernel))),
             ("columns", self.columns),
             ("size", f"{self.size:,}"),
             ("alpha", f"{self.alpha:.3g}"),
+            ("effective dimension", f"{self.effective_dimension:,.0f}"),
+            *((name, f"{value:.2g}") for name, value in known.items()),
+            ("kernel evaluations", f"{self.kernel_evaluations:,}"),
+            ("seconds", ", ".join(f"{p.name} {p.seconds:.2g}" for p in self.phases)),
+            ("memory", readable(max((p.bytes for p in self.phases), default=0))),
+            *tried,
+            ("solver", self.solver),
         ]
-        lines += [(name, f"{value:.4g}") for name, value in numbers.items() if value is not None]
-        lines.append(("kernel evaluations", f"{self.kernel_evaluations:,}"))
-        lines += [
-            (phase.name, f"{phase.seconds:.3g} s, {readable(phase.bytes)}") for phase in self.phases
-        ]
-        if self.trials:
-            lines.append(("chosen", f"in {len(self.trials)} trials: {self.reason}"))
-        return [*lines, ("solver", self.solver)]
-
-    def __str__(self) -> str:
-        """Return a line for each number."""
-        return "\n".join(f"{name:<20} {value}" for name, value in self._lines())
-
-    __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        page = table(("certificate", ""), self._lines())
+        page = super()._repr_html_()
         if not self.trials:
             return page
         header = ("map", "kernel", "columns", "size", "rows", "alpha", "error", "seconds")
         cells = [
-            [f"{v:.3g}" if isinstance(v, float) else f"{v}" for v in trial.values()]
+            [f"{v:.3g}" if isinstance(v, float) else brief(f"{v}") for v in trial.values()]
             for trial in self.trials
         ]
         return page + table(header, cells, "trials")
 
 
 def certify(fitted: Fitted) -> Certificate:
-    """Put together what a fit kept, and what a sample of its rows says about the basis."""
+    """Combine the record of a fit with the quality of its basis on a sample of rows."""
     spec, choice, solution = fitted.spec, fitted.choice, fitted.solution
     kernel = fitted.feature_map.kernel_
     quality = measure_quality(
@@ -142,6 +160,7 @@ def certify(fitted: Fitted) -> Certificate:
         centred=spec.fit_intercept,
     )
     return Certificate(
+        converged=solution.converged,
         approximation="exact" if spec.solves_exactly else repr(choice.approximation),
         kernel=None if kernel is None else repr(kernel),
         columns=choice.columns,
@@ -160,7 +179,7 @@ def certify(fitted: Fitted) -> Certificate:
 
 
 class Quality(NamedTuple):
-    """What a sample of rows says about a basis."""
+    """Quality of a basis, measured on a sample of rows."""
 
     residual_trace: float | None
     kernel_error: float | None
@@ -176,13 +195,13 @@ def measure_quality(
     *,
     centred: bool = False,
 ) -> Quality:
-    """Measure a fitted map on checked rows with weights, for a penalty.
+    """Measure a fitted map on weighted rows, for a penalty alpha.
 
-    ``centred`` if the model has an intercept, which takes the mean of the features.
+    Set ``centred`` if the model has an intercept: it absorbs the mean of the features.
     """
     kernel, landmarks, share = feature_map.kernel_, feature_map.landmarks_, weight / weight.sum()
     if isinstance(kernel, Precomputed):
-        kernel = None  # its matrix need not have columns for all rows
+        kernel = None  # its matrix may lack columns for these rows
     residual = error = None
     with single_threaded_blas():
         Z = _coordinates(feature_map.basis(), X)
@@ -201,7 +220,7 @@ def measure_quality(
 
 
 def _spectrum(Z: Any, share: Array, centred: bool) -> Array:
-    """Return the eigenvalues of the weighted covariance, or second moments, of features."""
+    """Return the eigenvalues of the weighted covariance (or second moments) of features."""
     roots = np.sqrt(share)[:, None]
     if Z.shape[1] <= Z.shape[0] and not sparse.issparse(Z):
         Z = roots * (Z - share @ Z if centred else Z)
@@ -218,7 +237,7 @@ def _spectrum(Z: Any, share: Array, centred: bool) -> Array:
 
 
 def _coordinates(basis: Basis, X: Matrix) -> Any:
-    """Return features in which the norm of a model is that of its coefficients."""
+    """Return features such that the norm of a model is the norm of its coefficients."""
     block = ArrayRows(X).mapped(basis).collect().X
     if isinstance(block, Codes):
         return block.tocsr().astype(np.float64)

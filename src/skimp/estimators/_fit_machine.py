@@ -33,14 +33,11 @@ from skimp.choice import (
     seconds,
 )
 from skimp.data import Block, Rows, has_weight, split_rows
-from skimp.estimators._fitted import Clock, Fitted, Model
+from skimp.estimators._fitted import SAMPLE_ROWS, Clock, Fitted, Model
 from skimp.features import Landmarks, pose_problem
 from skimp.kernels import Gaussian, as_kernel, check_gram, require
 from skimp.solvers import Deadline, EarlyStopping, Solution, Status, solve_exact
 from skimp.solvers.ridge import exact_work
-
-_SAMPLE = 1000
-"""Rows that a certificate looks at."""
 
 
 def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
@@ -171,7 +168,7 @@ def _fit_features(
     else:
         feature_map = start.feature_map
         held = {phase.name: phase.bytes for phase in start.phases}
-    drawn = task.rows.sample(limits.affordable_rows(_SAMPLE), 0, context)
+    drawn = task.rows.sample(limits.affordable_rows(SAMPLE_ROWS), 0, context)
     sample = Block(drawn.X, None, drawn.weight, 0)
     if start is None:
         with clock.phase("search"), context.phase("penalty"):
@@ -236,7 +233,7 @@ def _fit_exactly(task: Task, choice: Choice, rng: np.random.Generator, clock: Cl
         K = kernel(basis.points, n_jobs=context.n_jobs)
         check_gram(K, kernel)
         filling.result = f"{distinct.size:,} x {distinct.size:,}, {describe_kernel(kernel)}"
-    spread = np.unique(np.linspace(0, distinct.size - 1, _SAMPLE).astype(int))
+    spread = np.unique(np.linspace(0, distinct.size - 1, SAMPLE_ROWS).astype(int))
     # the intercept, which is predicted far from all rows, stays near the range of numbers
     Y = np.asarray(distinct.y)
     judge = Judge.of_targets(spec.loss, Y, spec.fit_intercept)

@@ -21,6 +21,8 @@ from skimp.solvers import Solution, as_features
 if TYPE_CHECKING:
     from skimp.estimators._certificate import Certificate
 
+SAMPLE_ROWS = 1000
+"""Rows of the sample that a fit keeps for its certificate."""
 _STRIP = 512
 _ROUNDING = 1e-12
 """Squared distances up to this share of the squared norms are those of equal rows."""
@@ -131,11 +133,11 @@ class Fitted:
             kernel = Linear()
             rows, points = rows.mapped(self.feature_map), points.mapped(self.feature_map)
         S = as_real(points.collect().X, DOUBLE)
-        norms = kernel.diag(S)
+        norms = kernel.diag(S, n_jobs=1)
 
         def distances(X: Matrix) -> Array:
             X = as_real(X, DOUBLE)
-            sums = kernel.diag(X)[:, None] + norms
+            sums = kernel.diag(X, n_jobs=1)[:, None] + norms
             found: Array = sums - 2 * kernel(X, S, n_jobs=1)
             # equal rows are at a distance of zero, but for rounding
             return np.where(found > _ROUNDING * sums, found, 0.0)

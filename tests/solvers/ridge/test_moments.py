@@ -3,6 +3,7 @@ import pytest
 
 from skimp.data import ArrayRows, Codes, open_rows
 from skimp.solvers.ridge import covariance
+from tests.pairs import pairwise
 from tests.problems import regression
 from tests.sources import ChunkedRows
 
@@ -27,9 +28,7 @@ def expected(Z, Y, weight, intercept):
     return both.T @ np.diag(w / w.sum()) @ both, np.zeros(both.shape[1])
 
 
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("source", [ChunkedRows, open_rows])
+@pairwise(intercept=[False, True], weighted=[False, True], source=[ChunkedRows, open_rows])
 def test_equal_to_numpy(intercept, weighted, source):
     Z, Y, weight = data()
     weight = weight if weighted else None
@@ -76,11 +75,8 @@ def test_a_common_shift_of_the_features_is_not_lost_in_rounding():
     ("weight", "size"),
     [
         (None, 4.0),
-        ([1, 1, 1, 1], 4.0),
-        ([2, 2, 2, 2], 4.0),
-        ([3, 0, 0, 1], 1.6),
         ([0.25, 0.25, 0.25, 0.25], 4.0),
-        ([0.5, 0.5, 0.0, 0.0], 2.0),
+        ([3, 0, 0, 1], 1.6),
         ([1000.0, 1000.0, 0.001, 0.0], 2.000002),
     ],
 )

@@ -52,14 +52,12 @@ def hat(Z, *, weight, **model):
 CASES = pytest.mark.parametrize(
     ("intercept", "weighted", "penalized", "averaged"),
     [
-        (True, False, False, False),
-        (False, False, False, False),
-        (True, True, False, False),
-        (False, True, True, False),
-        (True, False, True, False),
         (True, True, True, False),
-        (True, False, False, True),
-        (False, True, False, True),
+        (True, False, False, False),
+        (False, True, True, False),
+        (False, False, True, False),
+        (True, True, False, True),
+        (False, False, False, True),
     ],
 )
 
@@ -172,33 +170,9 @@ def test_a_weight_of_two_is_a_row_given_twice(intercept, penalized):
         np.testing.assert_allclose(a, b, **CLOSE)
 
 
-@pytest.mark.parametrize("share", [1e-3, 1 / 40])
-def test_small_weights_do_not_make_rows_few(share):
-    Z, Y, _ = data()
-    plain, small = (ridge_path(summed(Z, Y, np.full(40, w)), ALPHAS, SIZES) for w in (1.0, share))
-    np.testing.assert_allclose(small.gcv, plain.gcv, rtol=1e-10)
-
-
-def test_all_columns_by_default():
-    Z, Y, _ = data()
-    S = summed(Z, Y)
-    whole, given = ridge_path(S, ALPHAS), ridge_path(S, ALPHAS, [9])
-    assert whole.sizes == (9,)
-    assert np.array_equal(whole.coefs[0], given.coefs[0])
-
-
-def test_more_columns_and_smaller_penalties_fit_better_with_more_dimensions():
-    *_, path = solved(True, True, True, False)
-    assert (np.diff(path.residuals, axis=0) <= 0).all()
-    assert (np.diff(path.residuals, axis=1) >= 0).all()
-    assert (np.diff(path.dimensions, axis=0) >= 0).all()
-    assert (np.diff(path.dimensions, axis=1) <= 0).all()
-
-
-@pytest.mark.parametrize("n_jobs", [2, 4])
 @pytest.mark.parametrize("averaged", [False, True])
-def test_bits_do_not_depend_on_threads(n_jobs, averaged):
-    one, many = (solved(True, True, False, averaged, context=Context(n))[-1] for n in (1, n_jobs))
+def test_bits_do_not_depend_on_threads(averaged):
+    one, many = (solved(True, True, False, averaged, context=Context(n))[-1] for n in (1, 2))
     for name in ("residuals", "dimensions"):
         assert np.array_equal(getattr(one, name), getattr(many, name))
     assert all(np.array_equal(a, b) for a, b in zip(one.coefs, many.coefs, strict=True))

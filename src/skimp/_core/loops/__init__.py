@@ -1,4 +1,4 @@
-"""Compiled loops: the only modules that import Numba.
+"""Compiled loops, the only modules that import Numba.
 
-They are imported inside the functions that use them, so that ``import skimp`` stays light.
+Functions import them when called, because importing Numba takes about 0.5 s.
 """

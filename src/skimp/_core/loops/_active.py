@@ -1,4 +1,4 @@
-"""Products with few rows of a block, those where a loss is curved, without the GIL."""
+"""Hessian products over the few rows at which a loss is curved."""
 
 import numpy as np
 from numba import njit
@@ -10,8 +10,8 @@ from skimp._core.loops._math import FAST
 def add_curved(Z, V, D, out):
     """Add ``sum_i D[i, c] (z_i . V[c]) z_i`` to each row c of ``out``.
 
-    Zeros in D, and rows of V that are zero, cost nothing. Rows of V and ``out`` have one more
-    entry, for a constant feature 1.
+    Zero entries of D and zero rows of V are skipped. Rows of V and ``out`` have one more entry
+    than Z has columns, for a constant feature 1.
     """
     n, width = Z.shape
     moving = np.array([c for c in range(V.shape[0]) if V[c].any()], np.intp)

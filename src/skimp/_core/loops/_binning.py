@@ -1,9 +1,9 @@
-"""Loops of random binning: hashes of the bins that rows fall into, and the numbers of known bins.
+"""Loops of random binning: hash the bins of rows, and look up the codes of known bins.
 
-Grids are given by columns: ``R[j]`` holds one over the pitch of column j in each grid, ``S[j]`` its
-shift as a share of the pitch. The bin of x is ``floor(x R + S)``, and the hash of a grid's bins is
-the sum of their differences to those of an origin, times odd 64-bit ``factors``: columns at their
-origin cost nothing, and the bin of zero is zero.
+``R[j]`` holds the inverse pitch of column j in each grid and ``S[j]`` its shift, as a share of the
+pitch. The bin of x is ``floor(x R + S)``. A grid's hash is the sum over columns of the bin minus
+the bin of the column's origin, times an odd 64-bit factor, so entries equal to their origin are
+skipped.
 """
 
 import numpy as np
@@ -12,9 +12,9 @@ from numba import njit
 from skimp._core.loops._math import FAST
 
 _LARGEST = 2.0**50
-"""Bins further out than this are one: it keeps them whole numbers in float64."""
+"""Bins are clipped to this range, in which float64 represents all integers exactly."""
 _MAGIC = 1.5 * 2.0**52
-"""Added to a whole number, it leaves the number in the low bits: AVX2 has no other conversion."""
+"""Adding this moves an integer into the low bits of a float64; AVX2 has no such conversion."""
 _MAGIC_BITS = int(np.float64(_MAGIC).view(np.int64))
 
 
@@ -26,14 +26,14 @@ def _bin(t):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def _add_column(keys, x, r, s, factor):
-    """Add the bins of one number in all grids."""
+    """Add the bins of one value to the hashes of all grids."""
     for p in range(len(keys)):
         keys[p] += factor * _bin(x * r[p] + s[p])
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def dense_keys(X, R, S, origin, factors, keys):
-    """Fill the hashes of each row, one for each grid."""
+    """Fill one hash per row and grid."""
     for i in range(X.shape[0]):
         keys[i] = 0
         for j in range(X.shape[1]):
@@ -46,7 +46,7 @@ def dense_keys(X, R, S, origin, factors, keys):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def sparse_keys(data, columns, starts, R, S, origin, factors, keys):
-    """Do what `dense_keys` does for CSR rows: absent entries are zeros."""
+    """Fill the same hashes as `dense_keys` for CSR rows."""
     absent = np.zeros(keys.shape[1], np.int64)
     for j in range(len(origin)):
         if origin[j] != 0:
@@ -60,7 +60,7 @@ def sparse_keys(data, columns, starts, R, S, origin, factors, keys):
 
 @njit(nogil=True, cache=True)
 def prints(keys, out):
-    """Fill 32 well mixed bits of each hash."""
+    """Fill a 32-bit fingerprint of each hash."""
     for i in range(keys.shape[0]):
         for p in range(keys.shape[1]):
             key = np.uint64(keys[i, p])
@@ -71,10 +71,11 @@ def prints(keys, out):
 
 @njit(nogil=True, cache=True)
 def look_up(found, known, starts, firsts, shifts, codes):
-    """Fill the number of each print among the known ones of its grid, from 1 on, and 0 if none.
+    """Fill the position of each fingerprint among the known ones of its grid: 1, 2, ... or 0.
 
-    Grid p's known prints rise from ``known[starts[firsts[p]]]`` on. Those with the leading bits b,
-    all but ``shifts[p]`` of the 32, begin at ``starts[firsts[p] + b]``.
+    0 stands for an unknown fingerprint. The known fingerprints of grid p are sorted and begin at
+    ``known[starts[firsts[p]]]``. Those whose bits above the lowest ``shifts[p]`` equal b begin at
+    ``starts[firsts[p] + b]``.
     """
     for p in range(found.shape[1]):
         first, shift = firsts[p], shifts[p]

@@ -1,6 +1,6 @@
-"""Products of rows that are `skimp.data.Codes`: gathers and scatters, no one-hot matrix.
+"""Products with rows that are `skimp.data.Codes`, without forming the one-hot matrix Z.
 
-Codes below ``first`` stand for no feature.
+Codes below ``first`` have no feature: they add nothing.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
-"""Loops of dual coordinate descent: steps of one row after the other, in any layout of rows.
+"""Loops of dual coordinate descent, for any layout of rows (see `_rows`).
 
-Slopes, of shape (n, k), are the dual variables: row i adds ``C_i slopes_ij x_i`` to the
-coefficients ``V_j``, and the same without ``x_i`` to the intercept ``b_j``, where ``constant`` is
-1, not 0. Slopes of outputs that are not active stay.
+Slopes, of shape (n, k), are the dual variables. Row i adds ``C_i slopes_ij x_i`` to the
+coefficients ``V_j`` and ``constant C_i slopes_ij`` to the intercept ``b_j``; ``constant`` is 1 with
+an intercept and 0 without. Inactive slopes do not change.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ _NEWTON_TOL = 1e-9
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def _pulls(f, y, slope, low, high, epsilon, q):
-    """Return the dual objective's derivatives upwards and downwards, and what they violate."""
+    """Return the gradient of the dual, its one-sided derivatives, and the optimality violation."""
     g = f - y + 0.5 * q * slope
     up = g + epsilon if slope >= 0 else g - epsilon
     down = g - epsilon if slope <= 0 else g + epsilon
@@ -51,15 +51,14 @@ def piecewise_sweep(
     epsilon,
     q,
 ):
-    """Minimise over each active slope of some outputs, and return how many there were.
+    """Minimise over each active slope of a range of outputs, and return the number of steps.
 
-    Rows come in this order, and ``outputs`` holds the first of the outputs, whose coefficients are
-    V, and the one behind the last: outputs do not touch each other, so that threads can share them
-    out.
+    Rows are visited in the given order. ``outputs`` is the range (first, last + 1), and V holds its
+    coefficients. Outputs are independent of each other, so threads can divide them.
 
-    ``lows`` and ``highs`` are the limits for negative and for other targets. A slope that sits at
-    one of them, or at the kink at 0, pulled there by more than ``worst_j``, becomes inactive;
-    ``largest_j`` becomes the largest violation met.
+    ``lows`` and ``highs`` hold the limits for negative targets and for all others. A slope becomes
+    inactive if it is at a limit, or at the kink at 0, and the derivative holds it there by more
+    than ``worst_j``. ``largest_j`` becomes the largest violation found.
     """
     steps = 0
     first, last = outputs
@@ -82,7 +81,7 @@ def piecewise_sweep(
                 active[i, j] = not (above and below)
                 continue
             largest[j] = max(largest[j], violation)
-            # H is 0 for a row of zeros on lines: the infinities are clipped, 0/0 compares false
+            # H is 0 if the row is zero and q = 0: infinities are clipped, and 0/0 compares false
             H = C[i] * Q[i] + 0.5 * q
             raised, lowered = slope - (g + epsilon) / H, slope - (g - epsilon) / H
             new = raised if raised > 0 else (lowered if lowered < 0 else 0.0)
@@ -98,7 +97,7 @@ def piecewise_sweep(
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def piecewise_wake(F, Y, slopes, active, lows, highs, epsilon, q):
-    """Make slopes that violate their optimality at the predictions F active again."""
+    """Activate the slopes that violate optimality at the predictions F."""
     for i in range(F.shape[0]):
         for j in range(F.shape[1]):
             side = 0 if Y[i, j] < 0 else 1
@@ -113,8 +112,8 @@ def piecewise_wake(F, Y, slopes, active, lows, highs, epsilon, q):
 def _log_step(p, m, A):
     """Return the minimiser z of ``A/2 (z - p)^2 + m (z - p) + z log z + (1 - z) log(1 - z)``.
 
-    Newton's method, in whichever of z and 1 - z is below a half at the minimum; a step across 0
-    becomes a tenth of the way.
+    Newton's method on z or 1 - z, whichever is below a half at the minimum. A step that would
+    cross 0 goes to a tenth of z instead.
     """
     mirrored = A * (0.5 - p) + m < 0
     if mirrored:
@@ -133,7 +132,7 @@ def _log_step(p, m, A):
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def log_sweep(X, order, outputs, Q, C, Y, slopes, active, constant, V, b, worst, largest):
-    """Do what `piecewise_sweep` does for the logistic loss; its slopes never reach a limit."""
+    """Run `piecewise_sweep` for the logistic loss, whose slopes never reach a limit."""
     steps = 0
     first, last = outputs
     f, t = np.empty((2, last - first))
@@ -157,19 +156,20 @@ def log_sweep(X, order, outputs, Q, C, Y, slopes, active, constant, V, b, worst,
 
 @njit(nogil=True, cache=True)
 def log_wake(F, Y, slopes, active):
-    """Do nothing: no slope of the logistic loss becomes inactive."""
+    """Do nothing: slopes of the logistic loss never become inactive."""
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def _project(p, scores, top, A):
     """Replace p by the distribution p' that maximises ``scores . p' - A/2 |p' - p|^2``.
 
-    ``top`` is the largest score. This projects ``p + scores / A`` onto the simplex: what is above
-    a shift, which rises until that sums to 1 (Michelot 1986).
+    ``top`` is the largest score. This projects ``p + scores / A`` onto the simplex: it subtracts a
+    shift from the entries and raises it until their positive parts sum to 1 (Michelot 1986).
     """
     A = max(A, _SMALLEST)
     for a in range(len(p)):
-        # only differences count, and they round less; what is 1 below another one gets nothing
+        # only differences matter, and have smaller rounding errors; an entry that is 1 below
+        # another projects to zero
         p[a] = max(p[a] + (scores[a] - top) / A, -1.0)
     shift, count = -2.0, 0
     while True:
@@ -187,10 +187,11 @@ def _project(p, scores, top, A):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def multiclass_sweep(X, order, outputs, Q, C, Y, slopes, active, constant, V, b, worst, largest):
-    """Minimise over the slopes of each row at once, which are its class less a distribution p.
+    """Minimise the loss of Crammer and Singer over all active slopes of each row at once.
 
-    Of the loss of Crammer and Singer. A class without a share in p becomes inactive where its
-    score is less than that of all classes with a share by more than ``worst_0``.
+    The slopes of a row are the indicator of its class minus a distribution p over the classes. A
+    class with p = 0 becomes inactive if its score is more than ``worst_0`` below those of all
+    classes with p > 0.
     """
     k = Y.shape[1]
     classes, p, scores = np.empty(k, np.int64), np.empty(k), np.empty(k)
@@ -234,7 +235,7 @@ def multiclass_sweep(X, order, outputs, Q, C, Y, slopes, active, constant, V, b,
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def multiclass_wake(F, Y, slopes, active):
-    """Make the classes of a row active that violate its optimality at F, with those in p."""
+    """Activate the classes that violate optimality at F, and those with p > 0 in the same row."""
     k = F.shape[1]
     scores, shares = np.empty(k), np.empty(k, np.bool_)
     for i in range(F.shape[0]):

@@ -1,4 +1,4 @@
-"""Loops that turn projections into random features, in place and without the GIL."""
+"""Loops that turn projections of rows into random features, without the GIL."""
 
 from numba import njit
 
@@ -7,7 +7,10 @@ from skimp._core.loops._math import FAST, cos_sin, tanh
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def cosine_pairs(T, offset, scale, Z):
-    """Fill Z with cosines, then sines, of ``T + offset`` turns (the last sine may be left out)."""
+    """Fill Z with ``scale cos(2 pi (T + offset))``, then with the sines.
+
+    Z may have one column less: the last sine is then left out.
+    """
     n_cos, n_sin = T.shape[1], Z.shape[1] - T.shape[1]
     for i in range(T.shape[0]):
         cos, sin = Z[i, :n_cos], Z[i, n_cos:]
@@ -21,7 +24,7 @@ def cosine_pairs(T, offset, scale, Z):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def cosines(Z, offset, scale):
-    """Replace Z, in turns, by ``scale cos(2 pi (Z + offset))``."""
+    """Replace Z by ``scale cos(2 pi (Z + offset))``."""
     for i in range(Z.shape[0]):
         for j in range(Z.shape[1]):
             Z[i, j] = scale * cos_sin(Z[i, j] + offset[j])[0]

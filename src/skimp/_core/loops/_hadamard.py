@@ -1,9 +1,9 @@
-"""The fast Walsh-Hadamard transform, and products of it with random diagonals.
+"""The fast Walsh-Hadamard transform, and its products with random diagonal matrices.
 
-A vector of n numbers, n a power of two from 16 on, is seen as 16 rows of n / 16. Transforming
-columns needs no shuffles within a register, so the two halves of the work are both done on columns,
-with a transposition between them. The transform is that of ``scipy.linalg.hadamard`` with outputs
-in the transposed order: entry ``16 r + c`` is the usual one at ``c n / 16 + r``.
+A vector of length n, a power of two of at least 16, is treated as a matrix of 16 rows. The columns
+are transformed, the matrix is transposed, and the columns are transformed again: column transforms
+need no shuffles within a SIMD register. The result is the transform of ``scipy.linalg.hadamard``
+with its entries in transposed order: entry ``16 r + c`` here is entry ``c n / 16 + r`` there.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ SMALLEST = 16
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def _fours(x, h):
-    """Transform over two bits of the index, of strides h and 2 h."""
+    """Apply the transform to two bits of the index, with strides h and 2 h."""
     for start in range(0, len(x), 4 * h):
         p, q = x[start : start + h], x[start + h : start + 2 * h]
         r, s = x[start + 2 * h : start + 3 * h], x[start + 3 * h : start + 4 * h]
@@ -27,7 +27,7 @@ def _fours(x, h):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def _twos(x, h):
-    """Transform over one bit of the index, of stride h."""
+    """Apply the transform to one bit of the index, with stride h."""
     for start in range(0, len(x), 2 * h):
         p, q = x[start : start + h], x[start + h : start + 2 * h]
         for j in range(h):
@@ -36,7 +36,7 @@ def _twos(x, h):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def hadamard(x, buffer):
-    """Replace x by its transform, not normalized; ``buffer`` is as long and is overwritten."""
+    """Replace x by its unnormalized transform; ``buffer``, of equal length, is overwritten."""
     n, columns = len(x), len(x) // 16
     _fours(x, columns)
     _fours(x, 4 * columns)
@@ -54,7 +54,7 @@ def hadamard(x, buffer):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def _load(x, scale, diagonal, work):
-    """Fill ``work`` with x times two diagonals, and zeros behind."""
+    """Fill ``work`` with ``x scale diagonal``, padded with zeros."""
     d = len(x)
     for j in range(d):
         work[j] = x[j] * scale[j] * diagonal[j]
@@ -63,7 +63,7 @@ def _load(x, scale, diagonal, work):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def _rotate(x, scale, D, work, buffer):
-    """Fill ``work`` with ``H D3 H D2 H D1 diag(scale) x``, x padded with zeros."""
+    """Fill ``work`` with ``H D3 H D2 H D1 diag(scale) x``, with x padded by zeros."""
     _load(x, scale, D[0], work)
     for t in range(1, 3):
         hadamard(work, buffer)
@@ -76,8 +76,8 @@ def _rotate(x, scale, D, work, buffer):
 def structured(X, scale, signs, lengths, out):
     """Fill the products of rows with blocks ``diag(lengths) H D3 H D2 H D1 diag(scale)``.
 
-    ``signs`` holds the diagonals, of shape (blocks, 3, n); ``lengths`` as many numbers as ``out``
-    has columns: the last block may be cut off.
+    ``signs`` holds the diagonals D, of shape (blocks, 3, n), and ``lengths`` one number for each
+    column of ``out``. The last block is truncated if ``out`` has fewer columns.
     """
     n = signs.shape[2]
     work, buffer = np.empty(n, out.dtype), np.empty(n, out.dtype)
@@ -91,9 +91,9 @@ def structured(X, scale, signs, lengths, out):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def rotated_parts(X, scale, signs, chosen, out):
-    """Fill entries of the rows' rotations, as in `structured`: those that are ``chosen``, in order.
+    """Fill selected entries of the rotations ``H D3 H D2 H D1 diag(scale)`` of rows.
 
-    ``chosen`` holds as many entries of each rotation as the next block of columns has.
+    ``chosen`` holds, for each column of ``out``, the entry to take from the rotation of its block.
     """
     n = signs.shape[2]
     work, buffer = np.empty(n, out.dtype), np.empty(n, out.dtype)
@@ -109,7 +109,8 @@ def rotated_parts(X, scale, signs, chosen, out):
 def fastfood(X, scale, signs, orders, normals, lengths, out):
     """Fill the products of rows with blocks ``diag(lengths) H G P H B diag(scale)``.
 
-    B are ``signs``, P permutes by ``orders`` and G are ``normals``, all of shape (blocks, n).
+    The diagonal B holds ``signs``, the permutation P ``orders`` and the diagonal G ``normals``,
+    each of shape (blocks, n).
     """
     n = signs.shape[1]
     work, other, buffer = np.empty((3, n), out.dtype)

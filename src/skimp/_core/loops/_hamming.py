@@ -1,4 +1,4 @@
-"""Nearest codes: bits that differ are counted in words of 64."""
+"""Nearest binary codes by Hamming distance, in 64-bit words."""
 
 import numpy as np
 from numba import njit
@@ -11,7 +11,7 @@ _ONES = np.uint64(0x0101010101010101)
 
 @njit(nogil=True, cache=True, inline="always")
 def _ones(x):
-    """Return how many bits of a word are set."""
+    """Count the bits that are set in a word."""
     x = x - ((x >> np.uint64(1)) & _PAIRS)
     x = (x & _FOURS) + ((x >> np.uint64(2)) & _FOURS)
     x = (x + (x >> np.uint64(4))) & _BYTES
@@ -20,10 +20,10 @@ def _ones(x):
 
 @njit(nogil=True, cache=True)
 def nearest_codes(queries, codes, skipped, distances, neighbors):
-    """Fill the nearest codes of each query, nearest first, of equally near ones in their order.
+    """Fill the nearest codes of each query and their distances, by a counting sort.
 
-    ``skipped`` holds a code for each query that is left out, -1 for none. Distances are sorted by
-    counting them.
+    Codes at the same distance remain in order. ``skipped`` holds one code to leave out for each
+    query, or -1.
     """
     n, words = codes.shape
     size = distances.shape[1]
@@ -39,7 +39,7 @@ def nearest_codes(queries, codes, skipped, distances, neighbors):
         for i in range(n):
             if i != skipped[q]:
                 counts[found[i] + 1] += 1
-        # where codes of each distance begin
+        # cumulative counts: the place of the next code at each distance
         for bits in range(1, len(counts)):
             counts[bits] += counts[bits - 1]
         left = size

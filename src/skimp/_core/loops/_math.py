@@ -1,21 +1,21 @@
-"""exp, tanh, cos/sin and angles that LLVM can vectorize: a reduction, a polynomial, no branches.
+"""Vectorizable exp, tanh, cos/sin and angles: an argument reduction, a polynomial, no branches.
 
-The C library's functions are opaque calls, one element at a time. These agree with them to a few
-units in the last place in both precisions, on the arguments that kernels and features need.
+LLVM cannot vectorize calls of the C library. These functions agree with the C library to a few
+units in the last place in both precisions, for the arguments that kernels and features use.
 """
 
 import numpy as np
 from numba import types
 from numba.extending import overload
 
-# not `nnan` and `ninf`: they would let the compiler drop NaN and infinity checks
+# without `nnan` and `ninf`, which would let the compiler remove checks for NaN and infinity
 FAST = {"reassoc", "nsz", "arcp", "contract", "afn"}
-# reductions of arguments rely on the order of their operations
+# argument reductions rely on the order of their operations
 ORDERED = FAST - {"reassoc"}
 
 
 def exp(t):
-    """Return e**t for t <= 0, and 0 where that is below the smallest normal number."""
+    """Return e**t for t <= 0; results below the smallest normal number become 0."""
     raise NotImplementedError("compiled code only")
 
 
@@ -95,7 +95,7 @@ def _tanh64(x):
 
 
 def cos_sin(t):
-    """Return cos(2 pi t), sin(2 pi t): the argument is in turns, so its reduction is exact."""
+    """Return cos(2 pi t) and sin(2 pi t); reducing t, in turns, is exact."""
     raise NotImplementedError("compiled code only")
 
 
@@ -141,7 +141,7 @@ def _cos_sin64(t):
 
 
 def supplement(s):
-    """Return pi - theta, theta the angle between directions whose squared distance is s <= 4."""
+    """Return pi minus the angle between two unit vectors with squared distance s <= 4."""
     raise NotImplementedError("compiled code only")
 
 
@@ -151,11 +151,12 @@ def _supplement(s):
 
 
 def _supplement32(s):
-    # theta = 2 asin(sqrt(s) / 2), and theta(4 - s) = pi - theta(s): the smaller one keeps digits
+    # theta = 2 asin(sqrt(s) / 2) and theta(4 - s) = pi - theta(s): compute the smaller one, which
+    # is more accurate
     acute = s <= np.float32(2)
     t = s if acute else max(np.float32(4) - s, np.float32(0))
     x = np.float32(0.5) * np.sqrt(t)
-    # 2 asin(x) = pi - 4 asin(sqrt((1 - x) / 2)) brings x below a half
+    # 2 asin(x) = pi - 4 asin(sqrt((1 - x) / 2)) reduces x to below a half
     wide = x > np.float32(0.5)
     z = np.float32(0.5) - np.float32(0.5) * x if wide else np.float32(0.25) * t
     r = np.sqrt(z)

@@ -1,7 +1,8 @@
-"""Loops over pairs of rows: what GEMM cannot do, and what has to follow it.
+"""Loops over pairs of rows: distances, and corrections of distances from matrix products.
 
-Every function works in place on C-contiguous arrays of one dtype, without the GIL. ``Bt`` is B
-transposed, so that the innermost loop runs over the rows of B; ``w`` has a weight for each column.
+All functions take C-contiguous arrays of one dtype, write into an argument and release the GIL.
+``Bt`` is B transposed, so that the innermost loop runs over the rows of B; ``w`` holds the weights
+of the columns.
 """
 
 import numpy as np
@@ -9,8 +10,8 @@ from numba import njit
 
 from skimp._core.loops._math import FAST, ORDERED
 
-# Where x + b may be zero, the smallest normal number is added: 0/0 is then a number, without a
-# branch, and other sums do not change unless they are about as small.
+# Adding the smallest normal number to x + b avoids 0/0 without a branch. Other sums do not change
+# unless they are about as small.
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -27,9 +28,9 @@ def squared_differences(X, Bt, w, S):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def centre_rows(X, centre, factors, norms):
-    """Replace each row by ``(x - centre) factors``, and fill its squared norms."""
+    """Replace each row x by ``(x - centre) factors``, and fill the squared norms."""
     for i in range(X.shape[0]):
-        # columns that are alike would add up rounding of one sign in float32
+        # sum in float64: similar columns round in the same direction in float32
         norm = np.float64(0)
         for k in range(X.shape[1]):
             x = (X[i, k] - centre[k]) * factors[k]
@@ -40,10 +41,10 @@ def centre_rows(X, centre, factors, norms):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def squared_distances(S, xx, bb, share, n_close):
-    """Turn inner products into ``xx_i + bb_j - 2 S_ij``, never negative.
+    """Replace inner products by ``max(0, xx_i + bb_j - 2 S_ij)``.
 
-    Counts, for each row, the distances below ``share (xx_i + bb_j)``: those that lost digits, or
-    all of them.
+    ``n_close`` counts, for each row, the distances below ``share (xx_i + bb_j)``: these have lost
+    too many digits.
     """
     real = S.dtype.type
     for i in range(S.shape[0]):
@@ -53,14 +54,17 @@ def squared_distances(S, xx, bb, share, n_close):
             both = x + bb[j]
             s = both - real(2) * S[i, j]
             S[i, j] = max(s, real(0))
-            # written so that NaN, of terms that overflow, counts as well
+            # this order of the comparison also counts NaN, the result of an overflow
             count += np.int32(0) if s >= share * both else np.int32(1)
         n_close[i] = count
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def close_distances(S, rows, X, B, w, xx, bb, share):
-    """Compute distances below ``share (xx_i + bb_j)`` in some rows of S again, term by term."""
+    """Recompute the distances below ``share (xx_i + bb_j)`` in these rows of S, term by term.
+
+    X holds one row for each entry of ``rows``.
+    """
     for r in range(len(rows)):
         i = rows[r]
         for j in range(S.shape[1]):
@@ -76,7 +80,7 @@ def close_distances(S, rows, X, B, w, xx, bb, share):
 def close_sparse_distances(
     S, rows, X_data, X_columns, X_starts, B_data, B_columns, B_starts, w, xx, bb, share
 ):
-    """Do what `close_distances` does for the CSR parts of X, which has a row each, and of B."""
+    """Recompute the same distances as `close_distances`, for the CSR parts of X and B."""
     for r in range(len(rows)):
         i = rows[r]
         for j in range(S.shape[1]):
@@ -126,7 +130,7 @@ def manhattan_gradient(X, Bt, w, A, G):
 
 @njit(nogil=True, cache=True, fastmath=ORDERED, error_model="numpy")
 def chi_square(X, Bt, w, S):
-    """Fill ``S_ij = sum_k w_k (X_ik - B_jk)^2 / (X_ik + B_jk)``, terms 0/0 being 0."""
+    """Fill ``S_ij = sum_k w_k (X_ik - B_jk)^2 / (X_ik + B_jk)``, with 0/0 = 0."""
     tiny = np.finfo(S.dtype).tiny
     for i in range(X.shape[0]):
         S[i, :] = 0
@@ -139,7 +143,7 @@ def chi_square(X, Bt, w, S):
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def chi_square_gradient(X, Bt, w, A, G):
-    """Add ``sum_j A_ij w_k (x - b) (x + 3 b) / (x + b)^2`` to ``G_ik``; 1 where x = b = 0."""
+    """Add ``sum_j A_ij w_k (x - b) (x + 3 b) / (x + b)^2`` to ``G_ik``; the ratio at 0 is 1."""
     real, tiny = A.dtype.type, np.finfo(A.dtype).tiny
     for i in range(X.shape[0]):
         for k in range(X.shape[1]):
@@ -153,7 +157,7 @@ def chi_square_gradient(X, Bt, w, A, G):
 
 @njit(nogil=True, cache=True, fastmath=ORDERED, error_model="numpy")
 def harmonic(X, Bt, w, S):
-    """Fill ``S_ij = sum_k w_k 2 X_ik B_jk / (X_ik + B_jk)``, terms 0/0 being 0."""
+    """Fill ``S_ij = sum_k w_k 2 X_ik B_jk / (X_ik + B_jk)``, with 0/0 = 0."""
     real, tiny = S.dtype.type, np.finfo(S.dtype).tiny
     for i in range(X.shape[0]):
         S[i, :] = 0
@@ -165,7 +169,7 @@ def harmonic(X, Bt, w, S):
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def harmonic_gradient(X, Bt, w, A, G):
-    """Add ``sum_j A_ij w_k 2 B_jk^2 / (X_ik + B_jk)^2`` to ``G_ik``, terms 0/0 being 0."""
+    """Add ``sum_j A_ij w_k 2 B_jk^2 / (X_ik + B_jk)^2`` to ``G_ik``, with 0/0 = 0."""
     real, tiny = A.dtype.type, np.finfo(A.dtype).tiny
     for i in range(X.shape[0]):
         for k in range(X.shape[1]):

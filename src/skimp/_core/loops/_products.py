@@ -1,4 +1,4 @@
-"""Loops that turn inner products into features of polynomial kernels, without the GIL."""
+"""Loops that turn projections of rows into features of polynomial kernels, without the GIL."""
 
 import numpy as np
 from numba import njit
@@ -6,14 +6,14 @@ from numba import njit
 from skimp._core.loops._math import FAST
 
 _PART = 1024
-"""Features that are computed at once: their terms stay in the cache."""
+"""Features are computed in parts of this size, whose terms fit in the cache."""
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def products(P, offset, factors, scale, out):
-    """Fill sums of products of columns: ``scale_c sum_i prod_j (P + offset)[:, factors[i, j, c]]``.
+    """Fill ``out_c = scale_c sum_t prod_j (P + offset)[:, factors[t, j, c]]``.
 
-    ``factors`` are unsigned integers: they are not compared with zero.
+    ``factors`` are unsigned integers, for which Numba omits the check for negative indices.
     """
     n_terms, degree, k = factors.shape
     row, terms = np.empty(P.shape[1], P.dtype), np.empty(min(k, _PART), P.dtype)
@@ -48,7 +48,7 @@ def products(P, offset, factors, scale, out):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def add_squares(P, factor, out):
-    """Add the squares of P, times a number, to ``out``."""
+    """Add ``factor P^2`` to ``out``."""
     for i in range(P.shape[0]):
         for j in range(P.shape[1]):
             out[i, j] += factor * P[i, j] * P[i, j]

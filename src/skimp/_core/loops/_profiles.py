@@ -1,6 +1,6 @@
-"""Loops that turn a strip of a statistic into kernel values, or into their slopes, in place.
+"""Loops that replace a statistic of pairs by kernel values or their derivatives, in place.
 
-Every function works on a C-contiguous array of float32 or float64, without the GIL.
+All functions take C-contiguous arrays of float32 or float64 and release the GIL.
 """
 
 import math
@@ -32,7 +32,7 @@ def reciprocal(S):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def shifted_power(S, shift, degree):
-    """Replace s by ``(s + shift) ** degree`` for a whole degree >= 1."""
+    """Replace s by ``(s + shift) ** degree`` for an integer degree >= 1."""
     for i in range(S.shape[0]):
         base = S[i] + shift
         S[i] = base
@@ -53,7 +53,7 @@ def shifted_tanh(S, shift):
 def decaying_polynomial(S, rate, a, b):
     """Replace s >= 0 by ``(1 + a t + b t^2) exp(-t)`` with ``t = sqrt(rate s)``."""
     one = S.dtype.type(1)
-    # beyond, where exp is zero, a square of t may be infinite
+    # t^2 may overflow for larger t, at which exp(-t) is zero
     last = S.dtype.type(1e3)
     for i in range(S.shape[0]):
         for j in range(S.shape[1]):
@@ -63,7 +63,7 @@ def decaying_polynomial(S, rate, a, b):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def arc_cosine(S, order):
-    """Replace squared chords by J_order(theta) / pi, of Cho and Saul (2009), eq. 4 to 7."""
+    """Replace squared chords by J_order(theta) / pi (Cho and Saul 2009, eq. 4 to 7)."""
     real = S.dtype.type
     for i in range(S.shape[0]):
         for j in range(S.shape[1]):

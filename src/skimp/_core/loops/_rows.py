@@ -1,8 +1,9 @@
 """Products of rows in any layout with the coefficients of several outputs.
 
-Rows X are a C-contiguous array, the data, columns and row starts of a CSR matrix, or the codes,
-offsets, value and first code of `skimp.data.Codes`. Coefficients V are of shape (outputs, width);
-those of codes lie in memory by columns: one cache miss serves all outputs of a column.
+Rows X are a C-contiguous array, or the tuple (data, columns, row starts) of a CSR matrix, or the
+tuple (codes, offsets, value, first code) of `skimp.data.Codes`. Coefficients V have shape
+(outputs, width). For codes they are stored column by column, so that one cache miss loads the
+coefficients of all outputs.
 """
 
 import numpy as np
@@ -44,7 +45,7 @@ def _sparse_dot(X, i, v):
 
 
 def _coded_dot(X, i, v):
-    # the coefficients of codes that stand for no feature are zero, and stay so
+    # codes without a feature have coefficients that are always zero
     codes, offsets, value, _ = X
     total = 0.0
     for g in range(len(offsets)):
@@ -183,7 +184,7 @@ def squared_norms(X, Q):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def predictions(X, outputs, V, b, F):
-    """Fill ``F_ij = x_i . V_j + b_j`` for some outputs, from the first up to the last."""
+    """Fill ``F_ij = x_i . V_j + b_j`` for the range of outputs (first, last + 1)."""
     first, last = outputs
     every = np.ones(last - first, np.bool_)
     for i in range(F.shape[0]):
@@ -194,7 +195,7 @@ def predictions(X, outputs, V, b, F):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def add_rows(X, outputs, T, constant, V, b):
-    """Add ``sum_i T_ij x_i`` to ``V_j`` for some outputs, from the first up to the last."""
+    """Add ``sum_i T_ij x_i`` to ``V_j`` for the range of outputs (first, last + 1)."""
     first, last = outputs
     for i in range(T.shape[0]):
         add_outputs(X, i, T[i, first:last], V)

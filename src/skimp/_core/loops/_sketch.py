@@ -1,11 +1,11 @@
-"""Count sketches: each column is added to one of few buckets, with a random sign."""
+"""Count sketches, which add each column to one of a few buckets with a random sign."""
 
 from numba import njit
 
 
 @njit(nogil=True, cache=True)
 def sketch_dense(X, buckets, signs, out):
-    """Fill the sketches of dense rows; the entry behind the columns is that of a constant 1."""
+    """Fill the sketches of dense rows, to which a constant column 1 is appended."""
     d = X.shape[1]
     out[:] = 0
     for i in range(X.shape[0]):
@@ -17,7 +17,7 @@ def sketch_dense(X, buckets, signs, out):
 
 @njit(nogil=True, cache=True)
 def sketch_sparse(indptr, indices, data, buckets, signs, out):
-    """Fill the sketches of CSR rows, as `sketch_dense`."""
+    """Fill the same sketches as `sketch_dense` for CSR rows."""
     d = len(buckets) - 1
     out[:] = 0
     for i in range(len(indptr) - 1):

@@ -1,4 +1,4 @@
-"""Loops over symmetric matrices that an orthogonal matrix has made tridiagonal."""
+"""Factors of shifted tridiagonal matrices, and diagonals of their inverses."""
 
 import numpy as np
 from numba import njit
@@ -8,7 +8,10 @@ from skimp._core.loops._math import FAST
 
 @njit(nogil=True, cache=True)
 def factor(diagonal, beside, shifts, pivots, ratios):
-    """Fill D and the entries beside the diagonal of L, ``T + s I = L D L^T``, for each shift s."""
+    """Factorize ``T + s I = L D L^T`` for each shift s.
+
+    Fills ``pivots``, the diagonal of D, and ``ratios``, the subdiagonal of L.
+    """
     for a in range(len(shifts)):
         pivots[0, a] = diagonal[0] + shifts[a]
         for i in range(1, len(diagonal)):
@@ -18,9 +21,9 @@ def factor(diagonal, beside, shifts, pivots, ratios):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def add_inverse_diagonals(Qt, pivots, ratios, out):
-    """Add the diagonal of ``Q (L D L^T)^-1 Q^T`` to the rows of ``out``, one for each L and D.
+    """Add the diagonal of ``Q (L D L^T)^-1 Q^T`` to ``out``, one row for each shift.
 
-    ``Qt`` has the rows of Q as columns: some of them, as many as stay in cache.
+    The columns of ``Qt`` are some rows of Q, few enough for the cache.
     """
     n, m = Qt.shape
     Y = np.zeros((pivots.shape[1], m))
