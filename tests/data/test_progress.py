@@ -44,9 +44,10 @@ def count_rows(rows, context):
     return context.map_reduce(rows, lambda block, _: block.size, lambda a, b: a + b, 0)
 
 
-def test_phases_nest_and_blocks_are_counted_in_the_innermost():
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_phases_nest_and_blocks_are_counted_in_the_innermost(n_jobs):
     heard = Heard()
-    context = Context(progress=Progress(heard))
+    context = Context(n_jobs, Progress(heard))
     rows = open_rows(np.ones((5, 1)), block_rows=3)
     with context.phase("solve", unit="steps", total=2) as solving:
         with context.phase("moments"):
