@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
 
-from skimp.data import Context, open_rows
+from skimp.data import Context, Listener, Progress, open_rows
 from skimp.features import Nystroem
 from skimp.kernels import Gaussian
 from skimp.losses import squared_hinge
@@ -62,27 +62,35 @@ def objective(coef, alpha):
 
 
 # %%
-# A solver calls the problem's ``monitor`` after each iteration, and the context reports the rows
-# that are done, which counts the passes. The objective is computed afterwards, so that only the
-# solver is timed. The first, tiny fits compile the loops.
+# A solver calls the problem's ``monitor`` after each iteration. A `~skimp.data.Listener` counts the
+# passes over the rows. The objective is computed afterwards, so that only the solver is timed. The
+# first, tiny fits compile the loops.
+
+
+class Passes(Listener):
+    """Counts passes over all rows."""
+
+    count = 0
+
+    def see_rows(self, phase):
+        """Count a complete pass."""
+        self.count += phase.rows == phase.n_rows
 
 
 def follow(solver, alpha, rows=n):
     """Return passes, seconds and coefficients after each iteration."""
-    trace, passes = [], 0
-
-    def report(done):
-        nonlocal passes
-        passes += done == rows
+    trace, passes = [], Passes()
+    progress = Progress(passes)
 
     def monitor(coef, intercept):
-        trace.append((passes, perf_counter() - start, coef[:, 0].copy()))
+        trace.append((passes.count, perf_counter() - start, coef[:, 0].copy()))
         return False
 
     source = open_rows(Z[:rows], target=y[:rows, None])
     problem = Problem(source, squared_hinge, alpha, fit_intercept=False, monitor=monitor)
     start = perf_counter()
-    solver.solve(problem, Context(report=report))
+    with progress.phase("solve"):
+        solver.solve(problem, Context(progress=progress))
     return trace
 
 
