@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp.data import _progress, open_rows
+from skimp.data import open_rows
 from skimp.diagnostics import budget_curve, plan
 from skimp.features import KernelProjection, Nystroem, RandomBinning, RandomFourier
 from skimp.kernels import Gaussian, Laplacian, Linear, Polynomial
@@ -265,20 +265,6 @@ def test_predict_before_fit_and_with_other_columns(estimator):
     for other in (X[:, :2], sparse.csr_matrix(X[:, :2]), open_rows(X[:, :2])):
         with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3 features"):
             model.predict(other)
-
-
-@every_estimator
-@pytest.mark.parametrize("verbose", [1, True, 0])
-def test_verbose_reports_on_standard_error(estimator, verbose, monkeypatch, capsys):
-    seconds = iter(range(10_000))
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: next(seconds))
-    X, y, _ = labelled(100)
-    rows = open_rows(X, target=y, block_rows=10)
-    estimator(approximation=5, verbose=verbose, n_jobs=1).fit(rows)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert (f"{estimator.__name__}: 100 rows in" in err) == bool(verbose)
-    assert err.endswith("\n") == bool(verbose)
 
 
 def test_memory_is_refused_before_anything_is_computed(monkeypatch):
