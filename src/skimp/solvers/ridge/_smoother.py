@@ -46,10 +46,12 @@ class Smoother(ABC):
         """Eigenvalues that n alpha is added to, largest first."""
 
     @abstractmethod
-    def sums(self, alphas: Array, *, left_out: bool) -> tuple[Array, Array]:
+    def sums(
+        self, alphas: Array, *, left_out: bool, copies: Array | None = None
+    ) -> tuple[Array, Array]:
         """Return sums of squared residuals, (n_alphas, k), and 1 - tr H / n of each penalty.
 
-        The residuals are those of fitted rows, or of left-out ones.
+        The residuals are those of fitted rows, or of left-out ones; see `left_out_errors`.
         """
 
     @abstractmethod
@@ -60,13 +62,13 @@ class Smoother(ABC):
     def at(self, alpha: float) -> "LinearFit":
         """Return the model of one penalty, and what its standard errors need."""
 
-    def scores(self, alphas: Array, criterion: str) -> Array:
+    def scores(self, alphas: Array, criterion: str, copies: Array | None = None) -> Array:
         """Return the squared error of each penalty, by "loo" or "gcv".
 
         Each output counts relative to its variance. Leaving a row out leaves n alpha as it is.
         Penalties that leave too little freedom have infinite errors, but not all of them.
         """
-        squares, free = self.sums(np.asarray(alphas), left_out=criterion == "loo")
+        squares, free = self.sums(np.asarray(alphas), left_out=criterion == "loo", copies=copies)
         known = free > self.least_free
         known[-1] |= not known.any()
         errors = (squares / np.where(self.total > 0, self.total, 1.0)).mean(axis=1)

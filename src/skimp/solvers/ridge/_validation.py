@@ -5,12 +5,18 @@ import numpy as np
 from skimp._core._types import Array
 
 
-def left_out_errors(errors: Array, left: Array, least: float = 0.0) -> Array:
+def left_out_errors(
+    errors: Array, left: Array, least: float = 0.0, copies: Array | None = None
+) -> Array:
     r"""Return the residuals of rows in models of all others, :math:`e_i / (1 - h_i)`.
 
     ``left`` are the :math:`1 - h_i`, at least ``least``, with an axis less than ``errors`` that has
-    outputs last. The penalty n alpha of the models stays the same.
+    outputs last. The penalty n alpha of the models stays the same. If ``copies`` are given, equal
+    rows are left out together: the weight of all copies of a row is so many times its own.
     """
+    if copies is not None:
+        copies = copies.reshape(-1, *(1,) * (left.ndim - 1))
+        left, least = 1 - copies * (1 - left), max(least, float(np.finfo(np.float64).eps))
     found: Array = errors / np.maximum(left, least)[..., None]
     return found
 
