@@ -116,9 +116,9 @@ WRONG = [
     ),
     (Gaussian().on("c").on(["a", "b"]), "columns must be columns of X, ['a', 'b'], got ['c']."),
     (Gaussian().on([1, 3]), "columns must be numbers below 3, the number of columns of X, got"),
-    (Gaussian().on([]), "columns must be column numbers >= 0 or names, each of them once, got []"),
-    (Gaussian().on([0, 0]), "columns must be column numbers >= 0 or names, each of them once, got"),
-    (Gaussian().on([0, "a"]), "columns must be column numbers >= 0 or names, each of them once"),
+    (Gaussian().on([]), "columns must be distinct column numbers >= 0 or distinct names, got []"),
+    (Gaussian().on([0, 0]), "columns must be distinct column numbers >= 0 or distinct names, got"),
+    (Gaussian().on([0, "a"]), "columns must be distinct column numbers >= 0 or distinct names"),
 ]
 
 
@@ -140,7 +140,7 @@ def test_wrong_columns_are_refused_and_nothing_is_fitted(estimator, approximatio
 
 def test_names_without_a_frame_are_refused():
     X, y, _ = regression(30)
-    message = "Restricted: columns must be numbers where X has no names, got ['a', 'b']."
+    message = "Restricted: columns must be numbers if X has no names, got ['a', 'b']."
     for source in (X, open_rows(X, target=y)):
         with pytest.raises(ValueError, match=re.escape(message)):
             regressor(5, Gaussian().on(["a", "b"])).fit(source, y if source is X else None)

@@ -94,7 +94,7 @@ def test_fixed_landmarks_need_their_columns_only():
     model = regressor(Nystroem(selector=Fixed(np.arange(25))), Precomputed(K[:, :25].copy()))
     assert difference(model.fit(rows, y).predict(rows), expected) <= 1e-8
     missing = regressor(None, Precomputed(K[:, :25]))
-    with pytest.raises(ValueError, match="whole numbers from 0 to 24"):
+    with pytest.raises(ValueError, match="integers from 0 to 24"):
         missing.fit(rows, y)
 
 
@@ -129,9 +129,9 @@ def test_a_matrix_beside_columns():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([N], f"whole numbers from 0 to {N - 1}, indices into the matrix of shape ({N}, {N})"),
-        ([3, -1], f"whole numbers from 0 to {N - 1}, indices into the matrix of shape"),
-        ([0.5], "whole numbers"),
+        ([N], f"integers from 0 to {N - 1}, indices into the matrix of shape ({N}, {N})"),
+        ([3, -1], f"integers from 0 to {N - 1}, indices into the matrix of shape"),
+        ([0.5], "integers"),
         (np.array([np.nan]), "contains NaN"),
         (np.eye(N), "X has 120 features, but"),
     ],
@@ -145,7 +145,7 @@ def test_numbers_that_are_no_rows_are_refused(given, message):
 
 def test_the_matrix_is_no_x():
     _, K, y, _ = problem()
-    with pytest.raises(ValueError, match="X must have one column, of row numbers, found 120"):
+    with pytest.raises(ValueError, match="X must have one column of row numbers, found 120"):
         regressor(30, Precomputed(K)).fit(K, y)
 
 
@@ -183,7 +183,7 @@ def test_a_missing_value_is_found_where_it_is_read():
     K = np.eye(20)
     K[15] = K[:, 15] = np.nan
     model = regressor(5, Precomputed(K)).fit(np.arange(10), np.arange(10))
-    with pytest.raises(ValueError, match="Precomputed: matrix must hold finite numbers"):
+    with pytest.raises(ValueError, match="Precomputed: matrix must be finite"):
         model.predict([15])
-    with pytest.raises(ValueError, match="Precomputed: matrix must hold finite numbers"):
+    with pytest.raises(ValueError, match="Precomputed: matrix must be finite"):
         model.fit(np.arange(20), np.arange(20))

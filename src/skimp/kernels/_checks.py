@@ -51,9 +51,7 @@ def check_gram(K: Array, kernel: "Kernel") -> None:
     if not kernel.takes_objects:
         return
     if np.abs(K - K.T).max() > _ROUNDING * np.abs(K).max():
-        raise ValueError(
-            f"kernel must be symmetric, found k(x, y) != k(y, x) for {kernel!r}."
-        )
+        raise ValueError(f"kernel must be symmetric, found k(x, y) != k(y, x) for {kernel!r}.")
     if K.any() and (K.trace() <= 0 or cholesky(K, jitter=_ROUNDING * len(K)) is None):
         raise ValueError(
             f"kernel must be positive definite, found a matrix of {kernel!r} with negative "
