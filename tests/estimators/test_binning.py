@@ -122,10 +122,11 @@ def test_auto_says_that_rows_are_codes():
     model = classifier(binning(60, kernel=Laplacian(3.0))).fit(X, y)
     width = model.approximation_.width
     assert width > 3000
-    why = f"auto chose dual_cd, since rows are codes of {width} features, few of which a row has; "
+    why = f"auto chose dual_cd, since the {width} features are coded; "
     assert model.solution_.message.startswith(why)
     few = regressor(binning(3)).fit(X, y)
-    why = f"auto chose direct, since the loss is squared and {few.approximation_.width} features"
+    width = few.approximation_.width
+    why = f"auto chose direct, since the loss is squared and there are only {width} features"
     assert few.solution_.message.startswith(why)
 
 
@@ -260,7 +261,7 @@ def test_codes_that_do_not_fit_are_computed_in_every_sweep(loss):
     needed = 17 * 120 * 3 + 32 * 120 + 24 * 3 * expected.approximation_.width
     limit = needed + 120 * 10 // 2
     model = classifier(binning(10, max_bins=8), **given, memory_limit=limit).fit(X, y)
-    assert "features computed in every sweep to save memory" in model.solution_.message
+    assert "features recomputed in every sweep" in model.solution_.message
     assert model.solution_.converged
     bound = apart(expected.solution_.history[-1], 1e-8, norm=np.sqrt(2))
     assert np.abs(model.decision_function(X) - expected.decision_function(X)).max() <= bound
@@ -272,7 +273,7 @@ def test_sorted_codes_that_do_not_fit_converge():
     given = {"alpha": 1e-4, "solver": "dual_cd", "tol": 1e-3}
     model = classifier(binning(20, max_bins=30), **given, memory_limit=200_000)
     model.fit(X[order], y[order])
-    assert "features computed in every sweep to save memory" in model.solution_.message
+    assert "features recomputed in every sweep" in model.solution_.message
     assert model.solution_.converged
 
 

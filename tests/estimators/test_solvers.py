@@ -69,7 +69,7 @@ def test_solvers_agree(loss, approximation):
 @pytest.mark.parametrize(
     ("solver", "loss", "message"),
     [
-        ("newton", "hinge", "Newton: loss must be a smooth one"),
+        ("newton", "hinge", "Newton: loss must be smooth"),
         ("pcg", "log", "PCG: loss must be 'squared'"),
         ("direct", "log", "loss must be"),
         ("dual_cd", "softmax", "DualCD: loss must be"),
