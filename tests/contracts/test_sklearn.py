@@ -37,8 +37,6 @@ def expected_failures(part):
     predictions that differ by 1e-7, and repeated rows are visited in another order.
     """
     checks = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
-    if isinstance(part, effects.KRLS) and part.alpha == "loo":
-        return dict.fromkeys(checks, "a row of weight 2 is left out as one, two rows one by one")
     if not hasattr(part, "solver") or not as_loss(part.loss, owner="").smooth:
         return {}
     coded = isinstance(part.approximation, RandomBinning) and part.loss != "squared"

@@ -82,7 +82,7 @@ def test_no_row_counts():
 
 
 def test_rows_bring_their_own_labels():
-    with pytest.raises(ValueError, match="which bring their own"):
+    with pytest.raises(ValueError, match="must be None for Rows"):
         budget_quality(X[:3], KERNEL, open_rows(X), np.arange(60) % 2)
 
 

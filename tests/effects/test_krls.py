@@ -208,6 +208,20 @@ def test_weights_count_rows():
     assert len(exact.loo_residuals_) == np.count_nonzero(weight)
 
 
+def test_copies_of_a_row_are_left_out_together():
+    X, y, weight = regression(60)
+    repeated = [np.repeat(a, weight.astype(int), axis=0) for a in (X, y)]
+    one, other = KRLS().fit(X, y, weight), KRLS().fit(*repeated)
+    assert np.isclose(one.alpha_, other.alpha_, rtol=1e-6)
+    assert not np.isclose(one.alpha_, KRLS().fit(X, y).alpha_, rtol=1e-2)
+
+
+def test_rows_that_are_equal_by_chance_are_left_out_one_by_one():
+    X, y = np.arange(900)[:, None] % 3, np.arange(900) % 7 // 3
+    means = np.array([y[i::3].mean() for i in range(3)])
+    assert np.abs(KRLS().fit(X, y).predict(X) - means[X[:, 0]]).max() < 0.01
+
+
 @pytest.mark.parametrize("approximation", [None, 20, "gaussian"])
 def test_outputs_are_fitted_one_by_one(approximation):
     X, y, _ = regression(80)

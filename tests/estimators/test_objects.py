@@ -131,7 +131,7 @@ def test_kernels_of_vectors_refuse_strings(kernel):
     W, y = words()
     with pytest.raises(ValueError, match=r"X must hold numbers, found the text"):
         classifier(kernel).fit(np.array(W, dtype=object)[:, None], y)
-    with pytest.raises(ValueError, match="X must be numeric"):
+    with pytest.raises(ValueError, match="X must hold numbers"):
         classifier(Gaussian(0.5) + KERNEL).fit(W, y)
 
 

@@ -247,6 +247,16 @@ class Trials:
         return judge_held_out(problem, alphas, judging, judge, halved, context)
 
 
+def given_again(n_rows: int, n_distinct: int, n_inputs: int) -> bool:
+    """Return whether equal rows are probably copies, which are to be left out together.
+
+    They are if rows are few, or if equal inputs always have the same target, a few of each.
+    ``n_distinct`` counts the distinct pairs of input and target, ``n_inputs`` the inputs alone.
+    """
+    few = n_distinct <= _FEW_DISTINCT or n_inputs == n_distinct
+    return few and n_rows <= _MOST_REPEATED * n_distinct
+
+
 def merge_equal(rows: Block) -> tuple[Block, Array]:
     """Return rows of which no two are equal, targets included, and as how many each counts.
 
@@ -273,8 +283,7 @@ def merge_equal(rows: Block) -> tuple[Block, Array]:
     pairs = zip(keys, (row.tobytes() for row in Y), strict=True)
     group = np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs])
     _, first, counts = np.unique(group, return_index=True, return_counts=True)
-    given_again = len(first) <= _FEW_DISTINCT or len(set(keys)) == len(first)
-    if given_again and rows.size <= _MOST_REPEATED * len(first):
+    if given_again(rows.size, len(first), len(set(keys))):
         counts = np.ones_like(counts)
     distinct = rows.X if len(first) == rows.size else rows.X[first]
     return Block(distinct, Y[first], np.bincount(group, rows.weights()), 0), counts

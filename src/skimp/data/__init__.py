@@ -1,4 +1,4 @@
-"""Where rows come from, as row blocks, and how work runs over them."""
+"""Data sources that are read in row blocks, and the context that runs computations over them."""
 
 from skimp.data._array import ArrayRows
 from skimp.data._block import Block, concatenate_rows, rechunk

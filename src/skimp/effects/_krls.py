@@ -70,9 +70,9 @@ class KRLS(RegressorMixin, Parametrized):
         "sample", or `skimp.effects.RowSample`, fits the exact model of sampled rows alone.
     alpha : float or str, default="loo"
         Strength of the penalty; it does not grow with n. "loo" minimises the error of rows that are
-        left out one by one, in closed form; "gcv" its rotation invariant form; "kfold" that of five
-        folds, each with an approximation of its own rows and the same n alpha. A ridge penalty is n
-        alpha.
+        left out one by one, in closed form; copies of a row are left out together. "gcv" is its
+        rotation invariant form, and "kfold" the error of five folds, each with an approximation of
+        its own rows and the same n alpha. A ridge penalty is n alpha.
     lams : sequence of float or None, default=None
         Penalties n alpha to choose from; None for all between rounding and nothing.
     sigmas : sequence of float or None, default=None

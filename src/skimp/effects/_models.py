@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from skimp._core._random import draw_seed
+from skimp._core._blocks import Scratch
+from skimp._core._linalg import dense
+from skimp._core._random import content_keys, draw_seed
 from skimp._core._types import Array
 from skimp._core._work import DOUBLE
 from skimp._params._memory import parse_bytes, require_memory
 from skimp._params._rules import broken, check_params
-from skimp.data import Context, Rows, keep_rows, kept_bytes
+from skimp.choice import given_again
+from skimp.data import Block, Context, Rows, keep_rows, kept_bytes
 from skimp.effects._approximation import Approximation, Points, RowSample, Sketch, as_approximation
 from skimp.effects._random_sums import RandomSums
 from skimp.features import Landmarks
@@ -119,9 +122,31 @@ def _choose_penalty(
 
         scores = fold_scores(rows, alphas * smoother.weight, seed, fit_fold, context)
     else:
-        scores = smoother.scores(alphas, criterion)
+        copies = None if spec.like_r or criterion != "loo" else _find_copies(rows, models, context)
+        scores = smoother.scores(alphas, criterion, copies)
     alpha = best_alpha(alphas, scores) if free else float(alphas[np.argmin(scores)])
     return {"alpha": alpha, "alphas": alphas, "scores": scores}
+
+
+def _find_copies(rows: Rows, models: Models, context: Context) -> Array | None:
+    """Return the weight of all copies of each row, over its own; None if rows are not copies."""
+
+    def of_block(block: Block, _: Scratch) -> Array:
+        X, Y = dense(block.X, DOUBLE), np.asarray(block.y, DOUBLE).reshape(block.size, -1)
+        pair = np.column_stack([content_keys(X), content_keys(np.hstack([X, Y]))])
+        return np.asarray(pair)
+
+    keys = context.compute(rows, of_block, (2,), np.uint64)
+    weight = rows.weights(context)
+    weight = np.ones(len(keys)) if weight is None else weight
+    if models.sampled is not None:
+        keys, weight = keys[models.sampled], weight[models.sampled]
+    distinct, group = np.unique(keys[:, 1], return_inverse=True)
+    if len(distinct) == len(keys):
+        return None
+    if not given_again(len(keys), len(distinct), len(np.unique(keys[:, 0]))):
+        return None
+    return np.asarray(np.bincount(group, weight)[group] / weight)
 
 
 def make_models(spec: Spec, rows: Rows, kernel: Kernel, seed: int, context: Context) -> Models:

@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -237,3 +239,16 @@ def test_close_fits_have_the_noise_of_their_residuals():
     trace = 300 - 1 - len(taken) + np.sum(taken**2)
     assert np.isclose(model.noise[0], np.sum(errors**2) / trace, rtol=1e-3)
     assert 0.5e-3 < np.sqrt(model.noise[0]) < 2e-3
+
+
+@pytest.mark.parametrize("smoother", [exact, partial(reduced, points=problem()[0])])
+def test_copies_are_left_out_as_their_sum_of_weights(smoother):
+    X, Y, _ = problem()
+    count = np.arange(len(X)) % 3 + 1
+    alphas = np.array([1e-5, 1e-3, 1e-1])
+    middle = np.average(Y, axis=0, weights=count) - Y.mean(axis=0)
+    merged = smoother(X, Y - middle, count.astype(float))
+    repeated = smoother(np.repeat(X, count, axis=0), np.repeat(Y, count, axis=0), None)
+    copies = np.repeat(count, count).astype(float)
+    expected, found = merged.scores(alphas, "loo"), repeated.scores(alphas, "loo", copies)
+    assert np.allclose(found, expected, rtol=1e-6)

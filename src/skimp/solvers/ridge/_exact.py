@@ -166,14 +166,16 @@ class ExactSmoother(Smoother):
         """Eigenvalues of R K R; see `Smoother.eigenvalues`."""
         return np.sort(self.factor.values)[::-1]
 
-    def sums(self, alphas: Array, *, left_out: bool) -> tuple[Array, Array]:
+    def sums(
+        self, alphas: Array, *, left_out: bool, copies: Array | None = None
+    ) -> tuple[Array, Array]:
         """Return the sums from the diagonals of G; see `Smoother.sums`."""
         shifts = self.n_rows * alphas
         squares, free = [], []
         for shift, diagonal in zip(shifts, self.factor.inverse_diagonals(shifts), strict=True):
             coef, _, border = self.solve(shift)
             errors, left = shift * coef, shift * (diagonal - np.square(border))
-            errors = left_out_errors(errors, left) if left_out else errors
+            errors = left_out_errors(errors, left, copies=copies) if left_out else errors
             squares.append(np.square(errors).sum(axis=0))
             free.append(left.mean())
         return np.array(squares), np.array(free)

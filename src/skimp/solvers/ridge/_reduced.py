@@ -66,7 +66,9 @@ class ReducedSmoother(Smoother):
         """Variances of the coordinates, multiplied by n; see `Smoother.eigenvalues`."""
         return np.asarray(self.n_rows * self.principal.values[::-1])
 
-    def sums(self, alphas: Array, *, left_out: bool) -> tuple[Array, Array]:
+    def sums(
+        self, alphas: Array, *, left_out: bool, copies: Array | None = None
+    ) -> tuple[Array, Array]:
         """Compute the sums in a pass over the rows; see `Smoother.sums`.
 
         Residuals from covariances would be dominated by rounding if the fit is close.
@@ -77,7 +79,8 @@ class ReducedSmoother(Smoother):
 
         def of_block(block: Block, _: Scratch) -> Array:
             if left_out:
-                missed = left_out_errors(*self.residuals(block, alphas)[:2])
+                part = None if copies is None else copies[block.start : block.start + block.size]
+                missed = left_out_errors(*self.residuals(block, alphas)[:2], copies=part)
             else:
                 Y, weight = as_targets(block, DOUBLE)
                 F = (dense(block.X, DOUBLE) @ columns).reshape(len(Y), *intercepts.shape)

@@ -48,10 +48,13 @@ class Smoother(ABC):
         """Eigenvalues to which n alpha is added, in descending order."""
 
     @abstractmethod
-    def sums(self, alphas: Array, *, left_out: bool) -> tuple[Array, Array]:
+    def sums(
+        self, alphas: Array, *, left_out: bool, copies: Array | None = None
+    ) -> tuple[Array, Array]:
         """Return the sums of squared residuals, (n_alphas, k), and 1 - tr H / n for each penalty.
 
-        If ``left_out``, the residuals are those of leave-one-out predictions.
+        If ``left_out``, the residuals are those of leave-one-out predictions. See `left_out_errors`
+        for ``copies``.
         """
 
     @abstractmethod
@@ -62,14 +65,14 @@ class Smoother(ABC):
     def at(self, alpha: float) -> "LinearFit":
         """Return the model for one penalty, with what its standard errors need."""
 
-    def scores(self, alphas: Array, criterion: str) -> Array:
+    def scores(self, alphas: Array, criterion: str, copies: Array | None = None) -> Array:
         """Return the squared error of each penalty by ``criterion``, "loo" or "gcv".
 
         Errors are relative to the variance of each output. Leaving a row out does not change
         n alpha. The error is infinite if 1 - tr H / n is too small, except for the last penalty if
         that holds for all.
         """
-        squares, free = self.sums(np.asarray(alphas), left_out=criterion == "loo")
+        squares, free = self.sums(np.asarray(alphas), left_out=criterion == "loo", copies=copies)
         known = free > self.least_free
         known[-1] |= not known.any()
         errors = (squares / np.where(self.total > 0, self.total, 1.0)).mean(axis=1)
