@@ -51,13 +51,14 @@ def kept_in_memory(
         rows = rows.with_targets(lambda y, weight: (np.asarray(y), weight))
     free = parse_bytes(problem.memory_limit) - needed
     if kept_bytes(rows) <= free:
-        return keep_rows(rows, context), None, ""
+        with context.phase("features", unit="rows", total=n):
+            return keep_rows(rows, context), None, ""
     # per row: features, number, position in the order, weight, norm, targets, slopes and flags
     numbers, dtype = kept_layout(rows)
     capacity = free // (numbers * dtype.itemsize + 40 + 17 * k)
     place = np.empty((capacity, numbers), dtype)
     sample = ActiveSample(place, np.empty(capacity, np.int64), rows.coded)
-    return rows, sample, ", features recomputed in every sweep because of the memory limit"
+    return rows, sample, ", features recomputed in every sweep to save memory"
 
 
 def needed_bytes(n: int, k: int, width: int) -> int:
