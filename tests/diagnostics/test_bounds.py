@@ -264,9 +264,9 @@ def test_five_columns_need_no_millions(eps):
 @pytest.mark.parametrize(
     ("bound", "options", "message"),
     [
-        (fourier, {"kernel": Laplacian(1.0)}, "fourier_bound: kernel must be of a spectrum with a"),
-        (fourier, {"kernel": Matern(nu=1.0, gamma=1.0)}, "second moment (this one's is infinite)"),
-        (fourier, {"kernel": Gaussian(1.0) + Laplacian(1.0)}, "(this one's is infinite)"),
+        (fourier, {"kernel": Laplacian(1.0)}, "fourier_bound: kernel must be one whose spectrum"),
+        (fourier, {"kernel": Matern(nu=1.0, gamma=1.0)}, "second moment"),
+        (fourier, {"kernel": Gaussian(1.0) + Laplacian(1.0)}, "finite second moment"),
         (fourier, {"kernel": Linear()}, "fourier_bound: kernel must be stationary"),
         (fourier, {"kernel": Gaussian([1.0, 2.0, 3.0])}, "one for each of the 2 columns"),
         (fourier, {"eps": 0}, "fourier_bound: eps must be a number > 0, got 0."),
@@ -277,8 +277,8 @@ def test_five_columns_need_no_millions(eps):
         (hoeffding_bound, {"eps": -1, "n_components": 2}, "hoeffding_bound: eps must be a number"),
         (hoeffding_bound, {"eps": 0.1, "n_components": 0}, "n_components must be an integer >= 1"),
         (hoeffding_size, {"eps": 0.1, "delta": 0.1, "form": "x"}, "'phase' or 'binning', got 'x'."),
-        (hoeffding_size, {"eps": 1e-7, "delta": 0.1}, "more than 1099511627776 features would be"),
-        (binning, {"kernel": Separable(steep, gamma=1.0)}, "pitches h with a mean of 1/h"),
+        (hoeffding_size, {"eps": 1e-7, "delta": 0.1}, "eps is too small"),
+        (binning, {"kernel": Separable(steep, gamma=1.0)}, "bin widths h"),
         (binning, {"kernel": Laplacian()}, "Laplacian: gamma must be a number where the kernel is"),
         (binning, {"kernel": Linear()}, "kernel must be a product over columns of functions"),
         (
@@ -287,8 +287,8 @@ def test_five_columns_need_no_millions(eps):
             "of functions that fall ever more slowly",
         ),
         (binning, {"eps": np.nan}, "binning_bound: eps must be a number > 0, got nan."),
-        (binning, {"diameter": 0.0}, "diameter must be a number > 0 or one for each column"),
-        (binning, {"diameter": [1.0, 1.0, 1.0]}, "diameter must be a number > 0 or one for each"),
+        (binning, {"diameter": 0.0}, "diameter must be a number > 0"),
+        (binning, {"diameter": [1.0, 1.0, 1.0]}, "diameter must be a number > 0"),
     ],
 )
 def test_refusals(bound, options, message):

@@ -294,7 +294,7 @@ def test_the_estimator_is_not_changed():
         (
             KernelRegressor(approximation=RBFSampler()),
             {},
-            "must be a map that has a size, got",
+            "must be a map with a size, got",
         ),
         (KernelRegressor(), {"sample_weight": [1.0]}, "sample_weight must have shape (9,), found"),
     ],

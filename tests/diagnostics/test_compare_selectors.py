@@ -177,15 +177,15 @@ def test_sizes_may_be_numpy_integers():
         ({"selectors": ["all"]}, "compare_selectors: selector must be a selector object or one of"),
         (
             {"selectors": []},
-            "compare_selectors: selectors must be selectors or their names, at least one",
+            "compare_selectors: selectors must be a nonempty",
         ),
         (
             {"selectors": {}},
-            "compare_selectors: selectors must be selectors or their names, at least one",
+            "compare_selectors: selectors must be a nonempty",
         ),
         (
             {"selectors": None},
-            "compare_selectors: selectors must be selectors or their names, at least one",
+            "compare_selectors: selectors must be a nonempty",
         ),
         ({"kernel": "wavelet"}, "compare_selectors: kernel must be a kernel object or one of"),
         ({"kernel": Gaussian(-1)}, "Gaussian: gamma must be a number > 0"),

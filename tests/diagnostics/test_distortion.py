@@ -223,7 +223,7 @@ def test_a_parameter_that_maps_lack_is_refused():
         compare(Degree2Projection(), X, parameter="n_terms", sizes=[3])
 
 
-OBJECT = "kernel must be a kernel object, with numbers for parameters"
+OBJECT = "kernel must be a kernel object with numeric parameters"
 
 
 @pytest.mark.parametrize(

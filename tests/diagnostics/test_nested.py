@@ -144,5 +144,5 @@ def test_other_features_are_one_by_one(feature_map):
 
 def test_a_kernel_that_is_zero_is_refused():
     given = fitted(Nystroem(Linear(), budget=3, selector="uniform"), np.zeros((9, 2)))
-    with pytest.raises(ValueError, match="kernel must not be zero at all landmarks"):
+    with pytest.raises(ValueError, match="kernel is zero"):
         nest(*given)
