@@ -19,3 +19,13 @@ def pairwise(**values):
         missing -= pairs(chosen[-1])
     rows = [[values[name][i] for name, i in zip(names, case, strict=True)] for case in chosen]
     return pytest.mark.parametrize(names, rows)
+
+
+def thorough(*values):
+    """Return values of an argument for thorough runs alone."""
+    return [pytest.param(value, marks=pytest.mark.thorough) for value in values]
+
+
+def first(few, many):
+    """Return seeds below ``many``, of which those from ``few`` on are for thorough runs."""
+    return [*range(few), *thorough(*range(few, many))]

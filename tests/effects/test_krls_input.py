@@ -123,13 +123,6 @@ def test_failed_fits_leave_nothing_behind():
     assert np.array_equal(model.predict(X), before)
 
 
-def test_progress_is_reported(capsys, monkeypatch):
-    monkeypatch.setattr("time.monotonic", iter(range(10**6)).__next__)
-    X, y, _ = regression(50)
-    KRLS(verbose=1, approximation=10).fit(X, y)
-    assert "KRLS: 50 rows" in capsys.readouterr().err
-
-
 def test_weights_whose_squares_overflow_are_refused():
     X, y, _ = regression(50)
     for approximation in (None, 10):

@@ -14,7 +14,7 @@ from skimp._core._types import Array
 from skimp._params._rules import NONE, broken, check_values, integer, number
 from skimp.budgets import Fixed
 from skimp.choice import Task
-from skimp.data import ArrayRows, Block, Rows, split_rows
+from skimp.data import ArrayRows, Block, Rows, reporting, split_rows
 from skimp.diagnostics._coded_curve import predict_held_out
 from skimp.diagnostics._inputs import MODEL, SIZES, sequence_of
 from skimp.diagnostics._nested import Nested, nest
@@ -177,15 +177,24 @@ def budget_curve(
     """
     check_values(_OWNER, _RULES, estimator=estimator, sizes=sizes, alphas=alphas, sample=sample)
     task: Task = clone(estimator).open_task(X, y, sample_weight)
-    rng = as_generator(task.spec.random_state)
+    with reporting(_OWNER, estimator.verbose) as progress:
+        task = replace(task, context=replace(task.context, progress=progress))
+        return _make_curve(estimator, task, sizes, alphas, sample)
+
+
+def _make_curve(estimator: Any, task: Task, sizes: Any, alphas: Any, sample: int) -> BudgetCurve:
+    rng, context = as_generator(task.spec.random_state), task.context
     fitted = _fit_largest(task, sizes, rng)
     if fitted.codes:
-        return _coded_curve(task, fitted, sizes, alphas, draw_seed(rng))
-    functions = nest(fitted, rng, task.context)
-    curve = _nested_curve(task, fitted, functions, sizes, alphas, sample)
+        with context.phase("curve"):
+            return _coded_curve(task, fitted, sizes, alphas, draw_seed(rng))
+    functions = nest(fitted, rng, context)
+    with context.phase("curve"):
+        curve = _nested_curve(task, fitted, functions, sizes, alphas, sample)
     if isinstance(task.spec.loss, Squared):
         return curve
-    confirmed = _confirm(estimator, task, fitted, functions, curve, draw_seed(rng))
+    with context.phase("confirmation"):
+        confirmed = _confirm(estimator, task, fitted, functions, curve, draw_seed(rng))
     return replace(curve, confirmed=confirmed)
 
 
@@ -254,7 +263,8 @@ def _fit_largest(task: Task, sizes: Any, rng: np.random.Generator) -> FeatureMap
     if feature_map.random_state is not None:
         rng = as_generator(feature_map.random_state)
     rows = task.rows.labelled_as(spec.classes)
-    return feature_map.fit_rows(rows, rng, spec.kernel, task.context)
+    with task.context.phase(feature_map.unit):
+        return feature_map.fit_rows(rows, rng, spec.kernel, task.context)
 
 
 def _steps(largest: int, sizes: Any) -> Array:
@@ -292,7 +302,8 @@ def _confirm(
         if functions.points is not None:
             smaller.set_params(selector=Fixed(functions.points[:size]))
         alpha = float(curve.best_alphas[i])
-        refit = clone(estimator).set_params(approximation=smaller, alpha=alpha).fit(training)
+        refit = clone(estimator).set_params(approximation=smaller, alpha=alpha, verbose=0)
+        refit.fit(training)
         errors[size] = _judge(refit, judging, task.spec.classes)
     return errors
 

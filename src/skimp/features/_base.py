@@ -14,7 +14,7 @@ from skimp._core._work import DOUBLE, MapCost, Size, Stage, Work, calls, values
 from skimp._params._parametrized import Parametrized, whole_or_nothing
 from skimp._params._rules import RANDOM_STATE, Rule, check_params, integer
 from skimp.budgets import Fixed, Selector, as_selector
-from skimp.data import LOCAL, BlockMap, Context, Rows, as_rows
+from skimp.data import LOCAL, BlockMap, Context, Reporting, Rows, as_rows
 from skimp.kernels import Kernel, as_kernel, has_flag, require
 
 SIZED = {"n_components": integer(at_least=1), "random_state": RANDOM_STATE}
@@ -44,7 +44,7 @@ class Basis(BlockMap, Protocol):
         """The `Landmarks` that the functions are made of, None if there are none."""
 
 
-class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized, ABC):
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, Parametrized, ABC):
     """A feature map.
 
     A map of your own has three hooks: `draw`, `width` and `map_block`. If it has a parameter
@@ -143,10 +143,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         y : array of shape (n,), optional
             Labels, for a map that looks at them (`Nystroem` if its selector does).
         """
-        with whole_or_nothing(self):
+        with whole_or_nothing(self), self._reporting(1, X, y) as context:
             self.check()
             labels = {"y": y, "multi_output": True} if self.needs_targets and y is not None else {}
-            return self.fit_rows(as_rows(self, X, **labels), as_generator(self.random_state))
+            rows, rng = as_rows(self, X, **labels), as_generator(self.random_state)
+            with context.phase(self.unit):
+                return self.fit_rows(rows, rng, context=context)
 
     def fit_rows(
         self,

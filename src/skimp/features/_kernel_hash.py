@@ -22,7 +22,7 @@ from skimp._params._rules import (
     integer,
     one_of,
 )
-from skimp.data import LOCAL, Block, Rows, as_rows
+from skimp.data import LOCAL, Block, Reporting, Rows, as_rows
 from skimp.features._base import FeatureMap, declare_inputs
 from skimp.features._kernel_projection import KernelProjection, PairProjection
 from skimp.features._polynomial_projection import PolynomialProjection
@@ -36,7 +36,7 @@ _CODE_POOL, _CODE_TERMS = 2000, 30
 
 @final
 @dataclass(eq=False, repr=False)
-class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized):
+class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, Parametrized):
     r"""Binary codes of rows: signs of random projections from feature space.
 
     Two rows at an angle :math:`\theta` in feature space agree in a bit with probability
@@ -106,13 +106,14 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the projection, and keep the codes of the rows; y is ignored."""
-        with whole_or_nothing(self):
+        with whole_or_nothing(self), self._reporting(1, X) as context:
             check_params(self)
             rows = as_rows(self, X)
             projection, kernel = self._projection()
             own = projection.random_state
             rng = as_generator(self.random_state if own is None else own)
-            self.projection_ = projection.fit_rows(rows, rng, kernel)
+            with context.phase("projection"):
+                self.projection_ = projection.fit_rows(rows, rng, kernel, context)
             self._words = self._encode(rows)
             return self
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array
 from skimp._params._memory import require_memory
-from skimp.data import ArrayRows, Context, Rows, keep_rows, kept_bytes
+from skimp.data import ArrayRows, Context, Phase, Rows, keep_rows, kept_bytes
 from skimp.solvers._active import ActiveSteps
 from skimp.solvers._base import SAMPLE, Outline, Problem, Solution, Status
 from skimp.solvers._conjugate_gradients import conjugate_gradients
@@ -77,7 +78,9 @@ def descend(
         require_memory(own, outline.memory, what, "take a smaller budget or fewer features")
         how = "features computed in each pass"
         if own + kept_bytes(rows) <= outline.memory:
-            rows, how = keep_rows(rows, context), "features kept in memory"
+            with context.phase("features", unit="rows", total=rows.n_rows):
+                rows = keep_rows(rows, context)
+            how = "features kept in memory"
         price = _Price(outline, n_outputs)
         objective = Objective(problem, rows, context)
         rough = start is None and not price.summed and rows.n_rows > SMALL
@@ -94,10 +97,11 @@ def descend(
         if start is None:
             start = np.zeros((rows.n_features, n_outputs)), np.zeros(n_outputs)
             if rough and rows.n_rows > 2 * part.n_rows:
-                quietly = Objective(problem, part, replace(context, report=None))
-                coarse = descent.run(quietly, start, _COARSE)
+                quietly = Objective(problem, part, context.quiet)
+                coarse = descent.run(quietly, start, _COARSE, Phase(name))
                 start = coarse.coef, coarse.intercept
-        found = descent.run(objective, start, tol, problem.monitor)
+        with context.phase(name, unit="steps", total=max_iter) as steps:
+            found = descent.run(objective, start, tol, steps, problem.monitor)
     intercept = found.intercept
     return replace(
         found,
@@ -174,6 +178,7 @@ class _Descent:
         objective: Objective,
         start: tuple[Array, Array],
         tol: float,
+        steps: Phase,
         monitor: Callable[[Array, Array], bool] | None = None,
     ) -> Solution:
         """Take Newton steps until the next one promises little."""
@@ -221,7 +226,8 @@ class _Descent:
             scale = fallen if 10 * rounding < fallen < point.value else point.value
             promised = float(np.sum(slope)) / 2 / (max(least, scale) or 1.0)
             history.append(point.value)
-            if monitor is not None and monitor(point.coef, point.intercept):
+            stop = steps.advance(f"objective {point.value:.5g}", partial(_model, point))
+            if stop or (monitor is not None and monitor(point.coef, point.intercept)):
                 status = Status.STOPPED_EARLY
             elif promised <= tol:
                 status = Status.CONVERGED
@@ -234,10 +240,10 @@ class _Descent:
             Status.MAX_ITER: f"the last step promised {promised:.1e} of the objective, "
             "more than tol,",
         }[status]
-        steps = len(history)
-        message = f"{reason} after {steps} steps with {products} products"
+        taken = len(history)
+        message = f"{reason} after {taken} steps with {products} products"
         return Solution(
-            point.coef, point.intercept, steps, status, message, history=np.array(history)
+            point.coef, point.intercept, taken, status, message, history=np.array(history)
         )
 
     def _precondition(
@@ -276,6 +282,10 @@ class _Descent:
         D[left_out] = 0
         D *= height / (D.sum() or 1.0)
         return X, D
+
+
+def _model(point: Point) -> tuple[Array, Array]:
+    return point.coef, point.intercept
 
 
 def least_bytes(outline: Outline, n_outputs: int) -> int:

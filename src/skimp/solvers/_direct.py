@@ -67,11 +67,15 @@ class Direct(Solver):
         )
         plain = problem.penalty is None and problem.rows.coded is None
         dtype = problem.rows.dtype if plain else DOUBLE
-        S = covariance(problem.rows, problem.fit_intercept, dtype, context)
+        total = problem.rows.n_rows
+        with context.phase("moments", unit="rows", total=total):
+            S = covariance(problem.rows, problem.fit_intercept, dtype, context)
         check_representable(S.within, S.across)
         dimension = None
         if problem.alphas is not None:
-            path = ridge_path(S, problem.alphas, factor=penalty_factor(problem), context=context)
+            with context.phase("penalties"):
+                root = penalty_factor(problem)
+                path = ridge_path(S, problem.alphas, factor=root, context=context)
             best = path.best(trusted=_trusted(S, path))
             problem = replace(problem, alpha=float(path.alphas[best]))
             dimension = float(path.dimensions[-1, best])
@@ -79,9 +83,11 @@ class Direct(Solver):
         note = ""
         if dtype != DOUBLE and condition_number(H) > _LARGEST_CONDITION * np.sqrt(S.n_rows):
             note = ", summed in float64 because they are ill conditioned for float32"
-            S = covariance(problem.rows, problem.fit_intercept, DOUBLE, context)
+            with context.phase("moments", unit="rows", total=total):
+                S = covariance(problem.rows, problem.fit_intercept, DOUBLE, context)
             H = _penalized(S, problem)
-        coef, how = solve_positive(H, S.across)
+        with context.phase("equations"):
+            coef, how = solve_positive(H, S.across)
         objective = S.target - 2 * np.sum(coef * S.across) + np.sum(coef * (H @ coef))
         return Solution(
             coef=coef,

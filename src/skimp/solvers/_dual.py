@@ -48,7 +48,8 @@ def kept_in_memory(
         rows = rows.with_targets(lambda y, weight: (np.asarray(y), weight))
     free = parse_bytes(problem.memory_limit) - needed
     if kept_bytes(rows) <= free:
-        return keep_rows(rows, context), None, ""
+        with context.phase("features", unit="rows", total=n):
+            return keep_rows(rows, context), None, ""
     # a row's features; its number, place in the order, weight, norm, targets, slopes and flags
     numbers, dtype = kept_layout(rows)
     capacity = free // (numbers * dtype.itemsize + 40 + 17 * k)

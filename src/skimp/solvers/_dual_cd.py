@@ -113,14 +113,21 @@ class DualCD(Solver):
             with single_threaded_blas():
                 return best.coef if W is None else W @ best.coef
 
-        while sweeps < self.max_iter and gap > self.tol and not stopped:
-            dual.sweep(sweeps)
-            sweeps += 1
-            if dual.is_due or sweeps == self.max_iter:
-                best, gap, _ = dual.check(best)
-                history.append(best.objective)
-                if problem.monitor is not None:
-                    stopped = bool(problem.monitor(coef(), best.b.copy()))
+        def model() -> tuple[Array, Array]:
+            return coef(), best.b
+
+        with context.phase("dual_cd", unit="sweeps", total=self.max_iter) as phase:
+            while sweeps < self.max_iter and gap > self.tol and not stopped:
+                dual.sweep(sweeps)
+                sweeps += 1
+                checked = dual.is_due or sweeps == self.max_iter
+                if checked:
+                    best, gap, _ = dual.check(best)
+                    history.append(best.objective)
+                    if problem.monitor is not None:
+                        stopped = bool(problem.monitor(coef(), best.b.copy()))
+                seen = f"duality gap {gap:.1e}" if np.isfinite(gap) else ""
+                stopped |= phase.advance(seen, model if checked else None)
         status = Status.CONVERGED if gap <= self.tol else Status.MAX_ITER
         if stopped:
             status = Status.STOPPED_EARLY
