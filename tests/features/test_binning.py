@@ -209,12 +209,15 @@ def test_bins_are_those_of_a_sample_where_rows_are_many(monkeypatch, wrap):
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (Gaussian(0.5), "a product over columns of functions that fall ever more slowly"),
-        (2.0 * Gaussian(0.5).on([1]), "h k''(h) of the pitches of this one would be negative"),
-        (Matern(nu=1.5, gamma=0.5), "a product over columns of functions that fall ever more"),
-        (Matern(nu=1.5, gamma=0.5).on([0]), "h k''(h) of the pitches of this one would be neg"),
-        (Linear(), "a product over columns of functions that fall ever more slowly (Laplacian())"),
-        (Laplacian(1.0) * Laplacian(0.5).on([1]), "a product over different columns, got Lap"),
+        (Gaussian(0.5), "a product over columns of convex functions"),
+        (2.0 * Gaussian(0.5).on([1]), "h k''(h) of its pitches is negative"),
+        (Matern(nu=1.5, gamma=0.5), "a product over columns of convex functions"),
+        (Matern(nu=1.5, gamma=0.5).on([0]), "h k''(h) of its pitches is negative"),
+        (Linear(), "a product over columns of convex functions"),
+        (
+            Laplacian(1.0) * Laplacian(0.5).on([1]),
+            "that do not share columns, got Lap",
+        ),
     ],
     ids=repr,
 )
