@@ -232,7 +232,7 @@ OBJECT = "kernel must be a kernel object, with numbers for parameters"
         ({"kernel": "rbf"}, f"distance_distortion: {OBJECT}, got 'rbf'."),
         ({"kernel": None}, f"distance_distortion: {OBJECT}, got None."),
         ({"kernel": Gaussian}, f"distance_distortion: {OBJECT}, got"),
-        ({"kernel": Gaussian()}, "Gaussian: gamma must be a number where the kernel is used on"),
+        ({"kernel": Gaussian()}, "Gaussian: gamma must be a number"),
         ({"Z": np.eye(3)[:2]}, "inconsistent numbers of samples: [3, 2]"),
         ({"Z": np.eye(4, 2)}, "inconsistent numbers of samples: [3, 4]"),
         ({"Z": sparse.coo_matrix((5, 2))}, "inconsistent numbers of samples: [3, 5]"),

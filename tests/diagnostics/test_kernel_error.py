@@ -128,7 +128,7 @@ def test_the_seed_decides_on_the_sample():
         (RandomLayer(5).fit(np.eye(3)), {}, "kernel must be given for a map without kernel_"),
         (RBFSampler().fit(np.eye(3)), {}, "kernel_error: kernel must be given for a map without"),
         (Recording(), {"kernel": "rbf"}, "kernel must be None or a kernel object, got 'rbf'."),
-        (Recording(), {"kernel": Gaussian()}, "gamma must be a number where the kernel is used on"),
+        (Recording(), {"kernel": Gaussian()}, "gamma must be a number"),
         (Recording(), {"sample": 1}, "kernel_error: sample must be an integer >= 2, got 1."),
         (Recording(), {"sample": 2.5}, "kernel_error: sample must be an integer >= 2, got 2.5."),
         (Recording(), {"random_state": "x"}, "kernel_error: random_state must be None or an"),

@@ -97,7 +97,7 @@ def test_fixed_landmarks_need_their_columns_only():
     model = regressor(Nystroem(selector=Fixed(np.arange(25))), Precomputed(K[:, :25].copy()))
     assert difference(model.fit(rows, y).predict(rows), expected) <= 1e-8
     missing = regressor(None, Precomputed(K[:, :25]))
-    with pytest.raises(ValueError, match="whole numbers from 0 to 24"):
+    with pytest.raises(ValueError, match="integers from 0 to 24"):
         missing.fit(rows, y)
 
 
@@ -134,7 +134,7 @@ def test_a_matrix_beside_columns():
     [
         ([N], f"from 0 to {N - 1}"),
         ([3, -1], f"from 0 to {N - 1}"),
-        ([0.5], "whole numbers"),
+        ([0.5], "integers"),
         (np.array([np.nan]), "contains NaN"),
         (np.eye(N), "X has 120 features, but"),
     ],
@@ -181,7 +181,7 @@ def test_a_missing_value_is_found_where_it_is_read():
     K = np.eye(20)
     K[15] = K[:, 15] = np.nan
     model = regressor(5, Precomputed(K)).fit(np.arange(10), np.arange(10))
-    with pytest.raises(ValueError, match="Precomputed: matrix must hold finite numbers"):
+    with pytest.raises(ValueError, match="Precomputed: matrix must be finite"):
         model.predict([15])
-    with pytest.raises(ValueError, match="Precomputed: matrix must hold finite numbers"):
+    with pytest.raises(ValueError, match="Precomputed: matrix must be finite"):
         model.fit(np.arange(20), np.arange(20))

@@ -144,7 +144,7 @@ def test_a_heuristic_needs_rows_to_be_resolved(kernel):
         lambda: kernel.expansion_gradient(X, X, np.ones(9)),
         lambda: kernel.sample_frequencies(4, 3, np.random.default_rng(0)),
     ):
-        message = "gamma must be a number where the kernel is used on its own"
+        message = "gamma must be a number"
         with pytest.raises(ValueError, match=message):
             refused()
     resolved = kernel.resolve(open_rows(X), 0)
