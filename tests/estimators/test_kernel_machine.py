@@ -304,6 +304,6 @@ def test_an_exact_model_keeps_no_kernel_matrix():
 
 def test_one_job_starts_no_thread(monkeypatch):
     monkeypatch.setattr(threading.Thread, "start", None)
-    X, y, _ = labelled(3000)
+    X, y, _ = labelled(4000)
     model = KernelClassifier(Gaussian(0.5), approximation=20, alpha=1e-3, n_jobs=1).fit(X, y)
     model.typicality(X)
