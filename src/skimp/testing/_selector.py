@@ -53,9 +53,9 @@ def check_selector(selector: Selector, X: Any = None, *, size: int = 20) -> None
         require(1 <= m <= most, f"a budget has 1 to {most} points, found {m}")
         if chosen.indices is not None:
             distinct = selector.repeats or m == len(np.unique(chosen.indices))
-            require(
-                m == most == len(chosen.indices) and distinct, f"indices are {most} distinct rows"
-            )
+            which = "rows" if selector.repeats else "distinct rows"
+            counted = m == most == len(chosen.indices)
+            require(counted and distinct, f"indices are those of {most} {which}, found {m} points")
             close(chosen.points, X[chosen.indices], "indices refer to the points")
         if chosen.weights is not None:
             positive = bool(np.all(chosen.weights > 0))
