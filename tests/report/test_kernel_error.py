@@ -11,8 +11,8 @@ from tests.problems import regression
 from tests.report.drawing import drawn, legend, panels
 
 LABELS = {
-    "frobenius": "Frobenius norm of the error, of that of K",
-    "spectral": "spectral norm of the error, of that of K",
+    "frobenius": "relative error, Frobenius norm",
+    "spectral": "relative error, spectral norm",
     "max": "largest error",
     "mean": "mean absolute error",
     "distortion": "mean relative error of squared distances",
