@@ -66,7 +66,7 @@ class Auto(Solver):
         self.max_iter = max_iter
 
     def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:
-        """Choose a solver and minimise with it; see `Solver.solve`."""
+        """Choose a solver and minimize with it; see `Solver.solve`."""
         check_params(self)
         solver, why = self._choose(problem.outline(context), problem.loss)
         solution = solver.solve(problem, context)

@@ -34,8 +34,8 @@ class Newton(Solver):
     The solver stops if the expected decrease :math:`g^T H^{-1} g / 2` is at most ``tol`` times the
     objective, or times the objective's decrease from the zero model if that is smaller.
 
-    Small problems with a squared hinge loss are solved exactly: each step is a least-squares
-    problem of the rows with a positive loss.
+    Small problems with a squared hinge or squared epsilon-insensitive loss are solved exactly: each
+    step is a least-squares problem of the rows with a positive loss.
 
     A pass over the rows takes 4 n D k operations for D features and k outputs, less if few rows
     have a nonzero curvature. The features take n D numbers of memory if the memory limit allows it;
