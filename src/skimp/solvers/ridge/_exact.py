@@ -1,6 +1,7 @@
 """Exact kernel ridge regression, for data small enough for a full kernel matrix."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import final
 
 import numpy as np
@@ -26,6 +27,7 @@ def solve_exact(
     alpha: float | None,
     fit_intercept: bool,
     trusted: Callable[[Array], Array] | None = None,
+    context: Context = LOCAL,
 ) -> Solution:
     r"""Minimise the squared loss over all functions of the kernel's space.
 
@@ -48,11 +50,15 @@ def solve_exact(
         Whether there is an unpenalized b.
     trusted : callable, optional
         Given intercepts of shape (n_alphas, k), returns which of these models may be chosen.
+    context : Context
+        Hears how far the factorization is.
     """
     n = len(K)
     if alpha is None:
         # one thread: LAPACK gives other bits for other numbers of threads
-        smoother = ExactSmoother(K, Y, weight, fit_intercept=fit_intercept, context=Context(1))
+        smoother = ExactSmoother(
+            K, Y, weight, fit_intercept=fit_intercept, context=replace(context, n_jobs=1)
+        )
         alphas = smoother.grid()
         # a single row leaves nothing to predict it by
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -161,7 +167,8 @@ class ExactSmoother(Smoother):
             self.total = np.square(self.Y - middle).sum(axis=0)
         check_representable(self.total)
         self.scale = float(K.trace()) / self.n_rows or 1.0
-        self.factor = Tridiagonal(K, context.n_jobs)
+        with context.phase("reduction", unit="%", total=100) as reducing:
+            self.factor = Tridiagonal(K, context.n_jobs, reducing.reach)
         self._right = self.factor.Q.T @ (self.root * _add_ones(Y, fit_intercept))
 
     @property
