@@ -28,7 +28,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 # %%
 # The three models differ only in the number of landmarks. An integer ``approximation`` means that
-# many landmarks. For a classifier they are k-means centers, equally many for each class.
+# many landmarks. For a classifier they are k-means centres, equally many for each class.
 
 budgets = [10, 50, 500]
 models = [
@@ -40,7 +40,7 @@ models = [
 scores = [model.score(X_test, y_test) for model in models]
 
 # %%
-# The color is the decision function, the line is its zero level, and the white points are the
+# The colour is the decision function, the line is its zero level, and the white points are the
 # landmarks. Ten landmarks do not cover every arm of the spirals. With fifty or more, the boundary
 # follows the gap between them.
 

@@ -141,7 +141,7 @@ gallery(
 # %%
 # Kernels of an inner product or an angle
 # ---------------------------------------
-# These kernels depend on the origin, so center the columns. Their fits extrapolate beyond the
+# These kernels depend on the origin, so centre the columns. Their fits extrapolate beyond the
 # data.
 #
 # - **Linear**: the linear model; a baseline, and a trend in a sum.
@@ -190,7 +190,7 @@ gallery(
 # left show. The Gaussian has the same bandwidth everywhere. The target is a wave whose frequency
 # decreases.
 #
-# - **Chi2**: histograms of colors, words or gradients.
+# - **Chi2**: histograms of colours, words or gradients.
 # - **AdditiveChi2**: additive in the columns, without a bandwidth.
 
 count = np.linspace(0.05, 2, 40) ** 2
@@ -244,7 +244,7 @@ plt.show()
 
 # %%
 # **Precomputed** wraps a matrix of kernel values. Rows are row numbers of the matrix. Here it is
-# the heat kernel of a nearest-neighbor graph, which follows the two arcs, unlike a distance in the
+# the heat kernel of a nearest-neighbour graph, which follows the two arcs, unlike a distance in the
 # plane. The model has 12 landmarks among 300 nodes. About a third of the training labels are
 # wrong.
 

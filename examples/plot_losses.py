@@ -172,4 +172,4 @@ ax.set_title(f"Digits, {len(X_train)} training rows, mean of {len(splits)} split
 plt.show()
 
 for m, (uniform, chosen) in zip(sizes, mean.T, strict=True):
-    print(f"{m:4d} landmarks: {uniform:.2f} % from all rows, {chosen:.2f} % from near rows")
+    print(f"{m:4d} landmarks: all rows {uniform:.2f} %, near the boundary {chosen:.2f} %")

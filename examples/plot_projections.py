@@ -16,7 +16,7 @@ The error depends on the number of features and on how they are built.
 # Left: the number of features k. The error of maps that do not depend on the data decreases as the
 # square root of k. `PolynomialProjection` and `Degree2Projection` have smaller errors than
 # `TensorSketch` and `RandomMaclaurin`. The digits span few dimensions of feature space, which
-# favors maps that use rows: `Nystroem` has the smallest error from 256 features on, followed by
+# favours maps that use rows: `Nystroem` has the smallest error from 256 features on, followed by
 # orthonormal directions in the span of 400 rows. Directions that are sums of 30 of these rows
 # ("gaussian") shrink squared distances by 30 / 400 on average, for any number of features.
 #
@@ -126,7 +126,7 @@ print(pd.Series(found).round(3).to_string())
 # Hash codes
 # ----------
 # `KernelHash` stores the signs of features, eight to a byte. Rows whose codes differ in few bits
-# are candidates for the nearest neighbors in feature space. The plots show the share of the 10
+# are candidates for the nearest neighbours in feature space. The plots show the share of the 10
 # nearest rows among the candidates. Standard errors are smaller than the markers. The bits of
 # `KernelProjection` ("kernel") measure angles around the mean of the rows. Those of
 # `PolynomialProjection` ("polynomial"), which do not depend on the rows, measure angles around the

@@ -10,8 +10,8 @@ hashing, or sequentially. The quality of landmarks can be measured before a mode
 # Where the landmarks are
 # -----------------------
 # Nine tenths of the rows are in the dense blob, the others on a ring. Uniform rows follow the
-# density. K-means centers are more spread out, and so are rows selected by what the previous ones
-# do not represent (`RPCholesky`). Medoids of hash buckets (`DBH`) are close to the center.
+# density. K-means centres are more spread out, and so are rows selected by what the previous ones
+# do not represent (`RPCholesky`). Medoids of hash buckets (`DBH`) are close to the centre.
 # `Balanced` selects equally many points of both classes.
 
 # sphinx_gallery_thumbnail_number = 2

@@ -85,7 +85,7 @@ def test_bad_data_are_named():
     for approximation in (None, 20):
         with pytest.raises(ValueError, match="found infinity or NaN"):
             KRLS(approximation=approximation).fit(X, 1e170 * y)
-    with pytest.raises(ValueError, match="alpha must be larger"):
+    with pytest.raises(ValueError, match="alpha must be at least"):
         KRLS(lams=[1e-30, 1.0]).fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
     with pytest.raises(ValueError, match="KRLS requires y"):
         KRLS().fit(open_rows(X))

@@ -41,7 +41,7 @@ def test_a_fit_stops_before_it_has_learnt_the_noise(loss):
     X, y, _ = noisy()
     model = stopped(loss).fit(X, y)
     longer = stopped(loss, early_stopping=False).fit(X, y)
-    assert "stopped by the monitor" in model.solution_.message
+    assert "stopped early" in model.solution_.message
     assert model.n_iter_ == best_iteration(model) + 3
     # small problems with a squared hinge are solved exactly, in other steps, if nothing stops them
     assert model.n_iter_ < longer.n_iter_ or "exact" in longer.solution_.message
@@ -109,7 +109,7 @@ def test_a_larger_fraction_leaves_fewer_rows():
 def test_dual_coordinate_descent_stops():
     X, y, _ = noisy(150)
     model = stopped("hinge", alpha=1e-6, solver=DualCD()).fit(X, y)
-    assert "stopped by the monitor" in model.solution_.message
+    assert "stopped early" in model.solution_.message
     assert best_iteration(model) >= 1
     assert model.n_iter_ < 1000
 

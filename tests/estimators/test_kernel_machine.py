@@ -1,4 +1,5 @@
 import re
+import threading
 import tracemalloc
 
 import numpy as np
@@ -299,3 +300,10 @@ def test_an_exact_model_keeps_no_kernel_matrix():
     X, y, _ = regression(300)
     model = regressor(None).fit(X, y)
     assert not any(np.shape(value) == (300, 300) for value in vars(model.approximation_).values())
+
+
+def test_one_job_starts_no_thread(monkeypatch):
+    monkeypatch.setattr(threading.Thread, "start", None)
+    X, y, _ = labelled(4000)
+    model = KernelClassifier(Gaussian(0.5), approximation=20, alpha=1e-3, n_jobs=1).fit(X, y)
+    model.typicality(X)

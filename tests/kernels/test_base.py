@@ -16,6 +16,7 @@ from skimp.kernels import (
     Laplacian,
     Linear,
     Matern,
+    PairKernel,
     Polynomial,
     Tanh,
     require,
@@ -31,6 +32,18 @@ KERNELS = [
     ArcCosine(),
     Gaussian(0.3).on([0, 2]) + Linear() * Matern(0.8, 0.2),
 ]
+
+
+class Unfinished(PairKernel):
+    def profile(self, s): ...
+
+    def slope(self, s): ...
+
+
+@pytest.mark.parametrize("use", [Unfinished(), Unfinished().diag], ids=["values", "diagonal"])
+def test_a_pair_kernel_needs_a_statistic(use):
+    with pytest.raises(TypeError, match=r"Unfinished: statistic must be a class .*got None"):
+        use(np.ones((2, 2)))
 
 
 def pair(dtype=np.float64):

@@ -1,4 +1,4 @@
-"""Ridge models of all penalties: moments, paths, exact and reduced fits, left-out errors."""
+"""Ridge regression for many penalties: exact and reduced fits, leave-one-out and GCV errors."""
 
 from skimp.solvers.ridge._exact import ExactSmoother, exact_cost, exact_work, solve_exact
 from skimp.solvers.ridge._left_out import LeftOut, Measure, leave_one_out, squared_errors
