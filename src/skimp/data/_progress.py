@@ -25,30 +25,27 @@ Model = Callable[[], tuple[Any, Any]]
 
 @dataclass(eq=False)
 class Phase:
-    """A part of a fit, such as the search or the solution, which may have parts itself.
+    """A phase of a fit, such as the search or the solver; phases can be nested.
+
+    While it runs, ``done`` counts finished units, and ``rows`` of ``n_rows`` rows are finished in
+    the current pass over the data. ``note`` and ``result`` describe the state and the outcome.
 
     Attributes
     ----------
     name : str
-        What is done.
+        Name of the phase.
     total : int or None
-        The most that is counted; None if that is not known.
+        Maximum number of units; None if it is unknown.
     unit : str
-        What is counted, such as "rows" or "steps"; parts of the phase if nothing else is.
+        What is counted, such as "rows" or "steps".
     expected : float or None
-        Predicted seconds on an ordinary machine of two cores.
+        Predicted seconds on an ordinary machine with two cores.
     rebuild : callable or None
-        Makes attributes of a fitted estimator from coefficients and an intercept.
+        Returns the attributes of a fitted estimator from coefficients and intercept.
     parent : Phase or None
-        The phase that it is a part of.
+        Enclosing phase.
     listeners : tuple of Listener
-        Who hears of it.
-    done : int
-        How many were counted.
-    rows, n_rows : int, and int or None
-        Rows done of the present pass, and of how many.
-    note, result : str
-        How far it is, and what came out of it, in words.
+        Listeners to notify.
     """
 
     name: str
@@ -116,20 +113,33 @@ class Phase:
 
 
 class Listener:
-    """What hears of phases, such as lines of a log or callbacks; each method may be left out."""
+    """Base class of listeners, which are notified of phases; override the methods you need.
+
+    Examples
+    --------
+    >>> from skimp.data import Listener, Progress
+    >>> class Names(Listener):
+    ...     def begin(self, phase):
+    ...         print("/".join(part.name for part in phase.path))
+    >>> progress = Progress(Names())
+    >>> with progress.phase("search"), progress.phase("trial"):
+    ...     pass
+    search
+    search/trial
+    """
 
     def begin(self, phase: Phase) -> None:
-        """Hear that a phase begins."""
+        """Handle the start of a phase."""
 
     def advance(self, phase: Phase, model: Model | None) -> bool:
-        """Hear that one more is done; return whether the phase should stop here."""
+        """Handle a finished unit; return whether the phase should stop."""
         return False
 
     def see_rows(self, phase: Phase) -> None:
-        """Hear that more rows are done."""
+        """Handle a finished block of rows."""
 
     def end(self, phase: Phase) -> None:
-        """Hear that a phase came to its end, which one that raises does not."""
+        """Handle the end of a phase that did not raise."""
 
 
 @final
