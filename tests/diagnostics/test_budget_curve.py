@@ -253,7 +253,7 @@ def test_the_estimator_is_not_changed():
         (KernelRegressor(), {"sizes": [0]}, r"sizes .*got \[0\]"),
         (KernelRegressor(), {"alphas": [0.0]}, "alphas must be"),
         (KernelRegressor(), {"sample": 1}, "sample must be .*got 1"),
-        (KernelRegressor(approximation=RBFSampler()), {}, "must be a map that has a size"),
+        (KernelRegressor(approximation=RBFSampler()), {}, "must be a map with a size"),
         (KernelRegressor(), {"sample_weight": [1.0]}, r"sample_weight .*\(9,\)"),
         (KRLS(approximation="sign"), {}, "approximation must be"),
         (KRLS(approximation="sample"), {}, "approximation must be"),

@@ -77,5 +77,5 @@ def test_functions_of_dependent_points_are_orthonormal_and_nested(kernel):
 
 def test_a_kernel_that_is_zero_is_refused():
     given = fitted(Nystroem(Linear(), budget=3, selector="uniform"), np.zeros((9, 2)))
-    with pytest.raises(ValueError, match="kernel must not be zero at all landmarks"):
+    with pytest.raises(ValueError, match="kernel is zero"):
         nest(*given)

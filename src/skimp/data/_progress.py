@@ -36,7 +36,7 @@ class Phase:
     unit : str
         What is counted, such as "rows" or "steps"; parts of the phase if nothing else is.
     expected : float or None
-        Predicted seconds, for a phase that cannot report from inside.
+        Predicted seconds on an ordinary machine of two cores.
     rebuild : callable or None
         Makes attributes of a fitted estimator from coefficients and an intercept.
     parent : Phase or None
@@ -85,7 +85,9 @@ class Phase:
     def describe(self) -> str:
         """Return how far it is, in words."""
         words = []
-        if self.unit not in ("", "rows") and self.done:
+        if self.unit == "%":
+            words.append(f"{self.done} %")
+        elif self.unit not in ("", "rows") and self.done:
             limit = "" if self.total is None else f" of at most {self.total:,}"
             words.append(f"{self.done:,}{limit} {self.unit}")
         if self.rows and self.n_rows and self.rows < self.n_rows:
@@ -100,6 +102,11 @@ class Phase:
         self.rows, self.note = 0, note
         stops = [listener.advance(self, model) for listener in self.listeners]
         return any(stops)
+
+    def reach(self, share: float) -> None:
+        """Count up to a share of the total."""
+        while self.done < int(share * (self.total or 0)):
+            self.advance()
 
     def see_rows(self, rows: int, n_rows: int | None) -> None:
         """Say how many rows of the present pass are done."""
@@ -178,8 +185,8 @@ class Screen(Protocol):
     def write(self, line: str) -> None:
         """Write a line that stays."""
 
-    def show(self, line: str, fraction: float | None, seconds: float) -> None:
-        """Show how far a phase has come, after some seconds."""
+    def show(self, phase: Phase, line: str, words: str, fraction: float | None) -> None:
+        """Show how far a phase of the fit has come: a line, its last words, a share if known."""
 
     def close(self) -> None:
         """Remove what does not stay."""
@@ -200,9 +207,9 @@ class Log:
         elif not LOGGER.level or LOGGER.isEnabledFor(logging.INFO):
             sys.stderr.write(f"{line}\n")
 
-    def show(self, line: str, fraction: float | None, seconds: float) -> None:
+    def show(self, phase: Phase, line: str, words: str, fraction: float | None) -> None:
         """Write a line now and then."""
-        if monotonic() - self._written >= max(_QUICK, seconds / _RARER):
+        if monotonic() - self._written >= max(_QUICK, phase.seconds / _RARER):
             self.write(line)
 
     def close(self) -> None:
@@ -229,10 +236,10 @@ class Lines(Listener):
         return f"{self._owner}  {name:<13} {seconds:>9}  {words}".rstrip()
 
     def begin(self, phase: Phase) -> None:
-        """Announce a phase that may take long and cannot report from inside."""
+        """Announce a phase that is predicted to take long."""
         if phase.expected is not None and phase.expected >= _ANNOUNCED:
-            phase.note = f"about {phase.expected:,.0f} s"
-            self._screen.write(self._line(phase, "...", phase.note))
+            about = f"about {phase.expected:,.0f} s on two idle cores"
+            self._screen.write(self._line(phase, "...", about))
         self._show(phase)
 
     def advance(self, phase: Phase, model: Model | None) -> bool:
@@ -249,9 +256,10 @@ class Lines(Listener):
         if not path:
             return
         outer, *inner = path
-        words = [outer.describe(), *(f"{part.name} {part.describe()}".strip() for part in inner)]
-        line = self._line(outer, f"{outer.seconds:.0f} s ...", "; ".join(filter(None, words)))
-        self._screen.show(line, path[-1].fraction, outer.seconds)
+        parts = [outer.describe(), *(f"{part.name} {part.describe()}".strip() for part in inner)]
+        words = "; ".join(filter(None, parts))
+        line = self._line(outer, f"{outer.seconds:.0f} s ...", words)
+        self._screen.show(outer, line, words, path[-1].fraction)
 
     def end(self, phase: Phase) -> None:
         """Write how long it took, and what came out."""
