@@ -252,14 +252,11 @@ class Lines(Listener):
         self._show(phase)
 
     def _show(self, phase: Phase) -> None:
-        _, *path = phase.path
-        if not path:
-            return
-        outer, *inner = path
+        outer, *inner = phase.path[1:] or phase.path
         parts = [outer.describe(), *(f"{part.name} {part.describe()}".strip() for part in inner)]
         words = "; ".join(filter(None, parts))
         line = self._line(outer, f"{outer.seconds:.0f} s ...", words)
-        self._screen.show(outer, line, words, path[-1].fraction)
+        self._screen.show(outer, line, words, phase.fraction)
 
     def end(self, phase: Phase) -> None:
         """Write how long it took, and what came out."""
@@ -268,7 +265,9 @@ class Lines(Listener):
 
 
 @contextmanager
-def reporting(owner: str, verbose: int = 0, *listeners: Listener) -> Iterator[Progress]:
+def reporting(
+    owner: str, verbose: int = 0, *listeners: Listener, name: str = "total"
+) -> Iterator[Progress]:
     """Show the phases of a block, a fit, to listeners and to those who asked for ``verbose``.
 
     A terminal shows a bar if rich is installed and logging is not set up. Other listeners may draw
@@ -282,7 +281,7 @@ def reporting(owner: str, verbose: int = 0, *listeners: Listener) -> Iterator[Pr
     lines = (Lines(owner, verbose, screen),) if verbose else ()
     progress = Progress(*listeners, *lines)
     try:
-        with progress.phase("total"):
+        with progress.phase(name):
             yield progress
     finally:
         progress.close()

@@ -1,6 +1,8 @@
 """Kernel regularized least squares: what x does to y, for whom, and how sure that is."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -14,7 +16,7 @@ from skimp._params._memory import MEMORY_LIMIT
 from skimp._params._parametrized import Parametrized, whole_or_nothing
 from skimp._params._rules import BOOLEAN, N_JOBS, NONE, RANDOM_STATE, Rule, integer, number, one_of
 from skimp.choice import Task
-from skimp.data import Reporting, Rows, as_rows
+from skimp.data import Reporting, Rows, as_rows, reporting
 from skimp.effects import _effects
 from skimp.effects._cost import count_cost
 from skimp.effects._fit import Fitted, fit_krls, open_task
@@ -234,6 +236,13 @@ class KRLS(RegressorMixin, Reporting, Parametrized):
         encoded = encode_levels(X, fitted.design.levels, fitted.design.names)
         return fitted, as_rows(self, encoded, reset=False)
 
+    @contextmanager
+    def _asked(self, what: str, X: Any) -> Iterator[tuple[Fitted, Rows]]:
+        """Return the same as `_open`, with a context that shows how far the block has come."""
+        fitted, rows = self._open(X)
+        with reporting(type(self).__name__, self.verbose, name=what) as progress:
+            yield replace(fitted, context=replace(fitted.context, progress=progress)), rows
+
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the fitted function at each row, and how sure it is.
 
@@ -272,7 +281,8 @@ class KRLS(RegressorMixin, Reporting, Parametrized):
         array of shape (n, n_terms) or (n, n_terms, k), or a tuple of two
             A column for each of ``terms_``.
         """
-        return _effects.effects_at(*self._open(X), return_std)
+        with self._asked("effects", X) as opened:
+            return _effects.effects_at(*opened, return_std)
 
     def summary(
         self,
@@ -302,7 +312,8 @@ class KRLS(RegressorMixin, Reporting, Parametrized):
             takes means of the pointwise effects. None is True, but False for ``convention="R"``.
         """
         asked = {"errors": errors, "groups": groups, "level": level, "corrected": corrected}
-        return _effects.summarize_terms(*self._open(X), **asked)
+        with self._asked("summary", X) as opened:
+            return _effects.summarize_terms(*opened, **asked)
 
     def interaction(
         self,
@@ -330,7 +341,8 @@ class KRLS(RegressorMixin, Reporting, Parametrized):
             As in `summary`.
         """
         asked = {"errors": errors, "groups": groups, "level": level, "corrected": corrected}
-        return _effects.summarize_interaction(*self._open(X), first, second, **asked)
+        with self._asked("interaction", X) as opened:
+            return _effects.summarize_interaction(*opened, first, second, **asked)
 
     def expectation(
         self, column: str | int, *, n_points: int = 50, level: float = 0.95
