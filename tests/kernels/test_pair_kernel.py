@@ -74,7 +74,7 @@ def test_a_gamma_for_each_column_is_a_kernel_of_turned_rows_no_more():
 def test_gamma_must_be_positive_or_a_heuristic(kind, power, gamma):
     kernel = kind(gamma)
     message = (
-        f"{type(kernel).__name__}: gamma must be a number > 0 or one >= 0 for each column "
+        f"{type(kernel).__name__}: gamma must be a number > 0 or one number >= 0 per column "
         f"or 'scale' or 'median' or 'dim' or 'auto', got {gamma!r}."
     )
     X = np.ones((2, 3))

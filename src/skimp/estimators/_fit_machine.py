@@ -171,8 +171,10 @@ def _fit_features(
     drawn = task.rows.sample(limits.affordable_rows(SAMPLE_ROWS), 0, context)
     sample = Block(drawn.X, None, drawn.weight, 0)
     if start is None:
-        with clock.phase("search"), context.phase("penalty"):
+        with clock.phase("search"), context.phase("penalty") as choosing:
             alpha, alphas = choose_penalty(trials, choice, feature_map, drawn.X, task.rows.n_rows)
+            near = "" if alphas is None else f", or one of {len(alphas)} by all rows"
+            choosing.result = f"alpha {alpha:.3g}{near}"
         first = None
     else:
         alpha, alphas = start.alpha if spec.alpha is None else spec.alpha, None
