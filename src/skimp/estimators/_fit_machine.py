@@ -173,8 +173,7 @@ def _fit_features(
     if start is None:
         with clock.phase("search"), context.phase("penalty") as choosing:
             alpha, alphas = choose_penalty(trials, choice, feature_map, drawn.X, task.rows.n_rows)
-            near = "" if alphas is None else f", or one of {len(alphas)} by all rows"
-            choosing.result = f"alpha {alpha:.3g}{near}"
+            choosing.result = f"alpha {'' if alphas is None else 'near '}{alpha:.3g}"
         first = None
     else:
         alpha, alphas = start.alpha if spec.alpha is None else spec.alpha, None
