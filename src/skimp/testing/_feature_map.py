@@ -75,7 +75,11 @@ def check_feature_map(feature_map: FeatureMap, X: Any = None, *, max_error: floa
         f = C @ np.linalg.solve(C.T @ C + ridge * basis.penalty, C.T @ y)
     close(f, G @ np.linalg.solve(G + ridge * np.eye(len(X)), y), "basis() predicts as Z", 1e-6)
     refused("another number of columns", fitted.transform, X[:, 1:])
+    wide = np.empty((len(X), Z.shape[1] + 1))
+    refused("an output of another shape", fitted.map_block, X, wide)
     if new.size_name in ("n_components", "budget"):
+        copied.set_params(**{new.size_name: 1})
+        close(transform(copied, X), Z, "parameters that are set count from the next fit on")
         for size in (1, 2, 7):
             Z = transform(new.resized(size).fit(X), X)
             message = f"{new.size_name}={size} works"
