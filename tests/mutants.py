@@ -24,20 +24,22 @@ from pathlib import Path
 from queue import SimpleQueue
 from time import monotonic
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 TABLE = Path(__file__).with_suffix(".txt")
 
-# Patterns of the tests that concern a folder: its own, the contracts, a dependent.
+# Patterns of the tests that concern a folder, in the order in which they run: cheap ones first.
 TESTS = {
-    "_core": ["_core", "contracts/test_kernels.py", "contracts/test_features.py", "features"],
-    "_core/loops": ["_core", "contracts/test_kernels.py", "contracts/test_[fls]*s.py", "solvers"],
+    "_core": ["contracts/test_kernels.py", "_core", "contracts/test_features.py", "features"],
+    "_core/loops": ["contracts/test_kernels.py", "_core/loops", "contracts/test_[fls]*s.py"],
     "_params": ["_params", "contracts/test_kernels.py", "losses", "estimators"],
     "data": ["data", "contracts/test_block_sources.py", "budgets", "effects"],
-    "kernels": ["kernels", "contracts/test_kernels.py", "features"],
+    "kernels": ["contracts/test_kernels.py", "kernels", "features"],
     "losses": ["losses", "contracts/test_losses.py", "contracts/test_solvers.py"],
-    "budgets": ["budgets", "contracts/test_selectors.py", "contracts/test_budgets*.py"],
-    "features": ["features", "contracts/test_features.py", "contracts/test_block_sources.py"],
-    "solvers": ["solvers", "contracts/test_solvers.py", "estimators"],
+    "budgets": ["contracts/test_selectors.py", "budgets", "contracts/test_budgets*.py"],
+    "features": ["contracts/test_features.py", "features", "contracts/test_block_sources.py"],
+    "solvers": ["contracts/test_solvers.py", "solvers", "estimators"],
     "solvers/ridge": ["solvers/ridge", "effects", "choice"],
     "choice": ["choice", "estimators"],
     "estimators": ["estimators", "contracts/test_block_sources.py", "contracts/test_sklearn.py"],
@@ -72,24 +74,13 @@ class Mutant:
             raise SystemExit(f"occurs {text.count(self.old)} times instead of once: {self}")
         return text.replace(self.old, self.new)
 
-    def tests(self, root: Path) -> list[list[str]]:
+    def tests(self) -> list[list[str]]:
         """Groups of tests; first the file of the same name, the most likely one to fail."""
         source = Path(self.path)
         patterns = COSTS if self.kind == "cost" else TESTS[self.folder]
         same = source.with_name(f"test{source.name}").as_posix()
-        found = [sorted((root / "tests").glob(pattern)) for pattern in (same, *patterns)]
-        return [[str(path.relative_to(root)) for path in paths] for paths in found if paths]
-
-
-@dataclass(frozen=True)
-class Result:
-    mutant: Mutant
-    verdict: str
-    seconds: float
-    test: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.mutant}  ::  {self.verdict}, {self.seconds:.0f} s  {self.test}"
+        found = [sorted((ROOT / "tests").glob(pattern)) for pattern in (same, *patterns)]
+        return [[str(path.relative_to(ROOT)) for path in paths] for paths in found if paths]
 
 
 class Copy:
@@ -104,39 +95,30 @@ class Copy:
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, root / name)
 
-    def judge(self, mutant: Mutant, limit: float) -> Result:
+    def failing_with(self, mutant: Mutant, tests: list[str], limit: float) -> str:
         place = self.root / "src/skimp" / mutant.path
         original = place.with_suffix(".original")
         shutil.copy2(place, original)
-        start = monotonic()
         place.write_text(mutant.apply(place.read_text()))
         try:
-            code, test = self._run_groups(mutant.tests(self.root), limit)
+            return next(iter(self.failing(["-x", *tests], limit)), "")
         except subprocess.TimeoutExpired:
-            return Result(mutant, "caught by the time limit", monotonic() - start)
+            return "time limit"
         finally:
             original.replace(place)
-        seconds = monotonic() - start
-        if code == 0:
-            return Result(mutant, "SURVIVED", seconds)
-        if not test or self._pytest([test], limit)[0] != 0:
-            return Result(mutant, "BROKEN without the mutant", seconds, test or f"exit code {code}")
-        return Result(mutant, "caught", seconds, test)
 
-    def _run_groups(self, groups: list[list[str]], limit: float) -> tuple[int, str]:
-        results = (self._pytest(tests, limit) for tests in groups)
-        return next(((code, test) for code, test in results if code != 0), (0, ""))
-
-    def _pytest(self, tests: list[str], limit: float) -> tuple[int, str]:
+    def failing(self, arguments: list[str], limit: float | None = None) -> list[str]:
         # Numba's own key misses edits in the functions that a cached function calls
         loops = sorted((self.root / "src/skimp/_core/loops").glob("*.py"))
         key = hashlib.sha256(b"".join(path.read_bytes() for path in loops)).hexdigest()
-        # CI: Hypothesis then draws the same examples each time, without a time limit
-        changed = {"PYTHONPATH": "src", "NUMBA_CACHE_DIR": f"{self.root}/.numba/{key}", "CI": "1"}
-        options = ["-x", "-q", "-p", "no:cacheprovider"]
-        command = [sys.executable, "-m", "pytest", *options, *tests]
+        changed = {
+            "PYTHONPATH": "src",
+            "PYTHONDONTWRITEBYTECODE": "",
+            "NUMBA_CACHE_DIR": f"{self.root}/.numba/{key}",
+            "CI": "1",  # Hypothesis then draws the same examples each time, without a time limit
+        }
         done = subprocess.run(
-            command,
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
             cwd=self.root,
             env=os.environ | changed,
             timeout=limit,
@@ -144,8 +126,12 @@ class Copy:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
-        return done.returncode, failed[1] if failed else ""
+        if done.returncode in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            return []
+        if done.returncode == pytest.ExitCode.USAGE_ERROR:
+            raise SystemExit(done.stdout)
+        failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
+        return failed or [f"exit code {done.returncode}"]
 
 
 def read_table() -> list[Mutant]:
@@ -167,29 +153,43 @@ def alternate(mutants: list[Mutant]) -> list[Mutant]:
     return [m for row in zip_longest(*folders.values()) for m in row if m is not None]
 
 
-def run(mutants: list[Mutant], workers: int, limit: float) -> list[Result]:
+def run(mutants: list[Mutant], workers: int, limit: float) -> dict[Mutant, str]:
+    """Find a test that fails for each mutant; the first group of tests of all mutants first."""
+    found = dict.fromkeys(mutants, "")
     copies: SimpleQueue[Copy] = SimpleQueue()
 
-    def judge(mutant: Mutant) -> Result:
-        copy = copies.get()
-        try:
-            result = copy.judge(mutant, limit)
-        finally:
-            copies.put(copy)
-        print(result, flush=True)
-        return result
+    def judge(mutant: Mutant, groups: list[list[str]], level: int) -> None:
+        start, copy = monotonic(), copies.get()
+        found[mutant] = copy.failing_with(mutant, groups[level], limit)
+        copies.put(copy)
+        seconds[mutant] += monotonic() - start
+        if found[mutant] or level == len(groups) - 1:
+            print(f"{mutant}  ::  {verdict(found[mutant])}, {seconds[mutant]:.0f} s", flush=True)
 
+    seconds = dict.fromkeys(mutants, 0.0)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
         for number in range(workers):
             copies.put(Copy(Path(folder, str(number))))
-        return list(pool.map(judge, mutants))
+        groups = {mutant: mutant.tests() for mutant in mutants}
+        for level in range(max(map(len, groups.values()))):
+            waiting = [m for m in mutants if not found[m] and level < len(groups[m])]
+            list(pool.map(lambda m, level=level: judge(m, groups[m], level), waiting))
+        tests = sorted({test for test in found.values() if test.startswith("tests/")})
+        broken = copies.get().failing(tests) if tests else []
+    for test in broken:
+        print(f"fails without a mutant, and counts as passed: {test}")
+    return {mutant: "" if test in broken else test for mutant, test in found.items()}
 
 
-def report(results: list[Result]) -> None:
+def verdict(test: str) -> str:
+    return f"caught by {test}" if test else "SURVIVED"
+
+
+def report(found: dict[Mutant, str]) -> None:
     folders = defaultdict(list)
-    for result in results:
-        for name in (result.mutant.folder, "all"):
-            folders[name].append(result.verdict.startswith("caught"))
+    for mutant, test in found.items():
+        for name in (mutant.folder, "all"):
+            folders[name].append(bool(test))
     print("\nfolder          caught")
     for name, caught in sorted(folders.items(), key=lambda item: (item[0] == "all", item[0])):
         print(f"{name:<15} {sum(caught)} of {len(caught)}, {sum(caught) / len(caught):.0%}")

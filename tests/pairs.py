@@ -27,3 +27,13 @@ def in_turn(**values):
     longest = max(map(len, given))
     rows = [[each[i % len(each)] for each in given] for i in range(longest)]
     return pytest.mark.parametrize(list(values), rows)
+
+
+def thorough(*values):
+    """Return values of an argument for thorough runs alone."""
+    return [pytest.param(value, marks=pytest.mark.thorough) for value in values]
+
+
+def first(few, many):
+    """Return seeds below ``many``, of which those from ``few`` on are for thorough runs."""
+    return [*range(few), *thorough(*range(few, many))]

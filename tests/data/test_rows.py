@@ -76,14 +76,6 @@ def test_map_reduce_folds_in_order(n_jobs):
     assert starts == [0, 16, 32, 48, 64, 80]
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_map_reduce_reports_the_rows_done(n_jobs):
-    seen = []
-    rows = ChunkedRows(np.ones((40, 1)))
-    Context(n_jobs, seen.append).map_reduce(rows, lambda block, _: None, lambda a, b: a, None)
-    assert seen == [16, 32, 40]
-
-
 def test_other_blocks_leave_the_original_alone():
     rows = open_rows(np.ones((10, 2)), block_rows=4)
     other = rows.reblocked(3)

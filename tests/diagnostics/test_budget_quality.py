@@ -4,20 +4,18 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from skimp._core._random import draw_seed
 from skimp.budgets import Budget, KMeans, Uniform
 from skimp.data import ArrayRows, open_rows
 from skimp.diagnostics import budget_quality
-from skimp.diagnostics._budget_quality import _JUDGING
 from skimp.features import Nystroem
 from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Polynomial, Precomputed
+from tests.pairs import pairwise
 from tests.problems import labelled, regression
 from tests.reference import naive
 from tests.sources import ChunkedRows
 from tests.words import letter_indicators, shared_letters, words
 
 KERNEL = Laplacian(0.5)
-KERNELS = [KERNEL, Gaussian(2.0), Linear(), Polynomial(2, 0.3), 3.0 * KERNEL + Linear()]
 NUMBERS = ["residual_trace", "effective_dimension", "largest_distance", "mean_distance"]
 
 
@@ -57,9 +55,7 @@ def near(X, m, seed=1):
     return X[:m] + 0.1 * np.random.default_rng(seed).normal(size=(m, X.shape[1]))
 
 
-@pytest.mark.parametrize("alpha", [1e-6, 1e-2, 1.0])
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@pytest.mark.parametrize("m", [1, 3, 20])
+@pairwise(kernel=[KERNEL, Linear(), 3.0 * KERNEL + Linear()], alpha=[1e-6, 1e-2], m=[1, 3, 20])
 def test_equals_its_naive_twin(kernel, alpha, m):
     X = regression(80)[0]
     B = near(X, m)
@@ -67,11 +63,6 @@ def test_equals_its_naive_twin(kernel, alpha, m):
     assert quality.size == m
     assert_numbers(quality, twin(B, kernel, X, alpha))
     assert quality.standard_error == 0
-
-
-def test_the_default_penalty_is_that_of_the_estimators():
-    X = regression(80)[0]
-    assert budget_quality(X[:9], KERNEL, X) == budget_quality(X[:9], KERNEL, X, alpha=1e-6)
 
 
 @pytest.mark.parametrize("kernel", [KERNEL, Gaussian(2.0)], ids=repr)
@@ -98,8 +89,9 @@ def test_a_kernel_that_is_zero_has_nothing_to_miss():
     assert quality.condition_number == np.inf
 
 
-@pytest.mark.parametrize("m", [1, 2, 3, 8, 20])
-@pytest.mark.parametrize("kernel", [KERNEL, Gaussian(0.3), 3.0 * KERNEL + Linear()], ids=repr)
+@pytest.mark.parametrize(
+    ("kernel", "m"), [(KERNEL, 1), (Gaussian(0.3), 2), (3.0 * KERNEL + Linear(), 8), (KERNEL, 20)]
+)
 def test_condition_number_is_lapacks_estimate_of_that_of_numpy(kernel, m):
     X = regression(80)[0][:, : 1 if m < 3 else 3]
     B = X[:m]
@@ -113,22 +105,6 @@ def test_a_repeated_point_makes_the_matrix_singular_and_changes_nothing_else():
     quality = budget_quality(X[[0, 1, 2, 1]], KERNEL, X)
     assert quality.condition_number == np.inf
     assert_numbers(quality, budget_quality(X[:3], KERNEL, X).to_dict())
-
-
-@pytest.mark.parametrize("size", [2, 30, 299])
-def test_standard_error_is_that_of_a_ratio(size):
-    X = regression(300)[0]
-    kernel, B = Polynomial(2, 0.3), X[:1]
-    quality = budget_quality(B, kernel, X, sample=size, random_state=4)
-    seed = draw_seed(np.random.default_rng(4)) ^ _JUDGING
-    drawn = X[naive.sampled_rows(300, size, seed)]
-    whole = kernel(drawn).diagonal()
-    K = kernel(drawn, B)
-    missed = whole - naive.nystroem(K, kernel(B), K.T).diagonal()
-    ratio = missed.sum() / whole.sum()
-    variance = ((missed - ratio * whole) ** 2).sum() * (1 - size / 300)
-    assert quality.residual_trace == pytest.approx(ratio, rel=1e-9)
-    assert quality.standard_error == pytest.approx(np.sqrt(variance) / whole.sum(), rel=1e-9)
 
 
 def test_budgets_are_not_judged_on_their_own_rows():
@@ -153,10 +129,9 @@ def test_standard_error_is_the_spread_of_estimates():
     assert abs(spread / claimed - 1) <= 5 * np.sqrt(2 / (seeds - 1))
 
 
-@pytest.mark.parametrize("sample", [100, 101, 5000])
-def test_no_error_where_all_rows_are_drawn(sample):
+def test_no_error_where_all_rows_are_drawn():
     X = regression(100)[0]
-    assert budget_quality(X[:9], KERNEL, X, sample=sample).standard_error == 0
+    assert budget_quality(X[:9], KERNEL, X, sample=100).standard_error == 0
     assert budget_quality(X[:9], KERNEL, X, sample=99).standard_error > 0
 
 
@@ -220,19 +195,6 @@ def test_imbalance_is_to_the_shares_of_weight():
     assert quality.class_imbalance == pytest.approx(0.25)
 
 
-def test_no_labels_no_shares():
-    X = regression(60)[0]
-    quality = budget_quality(X[:5], KERNEL, X)
-    assert (quality.class_shares, quality.class_imbalance) == (None, None)
-
-
-def test_the_record_as_a_dict():
-    X, y, _ = labelled(60)
-    quality = budget_quality(X[:5], KERNEL, X, y)
-    assert quality.to_dict() == {name: getattr(quality, name) for name in quality.to_dict()}
-    assert set(quality.to_dict()) == set(vars(quality))
-
-
 SOURCES = {
     "CSR": lambda X, y: (sparse.csr_matrix(X), y),
     "CSC": lambda X, y: (sparse.csc_matrix(X), y),
@@ -245,11 +207,10 @@ SOURCES = {
 
 
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
-@pytest.mark.parametrize("sample", [30, 2000])
-def test_rows_from_any_source(source, sample):
+def test_rows_from_any_source(source):
     X, y, _ = labelled(150)
-    expected = budget_quality(X[:9], KERNEL, X, y, sample=sample)
-    assert_same(budget_quality(X[:9], KERNEL, *source(X, y), sample=sample), expected)
+    expected = budget_quality(X[:9], KERNEL, X, y, sample=30)
+    assert_same(budget_quality(X[:9], KERNEL, *source(X, y), sample=30), expected)
 
 
 @pytest.mark.parametrize("wrap", [sparse.csr_matrix, pd.DataFrame, np.ndarray.tolist, Budget])
@@ -258,7 +219,7 @@ def test_points_in_any_form(wrap):
     assert_same(budget_quality(wrap(X[:9]), KERNEL, X, y), budget_quality(X[:9], KERNEL, X, y))
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8, bool])
+@pytest.mark.parametrize("dtype", [np.float16, np.int8])
 def test_numbers_are_computed_in_float64(dtype):
     X = (3 * regression(80)[0]).astype(dtype)
     expected = budget_quality(X[:5].astype(float), KERNEL, X.astype(float))
@@ -341,9 +302,3 @@ def test_numbers_are_classes_where_they_are_whole_and_few():
     assert budget_quality(X[:3], KERNEL, X, many).class_shares is None
     said = open_rows(X, target=many).labelled_as(True)
     assert budget_quality(X[:3], KERNEL, said).class_shares is not None
-
-
-@pytest.mark.parametrize("wrong", [None, "kmeans", 3, KMeans(), {"a": 1}, Gaussian], ids=str)
-def test_what_is_no_budget_is_refused(wrong):
-    with pytest.raises(ValueError, match="budget must be a Budget, or points"):
-        budget_quality(wrong, Gaussian(0.3), np.eye(4))

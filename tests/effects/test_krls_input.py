@@ -85,7 +85,7 @@ def test_bad_data_are_named():
     for approximation in (None, 20):
         with pytest.raises(ValueError, match="found infinity or NaN"):
             KRLS(approximation=approximation).fit(X, 1e170 * y)
-    with pytest.raises(ValueError, match="alpha must be larger"):
+    with pytest.raises(ValueError, match="alpha must be at least"):
         KRLS(lams=[1e-30, 1.0]).fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
     with pytest.raises(ValueError, match="KRLS requires y"):
         KRLS().fit(open_rows(X))
@@ -121,13 +121,6 @@ def test_failed_fits_leave_nothing_behind():
     with pytest.raises(ValueError, match="NaN"):
         model.fit(X, np.full(50, np.nan))
     assert np.array_equal(model.predict(X), before)
-
-
-def test_progress_is_reported(capsys, monkeypatch):
-    monkeypatch.setattr("time.monotonic", iter(range(10**6)).__next__)
-    X, y, _ = regression(50)
-    KRLS(verbose=1, approximation=10).fit(X, y)
-    assert "KRLS: 50 rows" in capsys.readouterr().err
 
 
 def test_weights_whose_squares_overflow_are_refused():

@@ -11,6 +11,7 @@ from skimp.estimators import Certificate
 from skimp.estimators._certificate import measure_quality
 from skimp.features import Landmarks, Nystroem, RandomBinning, RandomFourier, RandomLayer
 from skimp.kernels import Gaussian, Laplacian, Linear
+from tests.pairs import pairwise
 from tests.problems import regression
 from tests.reference import naive
 
@@ -136,9 +137,7 @@ def dimension(K, weight):
     return np.trace(K @ np.linalg.inv(K + ALPHA * np.eye(len(K))))
 
 
-@pytest.mark.parametrize("weight", [np.ones(60), WEIGHT], ids=["equal", "weighted"])
-@pytest.mark.parametrize("gamma", [0.5, 0.01], ids=["conditioned", "dependent"])
-@pytest.mark.parametrize("rank", [None, 6])
+@pairwise(weight=[np.ones(60), WEIGHT], gamma=[0.5, 0.01], rank=[None, 6])
 def test_landmarks_equal_their_naive_twins(weight, gamma, rank):
     fitted = Nystroem(Gaussian(gamma), budget=12, selector="uniform", rank=rank, random_state=0)
     fitted.fit(X)

@@ -11,15 +11,6 @@ def now(monkeypatch):
     return time
 
 
-def test_seconds_of_a_phase_are_added_up(now):
-    clock = Clock()
-    for seconds in (2.0, 3.0):
-        with clock.phase("map"):
-            now[0] += seconds
-        now[0] += 50
-    assert clock.seconds == {"map": 5.0}
-
-
 def test_phases_are_in_the_order_in_which_they_ended_first(now):
     clock = Clock()
     for name, seconds in (("search", 1.0), ("map", 2.0), ("solve", 4.0), ("map", 8.0)):
@@ -47,12 +38,3 @@ def test_a_phase_within_another_counts_in_both(now):
         with clock.phase("map"):
             now[0] += 2
     assert clock.seconds == {"map": 2.0, "fit": 3.0}
-
-
-def test_clocks_do_not_share_their_seconds():
-    first, second = Clock(), Clock()
-    with first.phase("map"):
-        pass
-    assert list(first.seconds) == ["map"]
-    assert second.seconds == {}
-    assert first.seconds["map"] >= 0

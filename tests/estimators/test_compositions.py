@@ -11,6 +11,7 @@ from skimp.data import open_rows
 from skimp.features import RandomFourier
 from skimp.kernels import ArcCosine, Cauchy, Gaussian, Laplacian, Linear, Matern, Polynomial
 from tests.models import ALPHA, every_estimator, regressor
+from tests.pairs import pairwise
 from tests.problems import TOLERANCE, difference, labelled, regression
 from tests.reference import naive
 from tests.sources import ChunkedRows
@@ -20,7 +21,6 @@ SUM = Matern(gamma=[0.5, 0.1, 0.3]) + 0.5 * Linear().on([0, 2])
 KERNELS = [ARD, SUM, Cauchy("median") * (Laplacian().on([1]) + Polynomial(degree=1))]
 MODES = [None, 30]
 
-every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 every_mode = pytest.mark.parametrize("approximation", MODES)
 
 
@@ -52,9 +52,7 @@ def test_widths_of_columns_are_a_rescaling_of_them(approximation):
     assert difference(ours, theirs) <= 1e-7
 
 
-@every_kernel
-@every_mode
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pairwise(kernel=KERNELS, approximation=MODES, dtype=[np.float32, np.float64])
 def test_any_source_and_block_size_gives_the_same_predictions(
     kernel, approximation, dtype, tmp_path
 ):
@@ -75,20 +73,9 @@ def test_any_source_and_block_size_gives_the_same_predictions(
         )
 
 
-@every_kernel
-@pytest.mark.parametrize("approximation", [None, 30])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix])
-def test_bits_do_not_depend_on_threads(kernel, approximation, dtype, wrap):
-    X, y, weight = regression(300, dtype=dtype)
-    rows = open_rows(wrap(X), target=y, weight=weight, block_rows=32)
-    one, two = (regressor(approximation, kernel, n_jobs=n).fit(rows) for n in (1, 2))
-    assert np.array_equal(one.coef_, two.coef_)
-    assert np.array_equal(one.predict(rows), two.predict(rows))
-
-
-@every_kernel
-@every_mode
+@pytest.mark.parametrize(
+    ("kernel", "approximation"), list(zip(KERNELS, [None, 30, None], strict=True))
+)
 def test_float32_is_close_to_float64(kernel, approximation):
     X, y, _ = regression(200, dtype=np.float32)
     single = regressor(approximation, kernel, alpha=1e-3).fit(X, y).predict(X)
@@ -133,11 +120,7 @@ def test_grid_search_reaches_inside_compositions(estimator):
     assert len(set(search.cv_results_["mean_test_score"])) > 3
 
 
-@pytest.mark.parametrize("approximation", [None, 300])
-@pytest.mark.parametrize(
-    "kernel", [Gaussian(1.0), Gaussian([1.0]), Matern(gamma=1.0), Cauchy(1.0)], ids=repr
-)
-@pytest.mark.parametrize("offset", [0, 1e4])
+@pairwise(kernel=[Gaussian(1.0), Matern(gamma=1.0)], approximation=[None, 300], offset=[0, 1e4])
 def test_float32_rows_over_ten_thousand_widths_lose_no_digits(kernel, approximation, offset):
     X = np.random.default_rng(0).uniform(offset, offset + 1e4, (600, 1)).astype(np.float32)
     y = np.sin(X[:, 0] / 1000)

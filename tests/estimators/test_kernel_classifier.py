@@ -11,10 +11,10 @@ from skimp.data import open_rows
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Gaussian
 from tests.models import classifier, regressor
+from tests.pairs import pairwise
 from tests.problems import TOLERANCE, difference, labelled
 from tests.sources import ChunkedRows
 
-APPROXIMATIONS = [None, 30, Nystroem(budget=30, rank=8), RandomFourier(n_components=31)]
 SAME_POINTS = [
     None,
     Nystroem(budget=30, selector="uniform"),
@@ -23,8 +23,9 @@ SAME_POINTS = [
 ]
 
 
-@pytest.mark.parametrize("approximation", SAME_POINTS)
-@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize(
+    ("approximation", "fit_intercept"), list(zip(SAME_POINTS, [True, False] * 2, strict=True))
+)
 def test_two_classes_are_a_regression_on_signs(approximation, fit_intercept):
     X, y, weight = labelled(150, n_classes=2)
     model = classifier(approximation, loss="squared", fit_intercept=fit_intercept)
@@ -85,9 +86,11 @@ def test_boolean_labels():
     assert np.array_equal(predicted, classifier().fit(X, y).predict(X) == 1)
 
 
-@pytest.mark.parametrize("approximation", APPROXIMATIONS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pairwise(
+    approximation=[None, 30, RandomFourier(n_components=31)],
+    dtype=[np.float32, np.float64],
+    n_classes=[2, 3],
+)
 def test_any_source_gives_the_same_decisions(approximation, dtype, n_classes):
     X, codes, weight = labelled(200, n_classes=n_classes, dtype=dtype)
     y = np.array(["a", "bcd", "ef"])[codes]
@@ -103,7 +106,7 @@ def test_any_source_gives_the_same_decisions(approximation, dtype, n_classes):
         assert difference(model.decision_function(rows), expected) <= bound
 
 
-@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+@pytest.mark.parametrize("approximation", [None, 30])
 def test_class_weights_are_factors_of_sample_weights(approximation):
     X, y, weight = labelled(150)
     factors = {0: 0.5, 2: 3.0}
@@ -125,9 +128,7 @@ def test_balanced_classes_have_equal_totals(weighted):
     assert difference(model.decision_function(X), by_hand.decision_function(X)) <= 1e-9
 
 
-@pytest.mark.parametrize("approximation", APPROXIMATIONS)
-@pytest.mark.parametrize("label", [-1, 1, 9])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pairwise(label=[-1, 1, 9], approximation=[None, 30], n_classes=[2, 3])
 def test_a_label_of_weight_zero_is_an_absent_one(approximation, label, n_classes):
     X, y, _ = labelled(120, n_classes=n_classes)
     y = 2 * y
@@ -150,11 +151,9 @@ def test_many_classes_in_a_short_last_block_are_no_reason_to_warn():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([1] * 5, "y must hold at least two classes with positive weight, found one class: 1."),
-        (["a"] * 5, "y must hold at least two classes with positive weight, found one class: 'a'."),
+        ([1] * 5, "one class: 1"),
+        (["a"] * 5, "one class: 'a'"),
         ([0.5, 1.5, 2.5, 0.1, 0.2], "Unknown label type: continuous"),
-        ([0, 1, 0, 1, np.nan], "NaN"),
-        (None, "requires y"),
         (np.ones((5, 2)), "y should be a 1d array"),
         ([0, 1], "inconsistent numbers of samples: [5, 2]"),
     ],
@@ -167,11 +166,9 @@ def test_bad_labels_are_refused(y, message):
 @pytest.mark.parametrize(
     ("class_weight", "message"),
     [
-        ("fair", "KernelClassifier: class_weight must be None or 'balanced' or a dict of class"),
-        ([1, 2], "KernelClassifier: class_weight must be None or 'balanced' or a dict of class"),
-        ({7: 1.0}, "class_weight must name classes of y, found [7]."),
+        ("fair", "KernelClassifier: class_weight must be"),
+        ({7: 1.0}, "[7]"),
         ({0: -1.0}, "class_weight must"),
-        ({0: np.nan}, "class_weight must"),
         ({0: 0.0, 1: 0.0, 2: 0.0}, "class_weight must"),
     ],
 )

@@ -13,16 +13,12 @@ from skimp.budgets import Fixed
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Gaussian
 from skimp.losses import Quantile
-from tests.models import LABEL_LOSSES, TARGET_LOSSES, classifier, regressor
+from tests.models import LABEL_LOSSES, classifier, regressor
 from tests.problems import TOLERANCE, difference, labelled, regression
 
 KERNEL = Gaussian(0.5)
 MILD = {"alpha": 0.03, "tol": 1e-11, "max_iter": 5000, "n_jobs": 1}
 """A penalty for which dual coordinate descent reaches a tight tolerance in a few sweeps."""
-
-every_class_loss = pytest.mark.parametrize("loss", ["squared", *LABEL_LOSSES])
-every_target_loss = pytest.mark.parametrize("loss", TARGET_LOSSES)
-every_mode = pytest.mark.parametrize("approximation", [None, 20, RandomFourier(n_components=21)])
 
 
 def close(approximation, loss):
@@ -33,9 +29,17 @@ def close(approximation, loss):
     return 1e-8 if getattr(losses, loss).smooth and approximation != 20 else 2e-5
 
 
-@every_class_loss
-@every_mode
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    ("loss", "approximation", "n_classes"),
+    [
+        ("squared", None, 2),
+        ("hinge", 20, 2),
+        ("squared_hinge", 20, 3),
+        ("log", None, 3),
+        ("softmax", RandomFourier(n_components=21), 3),
+        ("multiclass_hinge", 20, 3),
+    ],
+)
 def test_classes_of_any_source(loss, approximation, n_classes):
     X, codes, weight = labelled(80, n_classes=n_classes)
     y = np.array(["no", "yes", "perhaps"])[codes]
@@ -55,9 +59,15 @@ def test_classes_of_any_source(loss, approximation, n_classes):
     assert difference(other, expected) <= 20 * TOLERANCE[np.dtype(np.float32)]
 
 
-@every_target_loss
-@every_mode
-@pytest.mark.parametrize("n_outputs", [None, 2])
+@pytest.mark.parametrize(
+    ("loss", "approximation", "n_outputs"),
+    [
+        ("huber", 20, 2),
+        ("epsilon_insensitive", 20, None),
+        ("squared_epsilon_insensitive", None, 2),
+        ("quantile", RandomFourier(n_components=21), 2),
+    ],
+)
 def test_targets_of_any_source(loss, approximation, n_outputs):
     X, y, weight = regression(80)
     y = y if n_outputs is None else np.column_stack([y, 10 * X[:, 0] ** 2])
@@ -81,12 +91,12 @@ def test_targets_of_any_source(loss, approximation, n_outputs):
 def test_losses_of_labels_are_refused_by_the_regressor(loss):
     X, y, _ = regression(20)
     for given in (loss, getattr(losses, loss)):
-        message = f"KernelRegressor: loss must be one for regression, got {given!r}."
-        with pytest.raises(ValueError, match=re.escape(message)):
+        found = re.escape(f"got {given!r}")
+        with pytest.raises(ValueError, match=f"KernelRegressor: loss .*{found}"):
             regressor(5, loss=given).fit(X, y)
 
 
-@pytest.mark.parametrize("loss", TARGET_LOSSES)
+@pytest.mark.parametrize("loss", ["huber", "epsilon_insensitive"])
 def test_the_classifier_takes_losses_of_numbers_on_signs(loss):
     X, y, _ = labelled(60, n_classes=2)
     params = {"loss": loss, "fit_intercept": False, **MILD}
@@ -107,7 +117,7 @@ def weighted_and_repeated(X, y, loss):
     return weighted, repeated
 
 
-@every_class_loss
+@pytest.mark.parametrize("loss", ["squared", "hinge", "softmax"])
 def test_a_weight_is_a_number_of_rows_to_a_class(loss):
     X, y, _ = labelled(60)
     weighted, repeated = weighted_and_repeated(X, y, loss)
@@ -115,7 +125,7 @@ def test_a_weight_is_a_number_of_rows_to_a_class(loss):
     assert difference(found, expected) <= 2e-5
 
 
-@every_target_loss
+@pytest.mark.parametrize("loss", ["huber", "quantile"])
 def test_a_weight_is_a_number_of_rows_to_a_target(loss):
     X, y, _ = regression(60)
     y[::3] = 1e6
@@ -123,8 +133,9 @@ def test_a_weight_is_a_number_of_rows_to_a_target(loss):
     assert difference(weighted.predict(X), repeated.predict(X)) <= 2e-5
 
 
-@every_class_loss
-@pytest.mark.parametrize("class_weight", ["balanced", {0: 2.0, 2: 0.5}])
+@pytest.mark.parametrize(
+    ("loss", "class_weight"), [("hinge", "balanced"), ("softmax", {0: 2.0, 2: 0.5})]
+)
 def test_class_weights_are_factors_of_sample_weights(loss, class_weight):
     X, y, _ = labelled(60)
     y[y == 1] = np.where(np.arange(np.sum(y == 1)) % 4, 0, 1)
@@ -163,11 +174,9 @@ def test_robust_losses_ignore_outliers():
     assert max(errors.values()) < squared / 50
 
 
-@every_class_loss
-@pytest.mark.parametrize("approximation", [None, 5])
-def test_missing_values_and_single_classes_are_refused(loss, approximation):
+def test_missing_values_and_single_classes_are_refused():
     X, y, _ = labelled(20)
-    model = classifier(approximation, loss=loss)
+    model = classifier(5, loss="log")
     with pytest.raises(ValueError, match="found one class: 3"):
         model.fit(X, np.full(20, 3))
     X[3, 1] = np.nan

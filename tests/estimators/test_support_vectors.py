@@ -9,6 +9,7 @@ from skimp.features import RandomFourier
 from skimp.kernels import Gaussian
 from skimp.losses import EpsilonInsensitive, SquaredEpsilonInsensitive
 from tests.models import classifier, regressor
+from tests.pairs import pairwise
 from tests.problems import difference, labelled, regression
 
 N, PENALTY = 90, 0.01
@@ -16,14 +17,7 @@ C = 1 / (2 * N * PENALTY)
 OURS = {"alpha": PENALTY, "tol": 1e-11, "max_iter": 5000, "fit_intercept": False, "n_jobs": 1}
 EXACT = {"C": C, "tol": 1e-9, "max_iter": 100_000, "fit_intercept": False}
 
-every_space = pytest.mark.parametrize(
-    ("kernel", "approximation"),
-    [
-        ("linear", None),
-        ("linear", 50),
-        (Gaussian(0.5), RandomFourier(n_components=20)),
-    ],
-)
+SPACES = [("linear", None), ("linear", 50), (Gaussian(0.5), RandomFourier(n_components=20))]
 
 
 def features(model, X):
@@ -31,10 +25,9 @@ def features(model, X):
     return X if model.kernel == "linear" else model.approximation_.transform(X)
 
 
-@every_space
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_linear_support_vectors(kernel, approximation, loss, n_classes):
+@pairwise(space=SPACES[::2], loss=["hinge", "squared_hinge"], n_classes=[2, 3])
+def test_linear_support_vectors(space, loss, n_classes):
+    kernel, approximation = space
     X, y, _ = labelled(N, n_classes=n_classes)
     ours = classifier(approximation, kernel, loss=loss, **OURS).fit(X, y)
     Z = features(ours, X)
@@ -42,10 +35,9 @@ def test_linear_support_vectors(kernel, approximation, loss, n_classes):
     assert difference(ours.decision_function(X), theirs.decision_function(Z)) <= 1e-4
 
 
-@every_space
-@pytest.mark.parametrize("loss", ["log", "softmax"])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_logistic_regression(kernel, approximation, loss, n_classes):
+@pairwise(space=SPACES[1:], loss=["log", "softmax"], n_classes=[2, 3])
+def test_logistic_regression(space, loss, n_classes):
+    kernel, approximation = space
     X, y, weight = labelled(N, n_classes=n_classes)
     weight *= N / weight.sum()
     if loss == "log" and n_classes == 3:
@@ -60,15 +52,15 @@ def test_logistic_regression(kernel, approximation, loss, n_classes):
     assert difference(ours.predict_proba(X), theirs.predict_proba(Z)) <= 1e-6
 
 
-@every_space
 @pytest.mark.parametrize(
-    ("loss", "name"),
+    ("space", "loss", "name"),
     [
-        (EpsilonInsensitive(0.2), "epsilon_insensitive"),
-        (SquaredEpsilonInsensitive(0.2), "squared_epsilon_insensitive"),
+        (SPACES[1], EpsilonInsensitive(0.2), "epsilon_insensitive"),
+        (SPACES[2], SquaredEpsilonInsensitive(0.2), "squared_epsilon_insensitive"),
     ],
 )
-def test_linear_support_vector_regression(kernel, approximation, loss, name):
+def test_linear_support_vector_regression(space, loss, name):
+    kernel, approximation = space
     X, y, weight = regression(N)
     weight *= N / weight.sum()
     ours = regressor(approximation, kernel, loss=loss, **OURS).fit(X, y, weight)

@@ -246,7 +246,7 @@ def test_pairs_of_a_multiple_have_its_length(sampling):
         ("orthogonal", Laplacian(1.0), "sampling='orthogonal'"),
         ("orthogonal", Laplacian(1.0) + Gaussian(1.0), "choose sampling='iid' or 'qmc'"),
         *(
-            (sampling, kernel, f"other than those of Euclidean distances.* got '{sampling}'")
+            (sampling, kernel, f"'iid' or 'qmc' for.* got '{sampling}'")
             for sampling in ("structured", "fastfood")
             for kernel in (
                 Laplacian(),

@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pytest
 from scipy import sparse, stats
@@ -218,11 +216,8 @@ def test_errors_are_below_those_of_independent_frequencies(sampling, d, size, si
     ],
 )
 def test_transforms_are_for_kernels_of_euclidean_distances(kernel, sampling):
-    message = (
-        "RandomFourier: sampling must be 'iid' or 'qmc' for a kernel other than those of "
-        f"Euclidean distances, such as Gaussian, got {sampling!r}."
-    )
-    with pytest.raises(ValueError, match=re.escape(message)):
+    message = f"RandomFourier: sampling must be 'iid' or 'qmc' for .*got '{sampling}'"
+    with pytest.raises(ValueError, match=message):
         draw(kernel, sampling, 3, 4)
 
 

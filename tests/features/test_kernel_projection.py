@@ -242,7 +242,7 @@ def test_points_of_a_matrix_of_values():
         ({"kernel": "wavelet"}, "kernel must be None, a kernel object or one of 'rbf'"),
         (
             {"kernel": Tanh()},
-            "kernel must be positive definite (its features need a root), got Tanh().",
+            "kernel must be positive definite (its matrix is factorized), got Tanh().",
         ),
     ],
 )

@@ -225,7 +225,7 @@ def test_a_pool_that_is_spread_evenly_is_one_projection_for_degree_one():
         ({"n_terms": True}, "n_terms must be an integer >= 1, got True."),
         (
             {"degree": 3, "n_terms": 4, "n_vectors": 11},
-            "n_vectors must be at least degree * n_terms = 12, as no vector may occur twice, "
+            "n_vectors must be at least degree * n_terms = 12, the number of vectors per feature, "
             "got 11.",
         ),
         (

@@ -17,6 +17,7 @@ from skimp.kernels import (
     Laplacian,
     Linear,
     Matern,
+    PairKernel,
     Polynomial,
     Tanh,
     require,
@@ -33,6 +34,18 @@ KERNELS = [
     ArcCosine(),
     Gaussian(0.3).on([0, 2]) + Linear() * Matern(0.8, 0.2),
 ]
+
+
+class Unfinished(PairKernel):
+    def profile(self, s): ...
+
+    def slope(self, s): ...
+
+
+@pytest.mark.parametrize("use", [Unfinished(), Unfinished().diag], ids=["values", "diagonal"])
+def test_a_pair_kernel_needs_a_statistic(use):
+    with pytest.raises(TypeError, match=r"Unfinished: statistic must be a class .*got None"):
+        use(np.ones((2, 2)))
 
 
 def pair(dtype=np.float64):
@@ -129,7 +142,7 @@ def test_a_heuristic_needs_rows_to_be_resolved(kernel):
         lambda: kernel.expansion_gradient(X, X, np.ones(9)),
         lambda: kernel.sample_frequencies(4, 3, np.random.default_rng(0)),
     ):
-        message = "gamma must be a number where the kernel is used on its own"
+        message = "gamma must be a number"
         with pytest.raises(ValueError, match=message):
             refused()
     resolved = kernel.resolve(open_rows(X), 0)

@@ -111,7 +111,7 @@ def test_missing_names():
 def test_names_need_frames():
     X, rng = pair()[0], np.random.default_rng(0)
     kernel = Gaussian(1.0).on(["a", "b"])
-    message = "Restricted: columns must be numbers where X has no names, got ['a', 'b']."
+    message = "Restricted: columns must be numbers if X has no names, got ['a', 'b']."
     for refused in (
         *(kernel, kernel.diag, kernel.gradient),
         lambda X: kernel.resolve(open_rows(X), 0),
@@ -131,7 +131,7 @@ def test_names_need_frames():
     ids=repr,
 )
 def test_what_are_no_columns(columns):
-    message = "Restricted: columns must be column numbers >= 0 or names, each of them once, got "
+    message = "Restricted: columns must be distinct column numbers >= 0 or distinct names, got "
     kernel, X = Linear().on(columns), pair()[0]
     for refused in (kernel, kernel.diag, lambda X: kernel.resolve(open_rows(X), 0)):
         with pytest.raises(ValueError, match=re.escape(message)):
@@ -178,7 +178,7 @@ def test_frequencies_are_zero_on_other_columns():
 
 def test_two_frames_have_the_same_columns():
     X = pd.DataFrame(pair()[0], columns=NAMES)
-    with pytest.raises(ValueError, match=r"Y must have the columns of X, \['a', 'b', 'c', 'd'\]"):
+    with pytest.raises(ValueError, match=r"Y must have the same columns .*\['a', 'b', 'c', 'd'\]"):
         Gaussian(1.0).on("a")(X, X[["d", "b", "c", "a"]])
 
 

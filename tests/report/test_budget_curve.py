@@ -85,7 +85,7 @@ def test_without_cross_validation_the_best_is_that_of_the_least_error():
 def test_confirmed_sizes_are_marked():
     ax = panel()
     BudgetCurveDisplay(made(confirmed={10: 0.7, 4000: 0.35})).plot(ax)
-    (marks,) = lines(ax, "fitted with the loss itself, rows held out")
+    (marks,) = lines(ax, "fitted with the loss itself, on held-out rows")
     assert list(marks.get_xdata()) == [10, 4000]
     assert list(marks.get_ydata()) == [0.7, 0.35]
     assert marks.get_linestyle() == "None"

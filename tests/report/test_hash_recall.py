@@ -59,7 +59,7 @@ def test_recall_and_its_standard_error_are_drawn():
         assert found[name] == pytest.approx(expected)
     assert panel.get_xscale() == "log"
     assert panel.get_xlabel() == "candidates, of 2,000 rows"
-    assert panel.get_ylabel() == "share of the 7 nearest rows among them"
+    assert panel.get_ylabel() == "share of the 7 nearest rows found"
     assert [text.get_text() for text in panel.get_legend().get_texts()] == ["short", "long"]
     assert panel.get_ylim()[0] == 0
     assert panel.get_ylim()[1] > 1
@@ -101,6 +101,6 @@ def test_many_hashings_have_looks_of_their_own():
 
 
 def test_no_hashings_are_refused():
-    message = "HashRecallDisplay: recalls must be at least one, with a name, got {}."
+    message = "HashRecallDisplay: recalls must be a nonempty mapping, got {}."
     with pytest.raises(ValueError, match=re.escape(message)):
         HashRecallDisplay.from_data({}, regression(20)[0])

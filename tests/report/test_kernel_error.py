@@ -10,8 +10,8 @@ from skimp.report import KernelErrorDisplay
 from tests.problems import regression
 
 LABELS = {
-    "frobenius": "Frobenius norm of the error, of that of K",
-    "spectral": "spectral norm of the error, of that of K",
+    "frobenius": "relative error, Frobenius norm",
+    "spectral": "relative error, spectral norm",
     "max": "largest error",
     "mean": "mean absolute error",
     "distortion": "mean relative error of squared distances",
@@ -189,7 +189,7 @@ def test_many_maps_have_looks_of_their_own():
 )
 def test_other_measures_are_refused(measures, found):
     known = "'frobenius', 'spectral', 'max', 'mean', 'distortion'"
-    message = f"KernelErrorDisplay: measures must be of {known}, got {found}."
+    message = f"KernelErrorDisplay: measures must be among {known}, got {found}."
     with pytest.raises(ValueError, match=re.escape(message)):
         KernelErrorDisplay(COMPARISON).plot(measures)
 

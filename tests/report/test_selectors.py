@@ -112,7 +112,7 @@ def test_given_axes_are_drawn_into(panels):
     assert display.plot(panels) is display
     assert display.figure_ is panels[0].figure
     assert list(display.axes_) == list(panels)
-    assert [panel.get_xlabel() for panel in panels] == ["points", "seconds to choose them"]
+    assert [panel.get_xlabel() for panel in panels] == ["points", "seconds to select them"]
     assert {(panel.get_xscale(), panel.get_yscale()) for panel in panels} == {("log", "log")}
     names = [text.get_text() for text in panels[1].get_legend().get_texts()]
     assert names == ["first", "second"]

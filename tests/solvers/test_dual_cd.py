@@ -91,7 +91,7 @@ def test_history_ends_at_the_objective_and_the_gap_bounds_it(loss):
     np.testing.assert_allclose(found.history[-1], reached, rtol=1e-10)
     assert (np.diff(found.history) <= 0).all()
     assert best * (1 - 1e-9) <= reached <= best * (1 + 1.01 * dual_cd.tol)
-    gap = float(re.search(r"gap (\S+) of", found.message)[1])
+    gap = float(re.search(r"gap (\S+) after", found.message)[1])
     assert reached - best <= (gap * 1.1 + 1e-9) * reached
 
 

@@ -75,4 +75,4 @@ def test_a_solver_returns_the_best_iteration():
     held_out = mean_loss(open_rows(X, target=-Y), log, solution.coef, solution.intercept)
     assert held_out == min(stopping.history)
     assert len(stopping.history) <= 4
-    assert "stopped by the monitor" in solution.message
+    assert "stopped early" in solution.message

@@ -113,8 +113,8 @@ def test_rows_that_are_not_curved(penalized):
 @pytest.mark.parametrize(
     ("penalty", "message"),
     [
-        (np.diag([1.0, 1, 1, -1]), "negative direction"),
-        (np.diag([1.0, -1, 1, -1]), "negative direction"),
+        (np.diag([1.0, 1, 1, -1]), "negative eigenvalue"),
+        (np.diag([1.0, -1, 1, -1]), "negative eigenvalue"),
         (np.diag([1.0, 1, 1, np.inf]), "infinity or NaN"),
     ],
     ids=["indefinite", "no trace", "infinite"],

@@ -37,8 +37,8 @@ class RPCholesky(RowSelector):
     Accelerated RPCholesky draws many rows at a time and rejects those that earlier ones already
     represent. The points have the same distribution as if they were drawn one by one.
 
-    Takes n m kernel values, O(n m^2) time and memory for n m numbers. There are at least six
-    rounds, and each reads the rows twice.
+    Takes n m kernel values, O(n m^2) time and memory for n m numbers. Each round of draws reads the
+    rows twice; budgets above a few hundred points take six rounds or more.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from skimp.choice._candidates import Candidate
 from skimp.choice._limits import MEMORY
 from skimp.choice._plan import Phase, Plan, Rates, predict_phases
 from skimp.choice._task import Spec
-from skimp.choice._trials import SMALL_SIZE, Trial, Trials
+from skimp.choice._trials import SMALL_SIZE, Trial, Trials, describe_map
 from skimp.features import FeatureMap, Nystroem
 from skimp.losses import squared
 from skimp.solvers import Direct
@@ -81,6 +81,14 @@ class Choice:
     bytes: int = 0
     n_rows: int | None = None
     columns: str = ""
+
+    @property
+    def summary(self) -> str:
+        """What was chosen, in a line."""
+        if not self.trials:
+            return "no trials are needed"
+        chosen = describe_map(self.approximation, self.approximation.kernel)
+        return f"{len(self.trials)} trials chose {chosen}: {self.reason}"
 
 
 def search(trials: Trials, candidates: Sequence[Candidate]) -> Choice:

@@ -18,8 +18,9 @@ from skimp.choice._judging import (
     judge_left_out,
 )
 from skimp.choice._limits import Limits
-from skimp.data import ArrayRows, Block, Context, Rows
+from skimp.data import ArrayRows, Block, Rows
 from skimp.features import FeatureMap, mean_diagonal, pose_problem
+from skimp.kernels import Kernel
 from skimp.losses import squared
 
 SMALL = 8192
@@ -130,7 +131,7 @@ class Trials:
     done : list of Trial
         The trials so far.
     context : Context
-        How trials run; they do not report their progress.
+        How trials run.
     drawn : tuple or None
         The rows of the last trial, and how many were asked for; None to let go of them.
     """
@@ -144,7 +145,7 @@ class Trials:
         self.judging = 0 if self.small else min(_JUDGING_ROWS, max(1, n // 5))
         self.available = max(1, n - self.judging)
         self.done: list[Trial] = []
-        self.context = Context(task.context.n_jobs)
+        self.context = task.context
         self._present = n
         self.drawn: tuple[int, _Drawn] | None = None
 
@@ -152,15 +153,31 @@ class Trials:
         self, candidate: Candidate, size: int | None, n: int, alphas: Array | None = None
     ) -> Trial:
         """Fit a candidate of a size to n rows, for some penalties, and judge it by others."""
+        with self.context.phase("trial") as phase:
+            sized = candidate.sized(size)
+            about = f"{describe_map(sized, sized.kernel)}, {n:,} rows"
+            phase.note = about
+            # the first trials on small data are many: of the best one alone, half is tried later
+            halved = sized.nested and not (self.small and (size or 0) <= SMALL_SIZE)
+            trial = self._run(candidate, sized, n, alphas, halved=halved)
+            phase.result = f"error {trial.error:.4g}: {about}"
+        return trial
+
+    def _run(
+        self,
+        candidate: Candidate,
+        sized: FeatureMap,
+        n: int,
+        alphas: Array | None,
+        *,
+        halved: bool,
+    ) -> Trial:
         began = monotonic()
         drawn, spec = self.draw(n), self.limits.task.spec
-        sized = candidate.sized(size)
         rng = np.random.default_rng(self.seed)
         fitted = sized.quick().fit_rows(drawn.training, rng, None, self.context)
         if spec.alpha is not None:
             alphas = np.array([spec.alpha])
-        # the first trials on small data are many: of the best one alone, half is tried later
-        halved = sized.nested and not (self.small and (size or 0) <= SMALL_SIZE)
         found = self._judge(fitted, drawn, alphas, halved=halved)
         trial = Trial(
             candidate,
@@ -245,6 +262,20 @@ class Trials:
         if fitted.codes:
             return judge_codes(problem, alphas, judging, judge, context)
         return judge_held_out(problem, alphas, judging, judge, halved, context)
+
+
+def describe_map(feature_map: FeatureMap, kernel: Kernel | None) -> str:
+    """Return a map's size and kernel in a few words."""
+    size = "" if feature_map.size is None else f"{feature_map.size:,} {feature_map.unit}, "
+    return f"{size}{'linear' if kernel is None else describe_kernel(kernel)}"
+
+
+def describe_kernel(kernel: Kernel) -> str:
+    """Return a kernel in a few words."""
+    name, gamma = type(kernel).__name__, getattr(kernel, "gamma", None)
+    if isinstance(gamma, np.ndarray):
+        return f"{name} with a bandwidth for each column"
+    return f"{name}(gamma={gamma:.3g})" if isinstance(gamma, float) else repr(kernel)
 
 
 def given_again(n_rows: int, n_distinct: int, n_inputs: int) -> bool:

@@ -1,21 +1,24 @@
-"""How work runs over rows: on how many threads, and who is told how far it has come."""
+"""How work runs over rows: on how many threads, and who hears how far it has come."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from skimp._core._blocks import Scratch, fold
 from skimp._core._threads import thread_count
-from skimp._core._types import Array, DType, Report
+from skimp._core._types import Array, DType
 from skimp.data._block import Block
+from skimp.data._progress import Phase, Progress
 
 if TYPE_CHECKING:
     from skimp.data._rows import Rows
 
 P = TypeVar("P")
 T = TypeVar("T")
+_SILENT = Progress()
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,8 @@ class Context:
     ----------
     n_jobs : int or None
         Threads; None for all cores that the process may use.
-    report : callable or None
-        Called with the number of rows done after each block.
+    progress : Progress
+        Hears of phases and of the rows that are done; silent by default.
 
     Examples
     --------
@@ -39,12 +42,21 @@ class Context:
     """
 
     n_jobs: int | None = None
-    report: Report | None = None
+    progress: Progress = _SILENT
 
     @property
     def threads(self) -> int:
         """Number of threads."""
         return thread_count(self.n_jobs)
+
+    @property
+    def quiet(self) -> "Context":
+        """The same context, silent."""
+        return replace(self, progress=_SILENT)
+
+    def phase(self, name: str, **about: Any) -> AbstractContextManager[Phase]:
+        """Open a phase of the progress for the duration of a block; see `Phase`."""
+        return self.progress.phase(name, **about)
 
     def map_reduce(
         self,
@@ -58,18 +70,22 @@ class Context:
         Blocks are handled concurrently, combined in order: the result has the same bits for any
         number of threads. What ``fn`` returns may live in the buffers of ``scratch``.
         """
-        report = self.report
+        count, known, progress = 0, rows.known_n_rows, self.progress
 
         def run(block: Block, scratch: Scratch) -> tuple[int, P]:
             return block.start + block.size, fn(rows.finish(block, scratch), scratch)
 
         def add(total: T, part: tuple[int, P]) -> T:
+            nonlocal count
+            count = part[0]
             total = combine(total, part[1])
-            if report is not None:
-                report(part[0])
+            progress.see_rows(count, known)
             return total
 
-        return fold(rows.read(rows.block_rows), run, add, initial, self.threads)
+        total = fold(rows.read(rows.block_rows), run, add, initial, self.threads)
+        if known is None:
+            rows.remember_n_rows(count)
+        return total
 
     def compute(
         self,

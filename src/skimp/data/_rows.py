@@ -84,6 +84,15 @@ class Rows(ABC):
             self._n_rows = sum(block.size for block in self.read(self.block_rows))
         return self._n_rows
 
+    @property
+    def known_n_rows(self) -> int | None:
+        """The number of rows, None if they have to be read for it."""
+        return self._n_rows
+
+    def remember_n_rows(self, count: int) -> None:
+        """Keep the number of rows that a pass found."""
+        self._n_rows = count
+
     def sample(self, size: int, seed: int, context: Context = LOCAL) -> Sample:
         """Draw rows uniformly without replacement; the sample does not depend on block sizes."""
         return sample_rows(self, size, seed, context)
@@ -177,6 +186,15 @@ class _View(Rows, ABC):
     def n_rows(self) -> int:
         """The number of rows of the source."""
         return self._source.n_rows
+
+    @property
+    def known_n_rows(self) -> int | None:
+        """The number of rows of the source, if it is known."""
+        return self._source.known_n_rows
+
+    def remember_n_rows(self, count: int) -> None:
+        """Let the source remember the number of rows."""
+        self._source.remember_n_rows(count)
 
 
 @final

@@ -7,7 +7,7 @@ from skimp._core._work import DOUBLE, Size, Stage, calls, factor, gemm, stream
 from skimp.budgets import as_selector
 from skimp.effects._approximation import Points, Sketch
 from skimp.effects._models import default_kernel, read_spec
-from skimp.solvers.ridge import FOLDS
+from skimp.solvers.ridge import FOLDS, exact_work
 
 
 def count_cost(model: Any, size: Size) -> Iterator[Stage]:
@@ -20,9 +20,7 @@ def count_cost(model: Any, size: Size) -> Iterator[Stage]:
     loo, folds = spec.alpha == "loo", spec.alpha == "kfold"
     yield Stage("read", stream(4 * size.data_bytes) + 4 * calls(n), 0)
     if not isinstance(given, Points | Sketch):
-        # half of the reduction to tridiagonal form reads the matrix column by column
-        work = kernel.work(m, m, size, DOUBLE)
-        work += stream(4 / 3 * m**3) + gemm(2 * m**3, DOUBLE)
+        work = kernel.work(m, m, size, DOUBLE) + exact_work(m, several=True)
         refits = FOLDS * (1 - 1 / FOLDS) ** 3 if folds else 0.0
         yield Stage("factor", n_kernels * (1 + refits) * work, (9 + 6 * folds) * m**2 + 32 * m * d)
         return

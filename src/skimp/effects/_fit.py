@@ -130,14 +130,18 @@ def fit_krls(
 ) -> Fitted:
     """Fit a `skimp.KRLS`: scale, choose, and keep the best model."""
     spec = read_spec(model)
-    data = _open_data(model, X, y, sample_weight, context)
-    _check_count(spec, data.rows.n_rows)
-    seed = draw_seed(rng)
-    kernels = [kernel := _resolve_kernel(model, data, seed, context)]
+    with context.phase("read") as reading:
+        data = _open_data(model, X, y, sample_weight, context)
+        _check_count(spec, data.rows.n_rows)
+        seed = draw_seed(rng)
+        kernels = [kernel := _resolve_kernel(model, data, seed, context)]
+        reading.result = f"{data.rows.n_rows:,} rows of {len(data.design.names):,} columns"
     if model.sigmas is not None:
         kernels = [clone(kernel).set_params(gamma=1 / (2 * s**2)) for s in model.sigmas]
     models = choose_models(spec, data.scaled, kernels, seed, context)
-    basis, smoother, fit = models.basis, models.smoother, models.smoother.at(models.alpha)
+    with context.phase("model") as fitting:
+        basis, smoother, fit = models.basis, models.smoother, models.smoother.at(models.alpha)
+        fitting.result = f"alpha {models.alpha:.3g}, {fit.dimension:,.1f} effective parameters"
     if spec.like_r:
         fit.noise = fit.squares / fit.n_rows
         fit.freedom = float(max(fit.n_rows - data.design.width, 1))

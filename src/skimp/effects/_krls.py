@@ -14,7 +14,7 @@ from skimp._params._memory import MEMORY_LIMIT
 from skimp._params._parametrized import Parametrized, whole_or_nothing
 from skimp._params._rules import BOOLEAN, N_JOBS, NONE, RANDOM_STATE, Rule, integer, number, one_of
 from skimp.choice import Task
-from skimp.data import Context, LineReport, Rows, as_rows
+from skimp.data import Reporting, Rows, as_rows
 from skimp.effects import _effects
 from skimp.effects._cost import count_cost
 from skimp.effects._fit import Fitted, fit_krls, open_task
@@ -37,7 +37,7 @@ _GRID = NONE | Rule(
 
 
 @final
-class KRLS(RegressorMixin, Parametrized):
+class KRLS(RegressorMixin, Reporting, Parametrized):
     r"""Kernel regularized least squares, with the effects of columns and their standard errors.
 
     Minimises over functions f of the kernel's space, and a constant b,
@@ -200,8 +200,7 @@ class KRLS(RegressorMixin, Parametrized):
             A weight of 2 equals a row given twice in what is estimated; for standard errors,
             weights are inverse variances of the errors.
         """
-        with whole_or_nothing(self):
-            context = Context(self.n_jobs, LineReport("KRLS") if self.verbose else None)
+        with whole_or_nothing(self), self._reporting(6, X, y, sample_weight) as context:
             rng = as_generator(self.random_state)
             self.fitted_ = fitted = fit_krls(self, X, y, sample_weight, rng, context)
             models, fit, outputs = fitted.models, fitted.fit, fitted.outputs

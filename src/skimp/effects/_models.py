@@ -13,17 +13,19 @@ from skimp._core._types import Array
 from skimp._core._work import DOUBLE
 from skimp._params._memory import parse_bytes, require_memory
 from skimp._params._rules import broken, check_params
-from skimp.choice import given_again
+from skimp.choice import NOMINAL, describe_kernel, given_again, seconds
 from skimp.data import Block, Context, Rows, keep_rows, kept_bytes
 from skimp.effects._approximation import Approximation, Points, RowSample, Sketch, as_approximation
 from skimp.effects._random_sums import RandomSums
 from skimp.features import Landmarks
 from skimp.kernels import Gaussian, Kernel, as_kernel, check_gram, require
 from skimp.solvers.ridge import (
+    FOLDS,
     ExactSmoother,
     ReducedSmoother,
     Smoother,
     best_alpha,
+    exact_work,
     fold_scores,
     golden_section,
 )
@@ -94,10 +96,14 @@ def choose_models(
         return replace(models, **_choose_penalty(spec, rows, models, seed, context))
     # factorizations are large: one is held at a time, and that of the best made again
     found = []
-    for kernel in kernels:
-        models = make_models(spec, rows, kernel, seed, context)
-        found.append(_choose_penalty(spec, rows, models, seed, context))
-        del models
+    with context.phase("search", unit="bandwidths", total=len(kernels)):
+        for kernel in kernels:
+            with context.phase("bandwidth") as trying:
+                models = make_models(spec, rows, kernel, seed, context)
+                found.append(_choose_penalty(spec, rows, models, seed, context))
+                error = np.min(found[-1]["scores"])
+                trying.result = f"{describe_kernel(kernel)}: error {error:.4g}"
+                del models
     best = int(np.argmin([np.min(penalty["scores"]) for penalty in found]))
     return replace(make_models(spec, rows, kernels[best], seed, context), **found[best])
 
@@ -111,19 +117,23 @@ def _choose_penalty(
         return {"alpha": float(criterion)}
     free = spec.lams is None
     if spec.like_r and free and criterion == "loo":
-        alpha, alphas, scores = golden_section(smoother)
+        with context.phase("penalty"):
+            alpha, alphas, scores = golden_section(smoother)
         return {"alpha": alpha, "alphas": alphas, "scores": scores}
     alphas = smoother.grid() if free else np.sort(np.asarray(spec.lams, float)) / smoother.n_rows
     if criterion == "kfold":
 
         def fit_fold(part: Rows) -> tuple[Landmarks | RandomSums, Smoother]:
-            made = make_models(spec, part, models.basis.kernel, seed, context)
+            with context.phase("fold"):
+                made = make_models(spec, part, models.basis.kernel, seed, context)
             return made.basis, made.smoother
 
-        scores = fold_scores(rows, alphas * smoother.weight, seed, fit_fold, context)
+        with context.phase("penalty", unit="folds", total=FOLDS):
+            scores = fold_scores(rows, alphas * smoother.weight, seed, fit_fold, context)
     else:
         copies = None if spec.like_r or criterion != "loo" else _find_copies(rows, models, context)
-        scores = smoother.scores(alphas, criterion, copies)
+        with context.phase("penalty"):
+            scores = smoother.scores(alphas, criterion, copies)
     alpha = best_alpha(alphas, scores) if free else float(alphas[np.argmin(scores)])
     return {"alpha": alpha, "alphas": alphas, "scores": scores}
 
@@ -159,11 +169,14 @@ def make_models(spec: Spec, rows: Rows, kernel: Kernel, seed: int, context: Cont
         sketch = 8 * rows.n_rows * size if isinstance(given, Sketch) else 0
         what = f"an approximation by {size} functions"
         require_memory(80 * size**2 + sketch, spec.memory_limit, what, "take fewer")
-        basis = given.make_basis(rows, kernel, rng, context)
+        with context.phase("landmarks" if isinstance(given, Points) else "sketch") as choosing:
+            basis = given.make_basis(rows, kernel, rng, context)
+            choosing.result = f"{size:,} functions, {describe_kernel(kernel)}"
         mapped: Rows = rows.mapped(basis)
-        if kept_bytes(mapped) < parse_bytes(spec.memory_limit) // 4:
-            mapped = keep_rows(mapped, context)
-        return Models(basis, ReducedSmoother(mapped, basis.penalty, **options))
+        with context.phase("moments"):
+            if kept_bytes(mapped) < parse_bytes(spec.memory_limit) // 4:
+                mapped = keep_rows(mapped, context)
+            return Models(basis, ReducedSmoother(mapped, basis.penalty, **options))
     if isinstance(given, RowSample):
         rows, sampled = given.draw(rows, draw_seed(rng), context)
     n = rows.n_rows
@@ -174,6 +187,11 @@ def make_models(spec: Spec, rows: Rows, kernel: Kernel, seed: int, context: Cont
     block = rows.collect()
     assert block.y is not None, "targets were computed for every block"
     landmarks = Landmarks(kernel, block.X, DOUBLE)
-    K = kernel(landmarks.points, n_jobs=context.n_jobs)
-    check_gram(K, kernel)
-    return Models(landmarks, ExactSmoother(K, block.y, block.weights(), **options), sampled)
+    with context.phase("kernel matrix") as filling:
+        K = kernel(landmarks.points, n_jobs=context.n_jobs)
+        check_gram(K, kernel)
+        filling.result = f"{n:,} x {n:,}, {describe_kernel(kernel)}"
+    expected = seconds(exact_work(n, several=True), NOMINAL)
+    with context.phase("factorization", expected=expected):
+        smoother = ExactSmoother(K, block.y, block.weights(), **options)
+    return Models(landmarks, smoother, sampled)

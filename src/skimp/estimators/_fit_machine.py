@@ -14,9 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._tally import counted
+from skimp._core._types import Array
 from skimp._core._work import DOUBLE
 from skimp._params._memory import require_memory
 from skimp.choice import (
+    NOMINAL,
     Choice,
     Judge,
     Limits,
@@ -25,13 +27,17 @@ from skimp.choice import (
     Trials,
     choose,
     choose_penalty,
+    describe_kernel,
+    describe_map,
     merge_equal,
+    seconds,
 )
 from skimp.data import Block, Rows, has_weight, split_rows
 from skimp.estimators._fitted import SAMPLE_ROWS, Clock, Fitted, Model
 from skimp.features import Landmarks, pose_problem
 from skimp.kernels import Gaussian, as_kernel, check_gram, require
-from skimp.solvers import Deadline, EarlyStopping, solve_exact
+from skimp.solvers import Deadline, EarlyStopping, Solution, Status, solve_exact
+from skimp.solvers.ridge import exact_work
 
 
 def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
@@ -67,8 +73,9 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
         settled = task.is_settled and spec.alpha is not None
         trials = Trials(limits, 0 if settled else draw_seed(rng))
         if start is None:
-            with clock.phase("search"):
+            with clock.phase("search"), task.context.phase("search", unit="trials") as searching:
                 choice = choose(trials)
+                searching.result = choice.summary
                 if choice.n_rows is not None:
                     share = choice.n_rows / task.rows.n_rows
                     task = task.on(split_rows(task.rows, share, draw_seed(rng))[1])
@@ -90,6 +97,13 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
             stacklevel=3,
         )
     phases = (Phase(name, seconds, model.bytes[name]) for name, seconds in clock.seconds.items())
+    found = _record(task, choice, model)
+    return replace(found, phases=tuple(phases), kernel_evaluations=tally.count, recipe=recipe)
+
+
+def _record(task: Task, choice: Choice, model: Model) -> Fitted:
+    """Return all that predictions of a model need."""
+    spec, solution = task.spec, model.solution
     basis, coef, dtype = model.feature_map.basis(), solution.coef, task.rows.dtype
     # those of kernel columns are large and cancel: their products need float64
     if basis.dtype == np.float32 and basis.penalty is None:
@@ -104,9 +118,8 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
         sample=model.sample,
         coef=coef,
         dtype=dtype,
-        phases=tuple(phases),
-        kernel_evaluations=tally.count,
-        recipe=recipe,
+        phases=(),
+        kernel_evaluations=0,
     )
 
 
@@ -140,19 +153,25 @@ def _fit_features(
     given = trials.limits.task.given is not None
     feature_map: Any
     if start is None:
-        with clock.phase("map"), limits.explain(approximation, given=given):
+        with (
+            clock.phase("map"),
+            context.phase(approximation.unit) as mapping,
+            limits.explain(approximation, given=given),
+        ):
             *made, solved = limits.plan(approximation).phases
             seed = approximation.random_state
             rng = rng if seed is None else as_generator(seed)
             rows = task.rows.labelled_as(spec.classes)
             feature_map = clone(approximation).fit_rows(rows, rng, spec.kernel, context)
+            mapping.result = describe_map(feature_map, feature_map.kernel_)
         held = {"search": choice.bytes, "map": max(p.bytes for p in made), "solve": solved.bytes}
     else:
         feature_map = start.feature_map
         held = {phase.name: phase.bytes for phase in start.phases}
     drawn = task.rows.sample(limits.affordable_rows(SAMPLE_ROWS), 0, context)
+    sample = Block(drawn.X, None, drawn.weight, 0)
     if start is None:
-        with clock.phase("search"):
+        with clock.phase("search"), context.phase("penalty"):
             alpha, alphas = choose_penalty(trials, choice, feature_map, drawn.X, task.rows.n_rows)
         first = None
     else:
@@ -175,12 +194,24 @@ def _fit_features(
         start=first,
         monitor=monitor if watch is None else watch,
     )
-    with clock.phase("solve"), limits.explain(approximation, given=given):
+
+    def rebuild(coef: Array, intercept: Array) -> dict[str, Any]:
+        """Return what a model of these coefficients predicts by, for callbacks."""
+        solution = Solution(coef, intercept, 0, Status.MAX_ITER, "not finished")
+        model = Model(feature_map, solution, alpha, sample, held)
+        return {"fitted_": _record(task, choice, model)}
+
+    with (
+        clock.phase("solve"),
+        context.phase("solve", rebuild=rebuild) as solving,
+        limits.explain(approximation, given=given),
+    ):
         solution = spec.solver.solve(problem, context)
+        solving.result = solution.message
     alpha = alpha if solution.alpha is None else solution.alpha
     solution = solution if watch is None else watch.noted(solution)
     solution = solution if monitor is None else monitor.best(solution)
-    return Model(feature_map, solution, alpha, Block(drawn.X, None, drawn.weight, 0), held)
+    return Model(feature_map, solution, alpha, sample, held)
 
 
 def _fit_exactly(task: Task, choice: Choice, rng: np.random.Generator, clock: Clock) -> Model:
@@ -198,14 +229,17 @@ def _fit_exactly(task: Task, choice: Choice, rng: np.random.Generator, clock: Cl
     distinct = merge_equal(rows.collect())[0]
     # float64, because small penalties make coefficients that amplify the rounding of float32
     basis = Landmarks(kernel, as_real(distinct.X, DOUBLE), DOUBLE)
-    with clock.phase("map"):
+    with clock.phase("map"), context.phase("kernel matrix") as filling:
         K = kernel(basis.points, n_jobs=context.n_jobs)
         check_gram(K, kernel)
+        filling.result = f"{distinct.size:,} x {distinct.size:,}, {describe_kernel(kernel)}"
     spread = np.unique(np.linspace(0, distinct.size - 1, SAMPLE_ROWS).astype(int))
     # the intercept, which is predicted far from all rows, stays near the range of numbers
     Y = np.asarray(distinct.y)
     judge = Judge.of_targets(spec.loss, Y, spec.fit_intercept)
-    with clock.phase("solve"):
+    work = exact_work(distinct.size, several=spec.alpha is None)
+    expected = seconds(work, NOMINAL)
+    with clock.phase("solve"), context.phase("factorization", expected=expected) as factoring:
         solution = solve_exact(
             K,
             Y,
@@ -214,6 +248,7 @@ def _fit_exactly(task: Task, choice: Choice, rng: np.random.Generator, clock: Cl
             fit_intercept=spec.fit_intercept,
             trusted=None if spec.classes else lambda b: judge.trusts(b, b),
         )
+        factoring.result = solution.message
     assert solution.alpha is not None, "it was given or chosen"
     sample = Block(basis.points[spread], None, distinct.weights()[spread], 0)
     held = {"search": choice.bytes, "map": 8 * n**2, "solve": 24 * n**2}

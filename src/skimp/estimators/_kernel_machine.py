@@ -27,7 +27,7 @@ from skimp._params._rules import (
     one_of,
 )
 from skimp.choice import Spec, Task
-from skimp.data import Context, LineReport, Rows, as_rows
+from skimp.data import Context, Reporting, Rows, as_rows
 from skimp.estimators._certificate import Certificate
 from skimp.estimators._fit_machine import fit_machine
 from skimp.features import MAP_NAMES, TRANSFORMER, FeatureMap, Nystroem, as_map
@@ -36,7 +36,7 @@ from skimp.losses import Loss, as_loss
 from skimp.solvers import Solver, as_solver
 
 
-class KernelMachine(Parametrized, ABC):
+class KernelMachine(Reporting, Parametrized, ABC):
     """A function fitted as a sum of basis functions of an approximated kernel, plus a constant.
 
     A subclass says what y are (`classes`), and makes numbers of them in `open_task`.
@@ -99,8 +99,10 @@ class KernelMachine(Parametrized, ABC):
         -------
         self
         """
-        with whole_or_nothing(self):
-            task = self._open_task(X, y, sample_weight)
+        with whole_or_nothing(self), self._reporting(5, X, y, sample_weight) as context:
+            with context.phase("read", unit="rows") as reading:
+                task = self._open_task(X, y, sample_weight, context)
+                reading.result = f"{task.rows.n_rows:,} rows of {task.rows.n_features:,} columns"
             fitted = fit_machine(task, vars(self).get("fitted_"))
             solution, kernel = fitted.solution, fitted.feature_map.kernel_
             self.fitted_ = fitted
@@ -131,15 +133,14 @@ class KernelMachine(Parametrized, ABC):
         """
         # a copy learns the labels and the columns
         copied: KernelMachine = clone(self)
-        return copied._open_task(X, y, sample_weight)
+        return copied._open_task(X, y, sample_weight, Context(self.n_jobs))
 
-    def _open_task(self, X: Any, y: Any, sample_weight: Any) -> Task:
+    def _open_task(self, X: Any, y: Any, sample_weight: Any, context: Context) -> Task:
         spec, numbers = self.make_spec(), not self.classes
         if spec.loss.labels and numbers:
             raise broken(spec.owner, "loss", "one for regression", self.loss)
         rows = as_rows(self, X, y, sample_weight, multi_output=numbers, y_numeric=numbers)
-        report = LineReport(spec.owner) if self.verbose else None
-        return self._make_task(spec, rows, Context(self.n_jobs, report))
+        return self._make_task(spec, rows, context)
 
     @abstractmethod
     def _make_task(self, spec: Spec, rows: Rows, context: Context) -> Task:

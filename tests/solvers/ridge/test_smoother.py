@@ -221,9 +221,9 @@ def test_penalties_below_rounding_are_refused():
     X, Y, _ = problem()
     X, Y = np.tile(X, (2, 1)), np.tile(Y, (2, 1))
     for make in (exact, reduced):
-        with pytest.raises(ValueError, match="alpha must be larger"):
+        with pytest.raises(ValueError, match="alpha must be at least"):
             make(X, Y, None).at(1e-30)
-        with pytest.raises(ValueError, match="alpha must be larger"):
+        with pytest.raises(ValueError, match="alpha must be at least"):
             make(X, Y, None).models(np.array([1e-30, 1.0]))
 
 
