@@ -266,7 +266,7 @@ def test_a_fit_that_fails_leaves_the_codes_as_they_were():
         ({"random_state": -1}, "random_state must be None or an integer >= 0"),
         (
             {"kernel": 64},
-            "kernel must be a kernel, got the number 64: write KernelHash(n_bits=64).",
+            "kernel must be a kernel, got the number 64",
         ),
         ({"kernel": "wavelet"}, "kernel must be None, a kernel object or one of 'rbf'"),
         (
