@@ -331,5 +331,5 @@ def test_rows_that_change_during_a_pass_are_refused():
     rows = ChunkedRows(np.ones((40, 2)))
     assert rows.n_rows == 40
     rows._whole = rows._whole[:30]
-    with pytest.raises(ValueError, match="found 30 after 40"):
+    with pytest.raises(ValueError, match="found 30 rows after 40"):
         LOCAL.compute(rows, lambda block, _: block.X, (2,), np.float64)

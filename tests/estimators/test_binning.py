@@ -1,11 +1,8 @@
 import numpy as np
-import pandas as pd
 import pytest
-from scipy import sparse
-from sklearn.base import clone
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp.data import ArrayRows, Codes, open_rows
+from skimp.data import ArrayRows, Codes
 from skimp.features import RandomBinning
 from skimp.kernels import Laplacian
 from skimp.losses import (
@@ -19,7 +16,6 @@ from skimp.losses import (
 from skimp.solvers import PCG, Direct, DualCD, Newton, Problem
 from tests.models import outputs
 from tests.problems import labelled, regression
-from tests.sources import ChunkedRows
 
 KERNEL, ALPHA = Laplacian(0.4), 1e-2
 
@@ -140,42 +136,6 @@ def test_a_weight_of_two_is_a_row_twice_and_of_zero_an_absent_row():
     bound = apart(weighted.solution_.history[-1], 1e-7, 0.1, norm=np.sqrt(2))
     difference = weighted.decision_function(X) - repeated.decision_function(X)
     assert np.abs(difference).max() <= bound < 0.02
-
-
-@pytest.mark.parametrize("loss", ["squared_hinge", "multiclass_hinge", "squared"])
-def test_bits_do_not_depend_on_threads(loss):
-    X, y, _ = labelled(300, n_classes=5)
-    one, two = (classifier(binning(20), loss=loss, n_jobs=n).fit(X, y) for n in (1, 2))
-    assert np.array_equal(one.coef_, two.coef_)
-    assert np.array_equal(one.decision_function(X), two.decision_function(X))
-
-
-@pytest.mark.parametrize(
-    ("estimator", "solver"),
-    [(classifier, DualCD(1e-7)), (regressor, Direct())],
-)
-def test_any_source_gives_the_same_model(estimator, solver):
-    X, y, weight = labelled(150)
-    X[: 2 * len(X) // 3, 1] = 1.5
-    X[::2, 2] = 0
-    csr, frame = sparse.csr_matrix(X), pd.DataFrame(X, columns=["a", "b", "c"])
-    model = estimator(solver=solver, fit_intercept=False)
-    expected = clone(model).fit(X, y, weight)
-    exact = isinstance(solver, Direct)
-    bound = rounded(y) if exact else apart(expected.solution_.history[-1], 1e-7)
-    sources = [
-        (csr, y, weight),
-        (frame, y, weight),
-        (open_rows(X, target=y, weight=weight, block_rows=7),),
-        (ChunkedRows(X, y, weight),),
-        (ChunkedRows(csr, y, weight),),
-    ]
-    for source in sources:
-        fitted = clone(model).fit(*source)
-        assert np.array_equal(fitted.approximation_.n_bins_, expected.approximation_.n_bins_)
-        for rows in (source[0], csr) if source[0] is not frame else (frame,):
-            assert np.abs(outputs(fitted, rows) - outputs(expected, X)).max() <= bound
-    assert clone(model).fit(frame, y).feature_names_in_.tolist() == ["a", "b", "c"]
 
 
 def test_a_limit_that_bins_do_not_fit_is_refused():

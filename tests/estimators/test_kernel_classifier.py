@@ -1,10 +1,7 @@
 import re
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
-from scipy import sparse
 from sklearn.linear_model import RidgeClassifier
 
 from skimp.data import open_rows
@@ -12,8 +9,7 @@ from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Gaussian
 from tests.models import classifier, regressor
 from tests.pairs import pairwise
-from tests.problems import TOLERANCE, difference, labelled
-from tests.sources import ChunkedRows
+from tests.problems import difference, labelled
 
 SAME_POINTS = [
     None,
@@ -84,26 +80,6 @@ def test_boolean_labels():
     predicted = classifier().fit(X, y == 1).predict(X)
     assert predicted.dtype == bool
     assert np.array_equal(predicted, classifier().fit(X, y).predict(X) == 1)
-
-
-@pairwise(
-    approximation=[None, 30, RandomFourier(n_components=31)],
-    dtype=[np.float32, np.float64],
-    n_classes=[2, 3],
-)
-def test_any_source_gives_the_same_decisions(approximation, dtype, n_classes):
-    X, codes, weight = labelled(200, n_classes=n_classes, dtype=dtype)
-    y = np.array(["a", "bcd", "ef"])[codes]
-    expected = classifier(approximation).fit(X, y, weight).decision_function(X)
-    bound = TOLERANCE[np.dtype(dtype)]
-    for wrap in (sparse.csr_matrix, pd.DataFrame, pl.DataFrame, np.asfortranarray):
-        model = classifier(approximation).fit(wrap(X), y, weight)
-        assert model.decision_function(wrap(X)).dtype == dtype
-        assert difference(model.decision_function(wrap(X)), expected) <= bound
-    for rows in (ChunkedRows(X, y, weight), open_rows(X, target=y, weight=weight, block_rows=9)):
-        model = classifier(approximation).fit(rows)
-        assert model.classes_.tolist() == sorted(set(y))
-        assert difference(model.decision_function(rows), expected) <= bound
 
 
 @pytest.mark.parametrize("approximation", [None, 30])

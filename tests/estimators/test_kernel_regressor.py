@@ -86,9 +86,7 @@ def test_features_are_a_ridge(approximation):
     assert difference(model.predict(X), (Z @ coef + intercept)[:, 0]) <= 1e-7
 
 
-@pytest.mark.parametrize(
-    ("approximation", "fit_intercept"), list(zip(APPROXIMATIONS, [True, False] * 3, strict=False))
-)
+@pytest.mark.parametrize(("approximation", "fit_intercept"), [(None, True), (30, False)])
 def test_several_outputs_are_several_models(approximation, fit_intercept):
     X, y, weight = regression(150)
     Y = np.column_stack([y, X[:, 0], y**2])

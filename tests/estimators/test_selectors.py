@@ -15,7 +15,6 @@ from skimp.kernels import AdditiveChi2, Chi2, FunctionKernel, Gaussian, Precompu
 from tests.models import ALPHA, classifier, regressor
 from tests.problems import difference, labelled, regression
 from tests.reference import naive
-from tests.sources import ChunkedRows
 from tests.words import letter_indicators, shared_letters, words
 
 OBJECTS = [
@@ -58,23 +57,6 @@ def test_a_regressor_is_ridge_in_the_chosen_points(selector):
     )
     assert difference(model.predict(X), (K @ coef + intercept)[:, 0]) <= 1e-6
     assert len(model.approximation_.budget_.points) == 12
-
-
-@pytest.mark.parametrize("selector", [Balanced("kmeans"), "dbh", "rpcholesky"], ids=repr)
-def test_labels_from_any_source(selector):
-    X, y, _ = problem()
-    expected = classifier(chosen_by(selector)).fit(X, y).decision_function(X)
-    frame = {name: X[:, j] for j, name in enumerate("abc")}
-    for given, source in (
-        (sparse.csr_matrix(X), None),
-        (pd.DataFrame(frame), None),
-        (pl.DataFrame(frame), None),
-        (X, ChunkedRows(X, y)),
-    ):
-        model = classifier(chosen_by(selector))
-        model = model.fit(given, y) if source is None else model.fit(source)
-        assert model.classes_.tolist() == ["high", "low", "middle"]
-        assert difference(model.decision_function(given), expected) <= 1e-6
 
 
 @pytest.mark.parametrize("selector", ["kmeans", "balanced"])

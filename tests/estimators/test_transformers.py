@@ -1,7 +1,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.kernel_approximation import (
     AdditiveChi2Sampler,
@@ -16,7 +15,6 @@ from sklearn.random_projection import GaussianRandomProjection, SparseRandomProj
 
 from skimp import KernelClassifier, KernelRegressor
 from skimp.features import Transformer
-from tests.sources import ChunkedRows
 
 ALPHA = 1e-3
 SAMPLERS = [
@@ -78,27 +76,6 @@ def test_classification_is_logistic_regression_on_the_features(sampler):
     linear = LogisticRegression(C=1 / (2 * len(X) * ALPHA), solver="newton-cholesky", tol=1e-8)
     expected = make_pipeline(clone(sampler), linear).fit(X, labels).decision_function(X)
     np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("sampler", "wrap"),
-    [
-        (SAMPLERS[0], sparse.csr_matrix),
-        (SAMPLERS[2], sparse.csr_array),
-        (SAMPLERS[2], pd.DataFrame),
-        (SAMPLERS[3], ChunkedRows),
-        (SAMPLERS[5], sparse.csr_matrix),
-        (SAMPLERS[5], np.asfortranarray),
-    ],
-)
-def test_any_source_gives_the_same_model(sampler, wrap):
-    X, y = problem()
-    model = KernelRegressor(approximation=sampler, alpha=ALPHA)
-    expected = clone(model).fit(X, y)
-    source = ChunkedRows(X, y) if wrap is ChunkedRows else wrap(X)
-    found = model.fit(source, None if wrap is ChunkedRows else y)
-    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(found.predict(wrap(X)), expected.predict(X), atol=1e-6)
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS[1:8:4], ids=repr)

@@ -191,7 +191,7 @@ def test_a_layer_of_sines_does_what_fourier_features_do():
             "RandomLayer: activation must be 'sigmoid' or 'tanh' or 'relu' or 'sine' or 'rbf', "
             "got 'step'.",
         ),
-        ({"gamma": 0}, "RandomLayer: gamma must be a number > 0 or one >= 0 for each column or"),
+        ({"gamma": 0}, "RandomLayer: gamma must be a number > 0 or one number >= 0 per column or"),
         ({"gamma": [0.0, 0.0]}, "RandomLayer: gamma must be a number > 0"),
         ({"gamma": "automatic"}, "RandomLayer: gamma must be a number > 0"),
         ({"gamma": [1.0, 2.0, 3.0]}, "gamma must be a number, or one for each of the 2 columns"),

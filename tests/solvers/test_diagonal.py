@@ -20,7 +20,7 @@ def coded_rows(n=60, weight=None, seed=0):
 def test_it_is_the_diagonal_of_the_curvature(weight):
     rows = coded_rows(weight=weight)
     diagonal = Diagonal(Problem(rows, squared, alpha=0.1), rows, LOCAL)
-    diagonal.stand_in(2.0)
+    diagonal.set_mean_curvature(2.0)
     Z = next(rows.reblocked(60).blocks()).X.tocsr().toarray()
     w = np.ones(60) if weight is None else weight
     expected = np.append(2.0 * (w @ Z**2) / w.sum() + 0.2, 2.0)

@@ -11,7 +11,7 @@ from skimp._core._random import as_generator
 from skimp._core._types import Array, RandomState
 from skimp._core._work import Size, Stage
 from skimp._params._memory import MEMORY_LIMIT
-from skimp._params._parametrized import Parametrized, whole_or_nothing
+from skimp._params._parametrized import Parametrized, all_or_nothing
 from skimp._params._rules import BOOLEAN, N_JOBS, NONE, RANDOM_STATE, Rule, integer, number, one_of
 from skimp.choice import Task
 from skimp.data import Reporting, Rows, as_rows
@@ -200,7 +200,7 @@ class KRLS(RegressorMixin, Reporting, Parametrized):
             A weight of 2 equals a row given twice in what is estimated; for standard errors,
             weights are inverse variances of the errors.
         """
-        with whole_or_nothing(self), self._reporting(6, X, y, sample_weight) as context:
+        with all_or_nothing(self), self._reporting(6, X, y, sample_weight) as context:
             rng = as_generator(self.random_state)
             self.fitted_ = fitted = fit_krls(self, X, y, sample_weight, rng, context)
             models, fit, outputs = fitted.models, fitted.fit, fitted.outputs

@@ -247,6 +247,7 @@ def _fit_exactly(task: Task, choice: Choice, rng: np.random.Generator, clock: Cl
             alpha=spec.alpha,
             fit_intercept=spec.fit_intercept,
             trusted=None if spec.classes else lambda b: judge.trusts(b, b),
+            context=context,
         )
         factoring.result = solution.message
     assert solution.alpha is not None, "it was given or chosen"

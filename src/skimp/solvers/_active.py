@@ -21,13 +21,13 @@ from skimp.solvers._base import Problem, Solution, Status
 from skimp.solvers._features import as_dense_features
 from skimp.solvers._objective import Objective, Point
 
-_MOST_ROWS, _MOST_COLUMNS = 4096, 1024
+_MAX_ROWS, _MAX_COLUMNS = 4096, 1024
 _STEPS, _EXPECTED = 40, 2.5
 """Maximum number of steps per output, and the expected operations of all steps relative to the
 first one: later steps have fewer active rows."""
-_WORTH = 2e10
+_MAX_OPERATIONS = 2e10
 """Maximum number of operations for which active sets are faster than conjugate gradients."""
-_LEAST_SHARE = 2.0**-29
+_MIN_FRACTION = 2.0**-29
 """Smallest fraction of a step to try."""
 _MEMORY = 4
 """`ActiveSteps` may use the memory limit divided by this number for its rows."""
@@ -57,7 +57,7 @@ def solve_active_sets(
     Chapelle (2007), Training a support vector machine in the primal, section 4.
     """
     n, width = problem.rows.n_rows, problem.rows.n_features
-    small = n <= _MOST_ROWS and width <= _MOST_COLUMNS and problem.rows.coded is None
+    small = n <= _MAX_ROWS and width <= _MAX_COLUMNS and problem.rows.coded is None
     fits = 8 * (n * (3 * width + n) + 3 * width**2) <= parse_bytes(problem.memory_limit)
     known = problem.penalty is None or problem.factor is not None
     if not (small and fits and known and problem.loss.parabolic and problem.monitor is None):
@@ -86,7 +86,7 @@ def _solve(problem: Problem, max_iter: int, context: Context) -> Solution | None
     begun = [rows.at(y, c, float(b)) for y, c, b in zip(Y.T, coefs.T, intercepts, strict=True)]
     active = np.array([point.active.sum() for point in begun], float)
     operations = np.minimum(active**3, active * width**2 + width**3) + 4 * n * width
-    if _EXPECTED * operations.sum() > _WORTH:
+    if _EXPECTED * operations.sum() > _MAX_OPERATIONS:
         return None
     # compute the cached property before the threads start
     _ = rows.products
@@ -122,10 +122,10 @@ def solve_dual_ridge(A: Array, T: Array, fit_intercept: bool) -> tuple[Array, Ar
     return beta - np.outer(one, intercept), intercept
 
 
-def _bottoms(loss: Loss, y: Array, f: Array) -> Array:
+def _vertices(loss: Loss, y: Array, f: Array) -> Array:
     """Return the prediction at which the parabola of the loss has its minimum."""
-    bottoms: Array = f - loss.gradient(y, f) / loss.curvature(y, f)
-    return bottoms
+    vertices: Array = f - loss.gradient(y, f) / loss.curvature(y, f)
+    return vertices
 
 
 @dataclass(frozen=True)
@@ -183,8 +183,8 @@ class _Rows:
             if not len(active):
                 # without active rows, only the penalty can be lowered: leave that to descent
                 return point, taken, False
-            bottoms = _bottoms(self.loss, y[active], point.fitted[active])
-            coef, intercept = self.least_squares(active, bottoms[:, None])
+            vertices = _vertices(self.loss, y[active], point.fitted[active])
+            coef, intercept = self.least_squares(active, vertices[:, None])
             there = moved = self.at(y, coef[:, 0], float(intercept[0]))
             if np.array_equal(there.active, point.active):
                 return there, taken, True
@@ -192,7 +192,7 @@ class _Rows:
             share = 1.0
             while not moved.value < point.value:
                 share /= 2
-                if share < _LEAST_SHARE:
+                if share < _MIN_FRACTION:
                     # the remaining decrease is below rounding
                     return point, taken, True
                 moved = self.at(
@@ -259,8 +259,8 @@ class ActiveSteps:
             A = (V @ V.T).astype(np.float64)
             A.flat[:: len(A) + 1] += ridge / objective.weight[active, 0]
             y, f = objective.targets[active, output], point.outputs[active, output]
-            bottoms = _bottoms(problem.loss, y, f)[:, None]
-            beta, intercept = solve_dual_ridge(A, bottoms, problem.fit_intercept)
+            vertices = _vertices(problem.loss, y, f)[:, None]
+            beta, intercept = solve_dual_ridge(A, vertices, problem.fit_intercept)
             coefs[:, output] = V.T @ beta[:, 0].astype(V.dtype)
             intercepts[output] = intercept[0]
 

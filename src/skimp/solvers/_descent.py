@@ -28,17 +28,17 @@ _EARLY = 2
 """Number of first steps without extrapolation."""
 _FLAT = 0.1
 """Accept a step if the slope at its end is below this fraction of the initial slope."""
-_LITTLE = 0.05
+_SHORT = 0.05
 """If less than this fraction of a step is taken, replace the curvature by a majorant."""
-_NOTHING = 1e-10
+_ZERO = 1e-10
 """Fraction of the initial objective that is treated as zero, for minima of zero."""
-_INNER = 60
+_MAX_PRODUCTS = 60
 """Maximum number of products per step."""
-_FEW = 8
+_CHEAP_PRODUCTS = 8
 """Number of products that is always cheaper than a better preconditioner."""
-_EXPECTED = 20
+_FIRST_PRODUCTS = 20
 """Expected products of the first steps with the Falkon preconditioner."""
-_LATE = 60
+_LATE_PRODUCTS = 60
 """Expected products near the minimum that one exact step saves."""
 _SLOWER, _CALL = 4, 2e6
 """Speed of SYRK on the sample relative to a memory-bound product, and operations in the time of a
@@ -92,7 +92,7 @@ def descend(
         if outline.wide:
             near = Diagonal(problem, rows, context)
         else:
-            near = Preconditioner(problem, rows, context, standing_in=not price.summed)
+            near = Preconditioner(problem, rows, context, falkon=not price.summed)
         descent = _Descent(problem, near, forcing, price, part, indices, max_iter)
         if start is None:
             start = np.zeros((rows.n_features, n_outputs)), np.zeros(n_outputs)
@@ -124,7 +124,7 @@ class _Price:
         self.most_rows = (SUMMED if self._landmarks else SAMPLE) * self._width
         first = self._sums(outline.n_rows) / self._product(outline.n_rows * n_outputs)
         self._fits = 16 * self._width**2 <= self._room
-        self.summed = self._landmarks and first <= _EXPECTED and self._fits
+        self.summed = self._landmarks and first <= _FIRST_PRODUCTS and self._fits
         """Whether the first steps sum over rows instead of using Falkon's preconditioner."""
 
     def of_sums(self, point: Point) -> float:
@@ -134,7 +134,7 @@ class _Price:
         rows = int(np.count_nonzero(point.curvature.any(axis=1)))
         price = self._sums(rows) / self._product(int(np.count_nonzero(point.curvature)))
         # a better preconditioner also saves steps
-        return price if price > _FEW else 0.0
+        return price if price > _CHEAP_PRODUCTS else 0.0
 
     def of_each(self, point: Point) -> float:
         """Return the price of one factor per output."""
@@ -142,11 +142,11 @@ class _Price:
             return np.inf
         curved = int(np.count_nonzero(point.curvature))
         operations = self._row() * curved + self._k * self._width**3 / 3
-        return max(_FEW, operations / self._product(curved))
+        return max(_CHEAP_PRODUCTS, operations / self._product(curved))
 
     def of_step(self, point: Point) -> float:
         """Return the operations in the time of a step near the minimum."""
-        return _LATE * self._product(int(np.count_nonzero(point.curvature)))
+        return _LATE_PRODUCTS * self._product(int(np.count_nonzero(point.curvature)))
 
     def _sums(self, n_rows: int) -> float:
         return self._row() * min(n_rows, self.most_rows) + self._width**3 / 3
@@ -188,8 +188,8 @@ class _Descent:
         point = objective.at(*start)
         history: list[float] = []
         products, since, since_each = 0, 0, 0
-        promised, shortened, status = np.inf, False, Status.MAX_ITER
-        zero, least = objective.at_zero(), _NOTHING * point.value
+        expected, shortened, status = np.inf, False, Status.MAX_ITER
+        zero, least = objective.at_zero(), _ZERO * point.value
 
         def curved(V: Array, columns: Array) -> Array:
             """Multiply by the Hessian of some outputs, in the preconditioner's coordinates."""
@@ -208,9 +208,9 @@ class _Descent:
             if step is None:
                 since, since_each = self._precondition(objective, point, since, since_each)
                 gradient = near.from_rows(point.gradient).astype(objective.rows.dtype)
-                goal = self.forcing(promised)
+                goal = self.forcing(expected)
                 direction, taken = conjugate_gradients(
-                    curved, near.solve, -gradient, tol=goal, max_iter=_INNER, joint=joint
+                    curved, near.solve, -gradient, tol=goal, max_iter=_MAX_PRODUCTS, joint=joint
                 )
                 step = near.to_rows(direction).astype(np.float64)
             slope = -np.asarray(np.sum(point.gradient * step, axis=None if joint else 0))
@@ -224,12 +224,12 @@ class _Descent:
             # outliers that no model fits inflate the objective: relate to its decrease instead
             fallen, rounding = zero - point.value, float(objective.rounding(point).sum())
             scale = fallen if 10 * rounding < fallen < point.value else point.value
-            promised = float(np.sum(slope)) / 2 / (max(least, scale) or 1.0)
+            expected = float(np.sum(slope)) / 2 / (max(least, scale) or 1.0)
             history.append(point.value)
             stop = steps.advance(f"objective {point.value:.5g}", partial(_model, point))
             if stop or (monitor is not None and monitor(point.coef, point.intercept)):
                 status = Status.STOPPED_EARLY
-            elif promised <= tol:
+            elif expected <= tol:
                 status = Status.CONVERGED
             elif point is before and point.cautious:
                 status = Status.STALLED
@@ -237,7 +237,7 @@ class _Descent:
             Status.STOPPED_EARLY: "stopped early",
             Status.CONVERGED: "converged",
             Status.STALLED: "stopped at rounding level",
-            Status.MAX_ITER: f"not converged (relative decrease {promised:.1e}, tol {tol:.1e})",
+            Status.MAX_ITER: f"not converged (relative decrease {expected:.1e}, tol {tol:.1e})",
         }[status]
         taken = len(history)
         message = f"{reason} after {taken} steps with {products} Hessian products"
@@ -257,14 +257,14 @@ class _Descent:
         near, price = self.preconditioner, self.price
         height = float(point.curvature.sum(axis=0, dtype=np.float64).mean())
         if isinstance(near, Diagonal) or (near.landmarks and not price.summed and since == 0):
-            near.stand_in(height)
+            near.set_mean_curvature(height)
             return since, since_each
         if objective.array is not None and since_each > price.of_each(point):
             near.update_each(objective.array, point.curvature)
             return 0, 0
         if near.by_output or 0 < since <= price.of_sums(point):
             if near.height > 0:
-                near.stand_in(height)
+                near.set_mean_curvature(height)
             return since, since_each
         near.update(*self._chosen(objective, point, height))
         return 0, since_each
@@ -319,7 +319,7 @@ def _search(
     t = _minimum_along(slopes, flat, 0 if early else _DOUBLINGS)
     moved = objective.moved(point, step, t, change)
     falls = moved.value <= point.value + objective.rounding(point).sum()
-    return moved if falls else point, bool(t.min() < _LITTLE)
+    return moved if falls else point, bool(t.min() < _SHORT)
 
 
 def _minimum_along(slope: Callable[[Array], Array], flat: Array, doublings: int) -> Array:

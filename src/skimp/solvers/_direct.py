@@ -83,7 +83,7 @@ class Direct(Solver):
             dimension = float(path.dimensions[-1, best])
         H = _penalized(S, problem)
         note = ""
-        if dtype != DOUBLE and condition_number(H) > _LARGEST_CONDITION * np.sqrt(S.n_rows):
+        if dtype != DOUBLE and condition_number(H) > _MAX_CONDITION * np.sqrt(S.n_rows):
             note = ", summed in float64 because they are ill-conditioned in float32"
             with context.phase("moments", unit="rows", total=total):
                 S = covariance(problem.rows, problem.fit_intercept, DOUBLE, context)
@@ -124,10 +124,10 @@ class Direct(Solver):
 
 
 _CONSTANT = 1e-12
-_FARTHEST = 5.0
+_MAX_DISTANCE = 5.0
 """Maximum distance of an intercept from the targets' mean, in their standard deviations."""
 
-_LARGEST_CONDITION = 2.5e-4 / np.finfo(np.float32).eps
+_MAX_CONDITION = 2.5e-4 / np.finfo(np.float32).eps
 """Maximum condition number for float32 sums, to be multiplied by sqrt(n) because rounding errors of
 rows average out. Up to it, different block sizes changed predictions by less than 5e-5."""
 
@@ -140,7 +140,7 @@ def _trusted(S: Covariance, path: Path) -> Array:
     away = np.abs(np.einsum("i,aik->ak", S.mean, path.coefs[-1]))
     # an output that is constant up to rounding has no standard deviation
     varies = S.targets > _CONSTANT * S.target_mean**2
-    near: Array = np.all(away[:, varies] <= _FARTHEST * np.sqrt(S.targets[varies]), axis=1)
+    near: Array = np.all(away[:, varies] <= _MAX_DISTANCE * np.sqrt(S.targets[varies]), axis=1)
     return near
 
 

@@ -100,8 +100,8 @@ class Newton(Solver):
             mapped, size, loss, tol=self.tol, usual_tol=1e-3, max_iter=self.max_iter
         )
 
-    def _forcing(self, promised: float) -> float:
+    def _forcing(self, expected: float) -> float:
         """Return a coarse tolerance for the first steps and the necessary one for the last."""
-        promised = max(promised, self.tol)
-        fine = max(np.sqrt(promised), np.sqrt(self.tol / promised) / 2)
+        expected = max(expected, self.tol)
+        fine = max(np.sqrt(expected), np.sqrt(self.tol / expected) / 2)
         return min(_ROUGH, float(fine))

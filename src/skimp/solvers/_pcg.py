@@ -69,7 +69,7 @@ class PCG(Solver):
             name="pcg",
             tol=self.tol,
             max_iter=self.max_iter,
-            forcing=lambda promised: _REDUCTION,
+            forcing=lambda expected: _REDUCTION,
         )
 
     def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:

@@ -15,8 +15,8 @@ from skimp.solvers._base import Problem
 _STALE = 1.5
 """Factor by which the mean curvature may change before a new factorization."""
 CHUNK = 4096
-_LARGEST_JITTER = 1e-3
-_LEAST = 1e-3
+_MAX_JITTER = 1e-3
+_MIN_CORNER = 1e-3
 """Minimum fraction of the corner after elimination of the border, because of rounding."""
 
 Inverse = Callable[[Array], Array]
@@ -43,7 +43,7 @@ def invert_bordered(G: Array, alpha: float, dtype: DType, scale: float = 1.0) ->
         shift = max(10 * shift, float(np.finfo(dtype).eps))
     border = triangular_solve(L, scale * G[:-1, -1:], lower=True)
     corner = scale * float(G[-1, -1])
-    corner = max(corner - float(np.sum(border**2, dtype=np.float64)), _LEAST * corner)
+    corner = max(corner - float(np.sum(border**2, dtype=np.float64)), _MIN_CORNER * corner)
 
     def solve(R: Array) -> Array:
         X = np.zeros_like(R)
@@ -88,7 +88,7 @@ class Preconditioner:
     Rudi, Carratino and Rosasco (2017), Falkon: an optimal large scale kernel method.
     """
 
-    def __init__(self, problem: Problem, rows: Rows, context: Context, *, standing_in: bool = True):
+    def __init__(self, problem: Problem, rows: Rows, context: Context, *, falkon: bool = True):
         self._alpha, self._fit_intercept = problem.alpha, problem.fit_intercept
         self._dtype, self._n_threads = rows.dtype, context.threads
         self.landmarks, self.by_output, self.height = problem.penalty is not None, False, 0.0
@@ -100,10 +100,10 @@ class Preconditioner:
         with np.errstate(over="ignore"):
             check_representable(T.diagonal().astype(rows.dtype) ** 2)
             self._to_rows = linalg.lapack.dtrtri(T, lower=0)[0].astype(rows.dtype, order="C")
-            if standing_in:
+            if falkon:
                 self._gram = _landmark_gram(T, problem.fit_intercept, rows.dtype)
 
-    def stand_in(self, height: float) -> None:
+    def set_mean_curvature(self, height: float) -> None:
         """Use the Falkon preconditioner with this mean curvature; ignore small changes."""
         if not self.height / _STALE < height < self.height * _STALE:
             self._inverses = []
@@ -172,7 +172,7 @@ class Diagonal:
         self._means[:-1] *= rows.coded.value
         self._inverse = np.ones_like(self._means)
 
-    def stand_in(self, height: float) -> None:
+    def set_mean_curvature(self, height: float) -> None:
         """Set the mean curvature."""
         curved = height * self._means
         curved[:-1] += 2 * self._alpha
@@ -243,7 +243,7 @@ def _upper_factor(P: Array) -> Array:
     eps = float(np.finfo(np.float64).eps)
     if not P.any():
         return np.asfortranarray(np.diag(np.full(len(P), np.sqrt(eps))))
-    for jitter in (0.0, *np.geomspace(10 * eps * len(P), _LARGEST_JITTER, 10)):
+    for jitter in (0.0, *np.geomspace(10 * eps * len(P), _MAX_JITTER, 10)):
         R = cholesky(P, jitter=float(jitter))
         if R is not None:
             return R
