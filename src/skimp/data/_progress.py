@@ -27,6 +27,9 @@ Model = Callable[[], tuple[Any, Any]]
 class Phase:
     """A phase of a fit, such as the search or the solver; phases can be nested.
 
+    While it runs, ``done`` counts finished units, and ``rows`` of ``n_rows`` rows are finished in
+    the current pass over the data. ``note`` and ``result`` describe the state and the outcome.
+
     Attributes
     ----------
     name : str
@@ -36,19 +39,13 @@ class Phase:
     unit : str
         The unit of the count, such as "rows" or "steps"; empty if nothing is counted.
     expected : float or None
-        Predicted seconds on an ordinary machine of two cores.
+        Predicted seconds on an ordinary machine with two cores.
     rebuild : callable or None
         Turns coefficients and an intercept into attributes of a fitted estimator.
     parent : Phase or None
         The enclosing phase.
     listeners : tuple of Listener
         Objects that are notified.
-    done : int
-        The current count.
-    rows, n_rows : int, and int or None
-        Number of processed rows in the current pass, and number of all rows.
-    note, result : str
-        A note about the current state, and a description of the result.
     """
 
     name: str
@@ -116,7 +113,20 @@ class Phase:
 
 
 class Listener:
-    """Base class of objects that are notified of phases; a subclass overrides some methods."""
+    """Base class of objects that are notified of phases; a subclass overrides some methods.
+
+    Examples
+    --------
+    >>> from skimp.data import Listener, Progress
+    >>> class Names(Listener):
+    ...     def begin(self, phase):
+    ...         print("/".join(part.name for part in phase.path))
+    >>> progress = Progress(Names())
+    >>> with progress.phase("search"), progress.phase("trial"):
+    ...     pass
+    search
+    search/trial
+    """
 
     def begin(self, phase: Phase) -> None:
         """Handle the start of a phase."""
