@@ -1,5 +1,6 @@
 import dataclasses
 import doctest
+import enum
 import importlib
 import inspect
 import pkgutil
@@ -42,7 +43,9 @@ CALLABLE = [name for name, part in PUBLIC.items() if callable(part)]
 CONCRETE = [
     name
     for name in CALLABLE
-    if not inspect.isabstract(PUBLIC[name]) and not getattr(PUBLIC[name], "_is_protocol", False)
+    if not inspect.isabstract(PUBLIC[name])
+    and not getattr(PUBLIC[name], "_is_protocol", False)
+    and not isinstance(PUBLIC[name], enum.EnumType)
 ]
 IN_REFERENCE = [name for name in CONCRETE if name.split(".")[1] in REFERENCE]
 WITH_PARAMETERS = [name for name in CONCRETE if section(PUBLIC[name], "Parameters")]

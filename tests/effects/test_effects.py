@@ -92,7 +92,7 @@ def test_frames_of_any_kind_are_alike():
 def test_new_levels_are_refused():
     X, y = survey()
     model = KRLS().fit(X, y)
-    with pytest.raises(ValueError, match="column 'region' must hold the levels of fit"):
+    with pytest.raises(ValueError, match="column 'region' must hold the levels"):
         model.predict(X.assign(region="east"))
     with pytest.raises(ValueError, match="feature names"):
         model.predict(X[["region", "age", "member"]])
@@ -258,7 +258,7 @@ def test_interactions_with_a_factor_have_a_row_for_each_level():
     with pytest.raises(ValueError, match="second must be a term of another column"):
         model.interaction("region=south", "region")
     constant = KRLS(alpha=1e-3).fit(X.assign(region="north"), y)
-    with pytest.raises(ValueError, match="second must be a column of two levels or more"):
+    with pytest.raises(ValueError, match="second must be a column"):
         constant.interaction("age", "region")
 
 
@@ -354,8 +354,8 @@ def test_values_of_columns():
         ({"errors": "HC3"}, "errors must be 'classical'"),
         ({"errors": "clustered"}, "groups must be given"),
         ({"groups": np.zeros(150)}, "groups must be given"),
-        ({"errors": "clustered", "groups": np.zeros(150)}, "two or more different"),
-        ({"errors": "clustered", "groups": np.arange(7)}, "one for each of the 150 rows"),
+        ({"errors": "clustered", "groups": np.zeros(150)}, "at least two"),
+        ({"errors": "clustered", "groups": np.arange(7)}, "each of the 150"),
         ({"errors": "clustered", "groups": pd.array([pd.NA] + [1] * 149)}, "known for every row"),
         ({"corrected": "no"}, "corrected must be"),
         ({"level": 1.0}, "level must be"),

@@ -71,9 +71,9 @@ def test_bad_parameters_are_named(params, message):
 
 def test_bad_data_are_named():
     X, y, _ = regression(50)
-    with pytest.raises(ValueError, match="needs 5 rows of positive weight, found n_samples = 4"):
+    with pytest.raises(ValueError, match="found n_samples = 4"):
         KRLS(alpha="kfold").fit(X[:4], y[:4])
-    with pytest.raises(ValueError, match="needs 2 rows of positive weight, found n_samples = 1"):
+    with pytest.raises(ValueError, match="found n_samples = 1"):
         KRLS().fit(X, y, np.eye(50)[0])
     for scale in (1e-200, 1e155):
         with pytest.raises(ValueError, match="found column 'x0' between"):

@@ -1,7 +1,7 @@
-"""Routines of LAPACK that run panel by panel, so that they can report and be interrupted.
+"""LAPACK's tridiagonal reduction in panels, so that it can report progress and be interrupted.
 
-SciPy's own functions return only at the end, and hold the interpreter lock until then. These call
-the same compiled routines for one panel of columns at a time, and give the same bits.
+SciPy's functions return only at the end and hold the GIL until then. The functions here call the
+same compiled routines for one panel of columns at a time, and their results are bit-equal.
 """
 
 import ctypes
@@ -15,9 +15,9 @@ from scipy import linalg
 from skimp._core._types import Array
 
 Tick = Callable[[float], None]
-"""Called with the share of the work that is done."""
+"""A callback that receives the completed share of the work."""
 _PANEL, _UNBLOCKED = 32, 128
-"""Columns of a panel, and columns of Q that are formed without panels: those of LAPACK."""
+"""Columns of a panel, and columns of Q that are formed without panels; the values of LAPACK."""
 _ROUTINES = {
     "dlatrd": "siididddi",
     "dsytd2": "sididddi",
@@ -26,11 +26,11 @@ _ROUTINES = {
     "dlarfb": "ssssiiididididi",
     "dorg2r": "iiididdi",
 }
-"""Parameters of the routines: pointers to characters (s), int (i) and double (d)."""
+"""Parameter types of the routines: pointers to char (s), int (i) and double (d)."""
 
 
 def tridiagonal_reduction(A: Array, tick: Tick) -> tuple[Array, Array, Array, Array]:
-    """Reduce a symmetric matrix to tridiagonal form, as DSYTRD does, from its lower triangle.
+    """Reduce a symmetric matrix to tridiagonal form from its lower triangle, like DSYTRD.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ def tridiagonal_reduction(A: Array, tick: Tick) -> tuple[Array, Array, Array, Ar
 
 
 def tridiagonal_rotation(A: Array, tau: Array, tick: Tick) -> Array:
-    """Return the matrix Q of the reflectors that `tridiagonal_reduction` left, as DORGHR does.
+    """Form the matrix Q from the reflectors of `tridiagonal_reduction`, like DORGHR.
 
-    ``A`` is overwritten by Q, and ``tick`` called after each panel.
+    Q overwrites ``A``. ``tick`` is called after each panel.
     """
     n, call = len(A), _routines()
     if call is None or n <= _UNBLOCKED + 2:
@@ -104,7 +104,7 @@ def tridiagonal_rotation(A: Array, tau: Array, tick: Tick) -> Array:
 
 @cache
 def _routines() -> dict[str, Callable[..., None]] | None:
-    """Return the compiled routines, None if SciPy's differ from those that we know."""
+    """Return the compiled routines, or None if SciPy's have other parameter types."""
     from scipy.linalg import cython_blas, cython_lapack
 
     found = {}
@@ -118,11 +118,11 @@ def _routines() -> dict[str, Callable[..., None]] | None:
 
 
 def _routine(capsule: Any, kinds: str) -> Callable[..., None] | None:
-    """Return a compiled routine, which runs without the interpreter lock."""
+    """Return a compiled routine that releases the GIL, or None if its parameters differ."""
     python, types = ctypes.pythonapi, (ctypes.c_char_p, ctypes.py_object)
     name_of = ctypes.PYFUNCTYPE(*types)(("PyCapsule_GetName", python))
     pointer_to = ctypes.PYFUNCTYPE(ctypes.c_void_p, *types[::-1])(("PyCapsule_GetPointer", python))
-    # void (char *, int *, ..._d *): double has a name that Cython made
+    # void (char *, int *, ..._d *): Cython's generated name for double ends in d
     signature = name_of(capsule)
     words = [part.split()[0] for part in signature.partition(b"(")[2].split(b",")]
     letters = {b"char": "s", b"int": "i"}
@@ -138,7 +138,7 @@ def _routine(capsule: Any, kinds: str) -> Callable[..., None] | None:
 
 
 def _pointer(value: Any) -> Any:
-    """Return what points to a character, a number or the first entry of an array."""
+    """Return a pointer to a character, a number or the first entry of an array."""
     if isinstance(value, np.ndarray):
         return value.ctypes.data
     if isinstance(value, bytes):

@@ -14,7 +14,7 @@ from skimp._core._types import Array
 
 _STRIP = 128
 _REDUCTION = 0.8
-"""Share of the time that T takes; Q takes the rest."""
+"""Share of the time to compute T; computing Q takes the rest."""
 
 
 @final
@@ -33,7 +33,7 @@ class Tridiagonal:
     n_jobs : int or None, default=None
         Number of threads; None uses all available cores.
     tick : callable, optional
-        Called with the share of the work that is done, now and then.
+        Called repeatedly with the completed share of the work.
     """
 
     def __init__(self, A: Array, n_jobs: int | None = None, tick: Tick = lambda share: None):

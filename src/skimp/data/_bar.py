@@ -1,4 +1,4 @@
-"""A bar on the terminal, drawn by rich: the one module of the library that imports it."""
+"""A progress bar in the terminal, drawn by rich."""
 
 from typing import final
 
@@ -9,12 +9,12 @@ from rich.table import Column
 from skimp.data._progress import Phase
 
 _LEAST = 0.5
-"""Seconds before which a phase has no bar."""
+"""The bar appears after this many seconds of a phase."""
 
 
 @final
 class Bar:
-    """Lines on standard error, and below them a bar of the phase that is under way."""
+    """Lines on standard error, with a progress bar of the current phase below them."""
 
     def __init__(self) -> None:
         self._console = Console(stderr=True)
@@ -28,7 +28,7 @@ class Bar:
             ),
             console=self._console,
             transient=True,
-            # rich would send what others write to standard output to standard error
+            # otherwise rich would redirect standard output to standard error
             redirect_stdout=False,
             expand=True,
         )
@@ -39,7 +39,7 @@ class Bar:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def show(self, phase: Phase, line: str, words: str, fraction: float | None) -> None:
-        """Draw the bar, which moves to and fro if the share that is done is not known."""
+        """Draw the bar, which pulses if the completed share is unknown."""
         if phase.seconds < _LEAST:
             return
         if phase is not self._phase:
