@@ -262,17 +262,6 @@ def test_interactions_with_a_factor_have_a_row_for_each_level():
         constant.interaction("age", "region")
 
 
-def test_interactions_of_two_factors_have_a_row_for_each_pair():
-    X, y = survey()
-    X = X.assign(answer=np.array(["no", "perhaps", "yes"])[np.arange(150) % 3])
-    model = KRLS(alpha=1e-3).fit(X, y)
-    found = model.interaction("region", "answer")
-    names = [f"region={r} x answer={a}" for a in ("perhaps", "yes") for r in ("south", "west")]
-    assert list(found.names) == names
-    for name, effect in zip(names, found.effect, strict=True):
-        assert np.isclose(model.interaction(*name.split(" x ")).effect[0], effect)
-
-
 def test_interactions_in_any_units():
     X, y, _ = regression(80)
     plain = KRLS(Gaussian(0.1), alpha=1e-3, standardize=False)
@@ -337,15 +326,6 @@ def test_expectations_are_predictions_of_typical_rows():
     both = KRLS().fit(X, np.column_stack([y, -y])).expectation("region")
     assert both.to_frame().shape == (6, 5)
     assert np.allclose(both.mean[:, 0], -both.mean[:, 1])
-
-
-def test_values_of_columns():
-    X, y = survey()
-    model = KRLS().fit(X, y)
-    name, values = model.column_values("region")
-    assert name == "region"
-    assert values.tolist() == X.region.tolist()
-    assert np.array_equal(model.column_values(0, X[:5])[1], X.age[:5])
 
 
 @pytest.mark.parametrize(

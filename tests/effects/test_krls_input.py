@@ -32,13 +32,6 @@ def test_any_rows_will_do(layout):
     assert np.allclose(other.summary().std_error, model.summary().std_error, rtol=1e-8)
 
 
-def test_predictions_need_rows():
-    X, y, _ = regression(50)
-    model = KRLS(alpha=1.0).fit(X, y)
-    with pytest.raises(ValueError, match="X must be"):
-        model.predict(None)
-
-
 @pytest.mark.parametrize(
     ("params", "message"),
     [

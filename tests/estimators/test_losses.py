@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 from skimp import losses
-from skimp.features import Nystroem
 from skimp.kernels import Gaussian
 from skimp.losses import Quantile
-from tests.models import LABEL_LOSSES, classifier, regressor
-from tests.problems import difference, labelled, regression
+from tests.models import LABEL_LOSSES, regressor
+from tests.problems import regression
 
 KERNEL = Gaussian(0.5)
-MILD = {"alpha": 0.03, "tol": 1e-11, "max_iter": 5000, "n_jobs": 1}
 """A penalty for which dual coordinate descent reaches a tight tolerance in a few sweeps."""
 
 
@@ -24,31 +22,6 @@ def test_losses_of_labels_are_refused_by_the_regressor(loss):
         found = re.escape(f"got {given!r}")
         with pytest.raises(ValueError, match=f"KernelRegressor: loss .*{found}"):
             regressor(5, loss=given).fit(X, y)
-
-
-@pytest.mark.parametrize("loss", ["huber", "epsilon_insensitive"])
-def test_the_classifier_takes_losses_of_numbers_on_signs(loss):
-    X, y, _ = labelled(60, n_classes=2)
-    params = {"loss": loss, "fit_intercept": False, **MILD}
-    landmarks = Nystroem(budget=20, selector="uniform")
-    model = classifier(landmarks, KERNEL, **params).fit(X, y)
-    signs = regressor(landmarks, KERNEL, **params).fit(X, 2 * y - 1)
-    assert difference(model.decision_function(X), signs.predict(X)) <= 1e-9
-
-
-@pytest.mark.parametrize(
-    ("loss", "class_weight"), [("hinge", "balanced"), ("softmax", {0: 2.0, 2: 0.5})]
-)
-def test_class_weights_are_factors_of_sample_weights(loss, class_weight):
-    X, y, _ = labelled(60)
-    y[y == 1] = np.where(np.arange(np.sum(y == 1)) % 4, 0, 1)
-    factors = 20 / np.bincount(y) if class_weight == "balanced" else np.array([2.0, 1.0, 0.5])
-    model = classifier(15, KERNEL, loss=loss, class_weight=class_weight, **MILD).fit(X, y)
-    by_hand = classifier(15, KERNEL, loss=loss, **MILD).fit(X, y, factors[y])
-    plain = classifier(15, KERNEL, loss=loss, **MILD).fit(X, y)
-    expected = by_hand.decision_function(X)
-    assert difference(model.decision_function(X), expected) <= 2e-5
-    assert difference(plain.decision_function(X), expected) > 1e-2
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import cross_val_score
 
 from skimp.budgets import DBH, Agglomerative, Balanced, KMeans, Uniform, Weighted
 from skimp.features import Landmarks, Nystroem
@@ -71,29 +71,12 @@ def test_a_warm_start_keeps_the_landmarks(selector):
     assert changed.approximation_.budget_.points is not points
 
 
-@pytest.mark.parametrize("selector", ["kmeans", "balanced"])
-def test_early_stopping_chooses_among_the_rows_that_are_kept(selector):
-    X, y, weight = problem()
-    model = classifier(chosen_by(selector), early_stopping=True, alpha=1e-2).fit(X, y, weight)
-    assert len(model.approximation_.budget_.points) == 30
-
-
 def test_balanced_landmarks_of_rare_classes():
     X = regression(200)[0]
     y = np.repeat(["rare", "usual"], [12, 188])
     model = classifier(chosen_by("balanced", 20)).fit(X, y)
     labels = y[model.approximation_.budget_.indices]
     assert np.unique(labels, return_counts=True)[1].tolist() == [10, 10]
-
-
-def test_grid_search_over_selectors():
-    X, y, _ = problem()
-    grid = {"approximation__selector": ["uniform", Balanced(DBH())]}
-    search = GridSearchCV(classifier(chosen_by("auto")), grid, cv=2, error_score="raise")
-    scores = search.fit(X, y).cv_results_["mean_test_score"]
-    for selector, score in zip(grid["approximation__selector"], scores, strict=True):
-        alone = cross_val_score(classifier(chosen_by(selector)), X, y, cv=2)
-        assert score == pytest.approx(alone.mean())
 
 
 @pytest.mark.parametrize("make", [classifier, regressor])
@@ -117,16 +100,6 @@ def test_the_default_rule_is_uniform_for_numbers_and_centres_for_classes():
         assert np.array_equal(model.predict(X), uniform.predict(X))
         assert model.approximation_.budget_.indices is not None
     assert classifier(30).fit(X, labels).approximation_.budget_.indices is None
-
-
-def test_the_seed_of_the_map_decides_where_it_has_one():
-    X, y, _ = problem()
-    first, second = (
-        classifier(chosen_by("kmeans", random_state=3), random_state=seed).fit(X, y)
-        for seed in (0, 1)
-    )
-    points = [model.approximation_.budget_.points for model in (first, second)]
-    assert np.array_equal(*points)
 
 
 @pytest.mark.parametrize(

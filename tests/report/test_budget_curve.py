@@ -59,13 +59,6 @@ def test_every_penalty_is_a_line():
     assert len(ax.lines) == 3 + 2
 
 
-def test_a_single_penalty_has_no_others():
-    (ax,) = panels()
-    BudgetCurveDisplay(made(ERRORS[:, :1], alphas=[0.1])).plot(ax)
-    assert legend(ax) == LABELS[1:]
-    assert len(ax.lines) == 2
-
-
 def test_without_cross_validation_the_best_is_that_of_the_least_error():
     (ax,) = panels()
     BudgetCurveDisplay(made(gcv=False)).plot(ax)
