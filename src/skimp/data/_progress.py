@@ -87,11 +87,12 @@ class Phase:
         elif self.unit not in ("", "rows") and self.done:
             limit = "" if self.total is None else f" of at most {self.total:,}"
             words.append(f"{self.done:,}{limit} {self.unit}")
+        words += [self.note] if self.note else []
         if self.rows and self.n_rows and self.rows < self.n_rows:
             words.append(f"{100 * self.rows // self.n_rows} % of {self.n_rows:,} rows")
         elif self.rows and not self.n_rows:
             words.append(f"{self.rows:,} rows")
-        return ", ".join([*words, self.note] if self.note else words)
+        return ", ".join(words)
 
     def advance(self, note: str = "", model: Model | None = None, count: int = 1) -> bool:
         """Increase the count; return whether a listener asks to stop."""
@@ -262,14 +263,11 @@ class Lines(Listener):
         self._show(phase)
 
     def _show(self, phase: Phase) -> None:
-        _, *path = phase.path
-        if not path:
-            return
-        outer, *inner = path
+        outer, *inner = phase.path[1:] or phase.path
         parts = [outer.describe(), *(f"{part.name} {part.describe()}".strip() for part in inner)]
         words = "; ".join(filter(None, parts))
         line = self._line(outer, f"{outer.seconds:.0f} s ...", words)
-        self._screen.show(outer, line, words, path[-1].fraction)
+        self._screen.show(outer, line, words, phase.fraction)
 
     def end(self, phase: Phase) -> None:
         """Write the seconds and the result of the phase."""
@@ -278,7 +276,9 @@ class Lines(Listener):
 
 
 @contextmanager
-def reporting(owner: str, verbose: int = 0, *listeners: Listener) -> Iterator[Progress]:
+def reporting(
+    owner: str, verbose: int = 0, *listeners: Listener, name: str = "total"
+) -> Iterator[Progress]:
     """Report the phases of a ``with`` block to listeners, and print them if ``verbose`` is set.
 
     A terminal shows a progress bar if rich is installed, logging is not set up, and there are no
@@ -292,7 +292,7 @@ def reporting(owner: str, verbose: int = 0, *listeners: Listener) -> Iterator[Pr
     lines = (Lines(owner, verbose, screen),) if verbose else ()
     progress = Progress(*listeners, *lines)
     try:
-        with progress.phase("total"):
+        with progress.phase(name):
             yield progress
     finally:
         progress.close()

@@ -1,6 +1,8 @@
 """Kernel regularized least squares, with effects and their standard errors."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -14,7 +16,7 @@ from skimp._params._memory import MEMORY_LIMIT
 from skimp._params._parametrized import Parametrized, all_or_nothing
 from skimp._params._rules import BOOLEAN, N_JOBS, NONE, RANDOM_STATE, Rule, integer, number, one_of
 from skimp.choice import Task
-from skimp.data import Reporting, Rows, as_rows
+from skimp.data import Reporting, Rows, as_rows, reporting
 from skimp.effects import _effects
 from skimp.effects._cost import count_cost
 from skimp.effects._fit import Fitted, fit_krls, open_task
@@ -90,7 +92,9 @@ class KRLS(RegressorMixin, Reporting, Parametrized):
     n_jobs : int or None, default=None
         Number of threads. None uses all cores that the process may use.
     verbose : int, default=0
-        Report progress on standard error.
+        1 writes a line for each phase of the fit, with its seconds and its result, 2 also one for
+        each trial and step. Lines are records of the logger "skimp"; if logging is not set up,
+        they go to standard error, on a terminal with a progress bar (needs rich).
     random_state : int, Generator, RandomState or None, default=None
         Seed of the approximation and of the folds.
 
@@ -235,6 +239,13 @@ class KRLS(RegressorMixin, Reporting, Parametrized):
         encoded = encode_levels(X, fitted.design.levels, fitted.design.names)
         return fitted, as_rows(self, encoded, reset=False)
 
+    @contextmanager
+    def _asked(self, what: str, X: Any) -> Iterator[tuple[Fitted, Rows]]:
+        """Return the same as `_open`, with a context that shows how far the block has come."""
+        fitted, rows = self._open(X)
+        with reporting(type(self).__name__, self.verbose, name=what) as progress:
+            yield replace(fitted, context=replace(fitted.context, progress=progress)), rows
+
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the fitted function at each row, with standard errors on request.
 
@@ -273,7 +284,8 @@ class KRLS(RegressorMixin, Reporting, Parametrized):
         array of shape (n, n_terms) or (n, n_terms, k), or a tuple of two
             One column per entry of ``terms_``.
         """
-        return _effects.effects_at(*self._open(X), return_std)
+        with self._asked("effects", X) as opened:
+            return _effects.effects_at(*opened, return_std)
 
     def summary(
         self,
@@ -303,7 +315,8 @@ class KRLS(RegressorMixin, Reporting, Parametrized):
             the pointwise effects. None means True, or False if ``convention="R"``.
         """
         asked = {"errors": errors, "groups": groups, "level": level, "corrected": corrected}
-        return _effects.summarize_terms(*self._open(X), **asked)
+        with self._asked("summary", X) as opened:
+            return _effects.summarize_terms(*opened, **asked)
 
     def interaction(
         self,
@@ -331,7 +344,8 @@ class KRLS(RegressorMixin, Reporting, Parametrized):
             As in `summary`.
         """
         asked = {"errors": errors, "groups": groups, "level": level, "corrected": corrected}
-        return _effects.summarize_interaction(*self._open(X), first, second, **asked)
+        with self._asked("interaction", X) as opened:
+            return _effects.summarize_interaction(*opened, first, second, **asked)
 
     def expectation(
         self, column: str | int, *, n_points: int = 50, level: float = 0.95
