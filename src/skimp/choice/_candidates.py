@@ -127,8 +127,8 @@ def list_candidates(task: Task, columns: Columns, seed: int, *, small: bool) -> 
     """Return the candidates: the given map, or landmarks, random features and grids.
 
     If no kernel is given, landmarks and features use the Gaussian and grids the Laplacian;
-    ``small`` data try landmarks with both. Candidates differ in the scaling of columns. A linear model of
-    standardized columns is a candidate as well.
+    ``small`` data try landmarks with both. Candidates differ in the scaling of columns. A linear
+    model of standardized columns is a candidate as well.
     """
     from sklearn.preprocessing import StandardScaler
 
