@@ -53,6 +53,13 @@ def test_slow_trials_make_a_fit_slower():
     assert timed.exceeded_by(MAPS[1]) == "time_limit"
 
 
+def test_trials_tell_how_slow_a_machine_is():
+    timed = limits_on(seconds=1000)
+    # equations of 256 landmarks: 16 ms for products, 7.5 ms for factors and 5 ms for the rest
+    timed.observe(Nystroem(Gaussian(1.0), budget=256), 4000, 0.1)
+    assert timed.slowness == pytest.approx(0.1 / 0.0283, rel=0.05)
+
+
 @pytest.mark.parametrize(("memory", "left_out"), [("200KB", True), ("1MB", False), ("10MB", True)])
 def test_first_trials_fit_into_the_memory(memory, left_out):
     tight = limits_on(memory_limit=memory)
