@@ -42,7 +42,7 @@ _GRID = NONE | Rule(
 class KRLS(RegressorMixin, Reporting, Parametrized):
     r"""Kernel regularized least squares, with the effects of columns and their standard errors.
 
-    Minimises, over functions f in the kernel's space and a constant b,
+    Minimizes, over functions f in the kernel's space and a constant b,
 
     .. math::
         \frac{1}{\sum_i w_i} \sum_i w_i \, (y_i - f(x_i) - b)^2 + \alpha \, \|f\|^2
@@ -73,8 +73,8 @@ class KRLS(RegressorMixin, Reporting, Parametrized):
         "sample", or `skimp.effects.RowSample`, fits the exact model to a sample of the rows.
     alpha : float or str, default="loo"
         Strength of the penalty, independent of n: the ridge penalty is n alpha. "loo" minimizes the
-        leave-one-out error, in closed form; copies of a row are left out together. "gcv" minimises
-        generalized cross-validation. "kfold" minimises the error of five-fold cross-validation;
+        leave-one-out error, in closed form; copies of a row are left out together. "gcv" minimizes
+        generalized cross-validation. "kfold" minimizes the error of five-fold cross-validation;
         each fold has its own approximation and the same n alpha.
     lams : sequence of float or None, default=None
         Penalties n alpha to choose from. None searches the whole useful range.

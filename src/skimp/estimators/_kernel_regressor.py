@@ -19,7 +19,7 @@ from skimp.solvers import Solver
 class KernelRegressor(RegressorMixin, KernelMachine):
     r"""Kernel regression on a budget.
 
-    Minimises, over functions f in the space of the approximated kernel and a constant b,
+    Minimizes, over functions f in the space of the approximated kernel and a constant b,
 
     .. math::
         \frac{1}{\sum_i w_i} \sum_i w_i \, \ell(y_i, f(x_i) + b) + \alpha \, \|f\|^2
