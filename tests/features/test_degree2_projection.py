@@ -1,4 +1,3 @@
-import re
 from itertools import product
 
 import numpy as np
@@ -127,20 +126,3 @@ def test_the_map_does_not_depend_on_the_rows():
 
     assert np.array_equal(vectors(X, 0), vectors(sparse.csr_matrix(5 * X[:1]), 0))
     assert not np.array_equal(vectors(X, 0), vectors(X, 1))
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        *(
-            ({"n_terms": value}, f"n_terms must be an even integer >= 2, or 1, got {value}.")
-            for value in (0, 3, 5, -2, 2.0, True)
-        ),
-        ({"sparsity": 0.99}, "sparsity must be a number >= 1, got 0.99."),
-        ({"sparsity": True}, "sparsity must be a number >= 1, got True."),
-        ({"sparsity": np.inf}, "sparsity must be a number >= 1, got inf."),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(f"Degree2Projection: {message}")):
-        Degree2Projection(**params).fit(np.ones((5, 2)))

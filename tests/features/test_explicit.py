@@ -175,17 +175,3 @@ def test_a_fit_that_does_not_fit_leaves_the_map_as_it_was():
         fitted.set_params(degree=5).fit(np.ones((2, 30)))
     assert vars(fitted) == {**state, "degree": 5}
     assert np.array_equal(fitted.transform(X), before)
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"form": "powers"}, "form must be 'monomials' or 'kronecker', got 'powers'."),
-        ({"memory_limit": 0}, "memory_limit must be None or an integer >= 1 or a size such as"),
-        ({"memory_limit": True}, "memory_limit must be None or an integer >= 1 or a size such as"),
-        ({"memory_limit": "much"}, "memory_limit must be None or an integer >= 1 or a size such"),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(f"ExplicitPolynomial: {message}")):
-        ExplicitPolynomial(**params).fit(np.ones((5, 2)))
