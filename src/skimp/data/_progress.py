@@ -149,6 +149,11 @@ class Listener:
 class Progress:
     """Nested phases and their listeners; silent without listeners.
 
+    Parameters
+    ----------
+    *listeners : Listener
+        Objects that are notified of phases.
+
     Examples
     --------
     >>> from skimp.data import Progress
