@@ -72,7 +72,7 @@ class KRLS(RegressorMixin, Reporting, Parametrized):
         `skimp.effects.Sketch` ("gaussian", "sign", ...) fit random sums of all kernel columns.
         "sample", or `skimp.effects.RowSample`, fits the exact model to a sample of the rows.
     alpha : float or str, default="loo"
-        Strength of the penalty, independent of n: the ridge penalty is n alpha. "loo" minimises the
+        Strength of the penalty, independent of n: the ridge penalty is n alpha. "loo" minimizes the
         leave-one-out error, in closed form; copies of a row are left out together. "gcv" minimises
         generalized cross-validation. "kfold" minimises the error of five-fold cross-validation;
         each fold has its own approximation and the same n alpha.
