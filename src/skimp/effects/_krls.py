@@ -92,9 +92,10 @@ class KRLS(RegressorMixin, Reporting, Parametrized):
     n_jobs : int or None, default=None
         Number of threads. None uses all cores that the process may use.
     verbose : int, default=0
-        1 writes a line for each phase of the fit, with its seconds and its result, 2 also one for
-        each trial and step. Lines are records of the logger "skimp"; if logging is not set up,
-        they go to standard error, on a terminal with a progress bar (needs rich).
+        1 writes a line for each phase of the fit, with its seconds and its result. 2 also writes
+        one for each part of a phase, such as a trial. The lines are records of the logger "skimp".
+        If logging is not set up, they go to standard error, and a terminal also shows a progress
+        bar if rich is installed.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the approximation and of the folds.
 
