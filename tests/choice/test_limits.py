@@ -108,7 +108,7 @@ def test_refusal_holds_the_plan(approximation):
     lines = str(caught.value).splitlines()
     assert "1 KB" in lines[0]
     assert lines[1].split() == ["phase", "seconds", "memory"]
-    assert [line.split()[0] for line in lines[-2:]] == ["solve", "fit"]
+    assert [line.split()[0] for line in lines[-2:]] == ["solve", "total"]
 
 
 def test_refusal_by_a_part_of_the_fit_is_explained():
@@ -182,7 +182,7 @@ def test_a_given_size_that_takes_too_long_warns_with_its_plan(estimator):
     assert caught[0].filename == __file__
     lines = str(caught[0].message).splitlines()
     assert lines[1].split() == ["phase", "seconds", "memory"]
-    assert lines[-1].startswith("fit")
+    assert lines[-1].startswith("total")
 
 
 @pytest.mark.parametrize("loss", ["log", "hinge"])

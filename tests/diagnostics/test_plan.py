@@ -39,7 +39,7 @@ def test_table_is_aligned_and_ends_with_the_total():
     lines = str(Plan(PHASES)).splitlines()
     assert len({len(line) for line in lines}) == 1
     assert lines[2].split() == ["select", "1.25", "3", "KB"]
-    assert lines[-1].split() == ["fit", "11.75", "2.5", "MB"]
+    assert lines[-1].split() == ["total", "11.75", "2.5", "MB"]
 
 
 def test_html_has_a_row_for_each_phase_and_escapes_names():

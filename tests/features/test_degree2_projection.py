@@ -7,23 +7,13 @@ from scipy import sparse
 from skimp.features import Degree2Projection
 from skimp.kernels import Polynomial
 from tests.pairs import pairwise
-from tests.problems import regression
+from tests.problems import regression, with_gaps
 
 SPARSITIES = [1.0, 3.0, 5.0]
 TERMS = [1, 2, 4]
 PAIR = np.array([[0.9, -0.4, 0.3], [0.5, 0.8, -0.2]])
 
 every_size = pytest.mark.parametrize("n_terms", TERMS)
-
-
-def with_gaps(X):
-    """Return CSR rows, some of them empty, with explicit zeros."""
-    X = X.copy()
-    X[np.abs(X) < 0.3] = 0
-    X[::7] = 0
-    S = sparse.csr_matrix(X)
-    S.data[::5] = 0
-    return S
 
 
 def naive_features(fitted, X):

@@ -10,23 +10,13 @@ from sklearn.preprocessing import PolynomialFeatures
 from skimp.data import open_rows
 from skimp.features import ExplicitPolynomial
 from tests.pairs import in_turn, pairwise
-from tests.problems import difference, regression
+from tests.problems import difference, regression, with_gaps
 
 WIDTHS = [0.3, 0.0, 0.7]
 FORMS = ["monomials", "kronecker"]
 
 every_form = pytest.mark.parametrize("form", FORMS)
 every_degree = pytest.mark.parametrize("degree", [1, 2, 3, 4])
-
-
-def with_gaps(X):
-    """Return CSR rows, some of them empty, with explicit zeros."""
-    X = X.copy()
-    X[np.abs(X) < 0.3] = 0
-    X[::7] = 0
-    S = sparse.csr_matrix(X)
-    S.data[::5] = 0
-    return S
 
 
 def multinomial(columns):

@@ -13,7 +13,7 @@ from skimp.features import (
 from skimp.features._polynomial import Products
 from skimp.kernels import Polynomial
 from tests.pairs import in_turn, pairwise
-from tests.problems import regression
+from tests.problems import regression, with_gaps
 
 WIDTHS = [0.3, 0.0, 0.7]
 RANDOM = [PolynomialProjection, RandomMaclaurin, TensorSketch]
@@ -34,16 +34,6 @@ def drawn(d, p, n_terms, degree, k, density=1.0):
     pool = rng.normal(size=(d + 1, p))
     pool[rng.random(pool.shape) > density] = 0
     return pool, rng.integers(p, size=(n_terms, degree, k)), rng.normal(size=k)
-
-
-def with_gaps(X):
-    """Return CSR rows, some of them empty, with explicit zeros."""
-    X = X.copy()
-    X[np.abs(X) < 0.3] = 0
-    X[::7] = 0
-    S = sparse.csr_matrix(X)
-    S.data[::5] = 0
-    return S
 
 
 @pairwise(

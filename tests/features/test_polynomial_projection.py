@@ -7,7 +7,7 @@ from scipy import sparse
 from skimp.data import open_rows
 from skimp.features import PolynomialProjection
 from tests.pairs import pairwise
-from tests.problems import regression
+from tests.problems import regression, with_gaps
 
 WIDTHS = [0.3, 0.0, 0.7]
 KINDS = [("gaussian", 3.0), ("achlioptas", 1.0), ("achlioptas", 3.0), ("achlioptas", 20.0)]
@@ -27,16 +27,6 @@ def naive_features(fitted, X):
         for i in range(t):
             Z[:, c] += np.prod(P[:, fitted.factors_[i, :, c]], axis=1)
     return Z / np.sqrt(k * t)
-
-
-def with_gaps(X):
-    """Return CSR rows, some of them empty, with explicit zeros."""
-    X = X.copy()
-    X[np.abs(X) < 0.3] = 0
-    X[::7] = 0
-    S = sparse.csr_matrix(X)
-    S.data[::5] = 0
-    return S
 
 
 def outcomes_of_entries(distribution, s):
