@@ -11,7 +11,7 @@ from skimp.choice._trials import ALPHAS, merge_equal
 from skimp.data import LOCAL, ArrayRows, Block
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Gaussian, Laplacian
-from skimp.losses import squared
+from skimp.losses import log, squared
 from skimp.solvers import Problem
 from tests.models import outputs
 from tests.problems import difference, labelled, regression
@@ -133,6 +133,28 @@ def test_more_features_than_rows_are_narrowed_to_the_same_errors(how):
     narrow, wide = (judge(Z, Y, how, alphas=alphas, P=P) for P in (None, np.eye(70)))
     assert narrow.alpha == wide.alpha
     assert narrow.error == pytest.approx(wide.error, rel=1e-8)
+
+
+def test_weights_of_rows_that_judge_count_as_repeated_rows():
+    Z, Y = leveraged()
+    problem = Problem(ArrayRows(Z[:40], Y[:40]), squared, 1.0)
+    rest, counts = slice(40, None), np.arange(20) % 3
+    weighted = ArrayRows(Z[rest], Y[rest], counts.astype(float))
+    repeated = ArrayRows(np.repeat(Z[rest], counts, axis=0), np.repeat(Y[rest], counts, axis=0))
+    one, other = (
+        judge_held_out(problem, PENALTIES, rows, Judge(squared), False, LOCAL)
+        for rows in (weighted, repeated)
+    )
+    assert one.alpha == other.alpha
+    assert one.error == pytest.approx(other.error, rel=1e-9)
+
+
+def test_log_odds_have_the_penalty_of_scores_over_the_square_of_their_factor():
+    # squared error, and losses of scores times 2, 8 and 32
+    costs, nothing = np.array([[0.5, 0.6, 0.3, 0.4]]), np.zeros((1, 1))
+    found = Judge(log).judge(np.ones(1), costs, nothing, nothing)
+    assert found.rate == pytest.approx(0.3 / 0.5 / 8**2)
+    assert found.ranking == 0.3
 
 
 def test_classes_have_no_range_that_scores_could_leave():
