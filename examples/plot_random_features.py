@@ -65,8 +65,8 @@ frame = display.to_frame()
 print(frame[frame["size"] == 1024].groupby("map", sort=False)[["frobenius", "max"]].mean().round(3))
 
 # %%
-# Which pairs have an error
-# -------------------------
+# Error by distance
+# -----------------
 # The standard deviation of the inner product of two rows, from the variance formulas. Fourier
 # features are exact for equal rows in the pair form only, and have the largest error for distant
 # rows. Random binning is exact for equal rows and nearly exact for distant rows.

@@ -16,15 +16,6 @@ APPROXIMATIONS = [
 ESTIMATORS = [KernelRegressor, KernelClassifier]
 LABEL_LOSSES = ["hinge", "squared_hinge", "log", "softmax", "multiclass_hinge"]
 """Losses for classes only."""
-TARGET_LOSSES = [
-    "squared",
-    "huber",
-    "epsilon_insensitive",
-    "squared_epsilon_insensitive",
-    "quantile",
-]
-"""Losses for numbers; the squared one is for classes, too."""
-
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
 
 

@@ -377,8 +377,11 @@ class Kinked(Solver):
         return replace(solution, coef=coef, intercept=intercept)
 
 
-@pytest.mark.parametrize("loss", [hinge, quantile, multiclass_hinge], ids=repr)
-@pytest.mark.parametrize("solver", [Kinked(0.8), Kinked(0.9999), Kinked(shift=1e-3)], ids=repr)
+@pytest.mark.parametrize(
+    ("solver", "loss"),
+    [(Kinked(0.8), hinge), (Kinked(0.9999), multiclass_hinge), (Kinked(shift=1e-3), quantile)],
+    ids=repr,
+)
 def test_broken_solver_of_a_loss_with_kinks(solver, loss):
     with pytest.raises(AssertionError, match=r"not lower at nearby points|the dual problem; rel"):
         check_solver(solver, loss)

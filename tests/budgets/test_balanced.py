@@ -83,20 +83,6 @@ def test_row_numbers_of_a_precomputed_kernel():
     assert np.bincount(y[budget.indices]).tolist() == [4, 4]
 
 
-@pytest.mark.parametrize("size", [100, 101])
-def test_all_rows_where_there_are_no_more(size):
-    X, y = regression(100)[0], classes(90, 10)
-    assert np.array_equal(select(X, size, y).indices, np.arange(100))
-
-
-@pytest.mark.parametrize("selector", ["uniform", KMeans(), Balanced("kmeans"), Uniform()])
-def test_a_seed_decides(selector):
-    X, y = regression(100)[0], classes(70, 30)
-    first, again, other = (select(X, 8, y, selector, seed).points for seed in (1, 1, 2))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 def test_rows_repeat_only_where_the_rule_repeats_them():
     assert not Balanced("kmeans").repeats
     assert Balanced(Uniform(replacement=True)).repeats

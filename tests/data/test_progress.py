@@ -121,7 +121,7 @@ def test_long_phases_say_now_and_then_how_far_they_are(clock, capfd):
     assert "objective 0.5" in lines[-1]
 
 
-def test_a_phase_that_cannot_report_announces_its_seconds(capfd):
+def test_a_phase_that_is_predicted_to_take_long_is_announced(capfd):
     with reporting("Model", 1) as progress, progress.phase("factorization", expected=50.0):
         assert "factorization" in (announced := capfd.readouterr().err)
         assert "50 s" in announced

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from skimp import KRLS, KernelClassifier, KernelRegressor
 from skimp.data import open_rows
 from skimp.features import Nystroem
+from tests.pairs import in_turn
 
 N = 12
 X = np.random.default_rng(0).normal(size=(N, 3))
@@ -44,8 +45,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
+@in_turn(form=FORMS, model=MODELS)
 def test_missing_entries_are_found_in_their_columns(model, form):
     make, (first, second) = FORMS[form]
     columns = f"columns {first} (2 of 12 rows), {second} (1 of 12 rows)"
@@ -180,10 +180,9 @@ def test_sparse_targets(model, make):
         fit(model, y=make(LABELS[:, None]))
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
-@pytest.mark.parametrize(
-    "y",
-    [
+@in_turn(
+    model=MODELS,
+    y=[
         [0, 1, None, 1] * 3,
         np.array([0, 1, np.nan, 1] * 3),
         ["u", "v", np.nan, "v"] * 3,
@@ -194,7 +193,6 @@ def test_sparse_targets(model, make):
         pl.Series(["u", "v", None, "v"] * 3),
         pl.Series([0, 1, None, 1] * 3),
     ],
-    ids=lambda y: type(y).__name__,
 )
 def test_missing_targets(model, y):
     message = "y contains NaN or other missing values in 3 of 12 rows, the first in row 2: drop"

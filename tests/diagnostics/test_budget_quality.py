@@ -7,8 +7,7 @@ from scipy import sparse
 from skimp.budgets import Budget, KMeans, Uniform
 from skimp.data import ArrayRows, open_rows
 from skimp.diagnostics import budget_quality
-from skimp.features import Nystroem
-from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Polynomial, Precomputed
+from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Polynomial
 from tests.pairs import pairwise
 from tests.problems import labelled, regression
 from tests.reference import naive
@@ -63,17 +62,6 @@ def test_equals_its_naive_twin(kernel, alpha, m):
     assert quality.size == m
     assert_numbers(quality, twin(B, kernel, X, alpha))
     assert quality.standard_error == 0
-
-
-@pytest.mark.parametrize("kernel", [KERNEL, Gaussian(2.0)], ids=repr)
-def test_all_rows_miss_nothing(kernel):
-    X = regression(60)[0]
-    quality = budget_quality(X, kernel, X, alpha=1e-3)
-    K = kernel(X) / 60
-    assert quality.residual_trace <= 1e-12
-    assert quality.largest_distance <= 1e-7
-    dimension = np.trace(K @ np.linalg.inv(K + 1e-3 * np.eye(60)))
-    assert quality.effective_dimension == pytest.approx(dimension, rel=1e-9)
 
 
 def test_points_that_are_of_no_use_miss_everything():
@@ -150,16 +138,6 @@ def test_weights_count_rows():
     assert_numbers(quality, budget_quality(X[:9], KERNEL, repeated, alpha=1e-3).to_dict())
 
 
-def test_rows_of_weight_zero_are_absent():
-    X, y, weight = labelled(200)
-    weight = np.minimum(weight, 1)
-    whole = budget_quality(X[:9], KERNEL, open_rows(X, target=y, weight=weight))
-    present = budget_quality(X[:9], KERNEL, X[weight > 0], y[weight > 0])
-    assert whole.standard_error == 0
-    assert_same(whole, present)
-    assert whole.class_imbalance == pytest.approx(present.class_imbalance)
-
-
 def test_shares_of_classes_are_those_of_the_chosen_rows():
     X, codes, _ = labelled(120)
     y = np.array(["low", "middle", "high"])[codes]
@@ -177,15 +155,6 @@ def test_centres_count_for_the_label_of_the_nearest_row():
     nearest = KERNEL(X, budget.points).argmax(axis=0)
     expected = np.bincount(y[nearest], minlength=3) / 12
     assert budget_quality(budget, KERNEL, X, y).class_shares == dict(enumerate(expected.tolist()))
-
-
-def test_equal_shares_are_balanced():
-    X, y = regression(60)[0], np.arange(60) % 3
-    rows = np.arange(12)
-    assert budget_quality(Budget(X[rows], rows), KERNEL, X, y).class_imbalance == 0
-    one_sided = budget_quality(Budget(X[::3], np.arange(0, 60, 3)), KERNEL, X, y)
-    assert one_sided.class_shares == {0: 1.0, 1: 0.0, 2: 0.0}
-    assert one_sided.class_imbalance == pytest.approx(2 / 3)
 
 
 def test_imbalance_is_to_the_shares_of_weight():
@@ -213,38 +182,11 @@ def test_rows_from_any_source(source):
     assert_same(budget_quality(X[:9], KERNEL, *source(X, y), sample=30), expected)
 
 
-@pytest.mark.parametrize("wrap", [sparse.csr_matrix, pd.DataFrame, np.ndarray.tolist, Budget])
-def test_points_in_any_form(wrap):
-    X, y, _ = labelled(150)
-    assert_same(budget_quality(wrap(X[:9]), KERNEL, X, y), budget_quality(X[:9], KERNEL, X, y))
-
-
 @pytest.mark.parametrize("dtype", [np.float16, np.int8])
 def test_numbers_are_computed_in_float64(dtype):
     X = (3 * regression(80)[0]).astype(dtype)
     expected = budget_quality(X[:5].astype(float), KERNEL, X.astype(float))
     assert_same(budget_quality(X[:5], KERNEL, X), expected)
-
-
-def test_the_points_of_a_map():
-    X = regression(80)[0]
-    fitted = Nystroem(KERNEL, budget=9, random_state=0).fit(X)
-    quality = budget_quality(fitted.budget_, KERNEL, X)
-    missed = KERNEL.diag(X) - (fitted.transform(X) ** 2).sum(axis=1)
-    assert quality.residual_trace == pytest.approx(missed.mean(), rel=1e-9)
-
-
-def test_a_name_and_parameters_that_the_rows_determine():
-    X = regression(80)[0]
-    expected = budget_quality(X[:5], Gaussian("scale").resolve(open_rows(X), 0), X)
-    assert budget_quality(X[:5], "rbf", X) == expected
-
-
-def test_row_numbers_with_a_matrix():
-    X, y, _ = labelled(80)
-    numbers = np.arange(80)[:, None]
-    expected = budget_quality(X[:9], KERNEL, X, y)
-    assert_same(budget_quality(numbers[:9], Precomputed(KERNEL(X)), numbers, y), expected)
 
 
 def test_objects():

@@ -1,14 +1,11 @@
 import numpy as np
 import pytest
-from scipy import sparse
 
 from skimp.budgets import DBH, Balanced, KMeans, Selector, Uniform
-from skimp.data import open_rows
 from skimp.diagnostics import budget_quality, compare_selectors
-from skimp.kernels import Laplacian, Precomputed, Tanh
+from skimp.kernels import Laplacian, Tanh
 from tests.catalog import SELECTOR_NAMES
 from tests.problems import labelled, regression
-from tests.sources import ChunkedRows
 
 KERNEL = Laplacian(0.5)
 
@@ -100,38 +97,6 @@ def test_names_of_selectors():
     assert [record["selector"] for record in records] == names
     records = compare({"mine": Uniform(), "other": "uniform"}, X, sizes=[5]).records
     assert [record["selector"] for record in records] == ["mine", "other"]
-
-
-@pytest.mark.parametrize(("selector", "name"), [("uniform", "uniform"), (Uniform(), "Uniform()")])
-def test_one_selector_is_a_list_of_one(selector, name):
-    X = regression(50)[0]
-    alone, listed = (without_seconds(compare(given, X)) for given in (selector, [selector]))
-    assert alone == listed
-    assert [record["selector"] for record in alone] == [name, name]
-
-
-def test_rows_from_any_source():
-    X, y, _ = labelled(150)
-    expected = compare(["uniform", "balanced"], X, y)
-    for source in (open_rows(X, target=y, block_rows=7), ChunkedRows(X, y)):
-        assert without_seconds(compare(["uniform", "balanced"], source)) == without_seconds(
-            expected
-        )
-    found = compare(["uniform", "balanced"], sparse.csr_matrix(X), y)
-    for record, other in zip(found.records, expected.records, strict=True):
-        missed = other["quality"].residual_trace
-        assert record["quality"].residual_trace == pytest.approx(missed, rel=1e-10)
-        assert record["quality"].class_shares == other["quality"].class_shares
-
-
-def test_row_numbers_with_a_matrix():
-    X = regression(100)[0]
-    rules = ["uniform", "dbh", "column_subset", "rpcholesky", "leverage", "agglomerative"]
-    found = compare(rules, np.arange(100)[:, None], kernel=Precomputed(KERNEL(X)))
-    expected = compare(rules, X)
-    for record, other in zip(found.records, expected.records, strict=True):
-        missed = other["quality"].residual_trace
-        assert record["quality"].residual_trace == pytest.approx(missed, rel=1e-8)
 
 
 def test_a_size_beyond_the_rows():

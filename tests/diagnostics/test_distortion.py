@@ -90,14 +90,6 @@ def test_exact_features_are_not_distorted(degree, form):
     assert distance_distortion(X, Z, kernel) <= rounding
 
 
-@pytest.mark.parametrize("factor", [0.0, 3.0])
-def test_scaled_features_are_distorted_by_the_square(factor):
-    X = regression(50)[0]
-    phi = ExplicitPolynomial(2).fit(X)
-    found = distance_distortion(X, factor * phi.transform(X), phi.kernel_)
-    assert found == pytest.approx(abs(factor**2 - 1), rel=1e-10)
-
-
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_equal_rows_are_left_out(kernel):
     # 3 pairs within the first group, 1 within the second
@@ -127,21 +119,6 @@ def test_without_rows_that_differ_there_is_no_distortion():
     assert np.isnan(found)
     assert left_out == 10
     assert np.isnan(distance_distortion(X, features(5), kernel))
-
-
-def test_rows_are_equal_if_the_kernel_cannot_tell_them_apart():
-    X = regression(20)[0]
-    found, left_out = distortion(X * [0, 0, 1], features(20), Gaussian([1.0, 1.0, 0.0]))
-    assert np.isnan(found)
-    assert left_out == 190
-
-
-def test_the_kernel_of_a_map_that_was_fitted_to_a_frame():
-    frame = pd.DataFrame(regression(40)[0], columns=["a", "b", "c"])
-    fitted = RandomFourier(Gaussian(0.3).on(["c", "a"]), random_state=0).fit(frame)
-    Z = fitted.transform(frame)
-    expected = naive(frame.to_numpy()[:, [2, 0]], Z, Gaussian(0.3))
-    assert distance_distortion(frame, Z, fitted.kernel_) == pytest.approx(expected, rel=1e-8)
 
 
 def compare(maps, X, **options):

@@ -8,10 +8,9 @@ from scipy import sparse
 from skimp.data import open_rows
 from skimp.diagnostics import HashRecall, hash_recall
 from skimp.features import KernelHash, OrthogonalProjection, RandomLayer
-from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Polynomial, Precomputed
+from skimp.kernels import Gaussian, Laplacian, Linear, Polynomial
 from tests.problems import regression
 from tests.sources import ChunkedRows
-from tests.words import shared_pairs, words
 
 CANDIDATES = [1, 3, 10, 40, 1000]
 
@@ -140,29 +139,6 @@ def test_rows_from_any_source():
         assert found.recall == pytest.approx(expected.recall, abs=1e-12)
 
 
-def test_frames_and_a_kernel_of_named_columns():
-    X = regression(80)[0]
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    kernel = Gaussian(0.5).on(["c", "a"])
-    found = hash_recall(fit(frame, kernel=kernel), frame, candidates=CANDIDATES)
-    part = X[:, [2, 0]]
-    expected = hash_recall(fit(part, kernel=Gaussian(0.5)), part, candidates=CANDIDATES)
-    assert found.recall == pytest.approx(expected.recall, abs=1e-12)
-    given = hash_recall(fit(frame), frame, kernel=kernel, candidates=CANDIDATES)
-    assert np.isfinite(given.recall).all()
-
-
-def test_objects():
-    found = words()[0]
-    kernel = FunctionKernel(shared_pairs)
-    K = kernel(found) + np.diag(np.linspace(0, 1e-3, 60))
-    numbers = np.arange(60)[:, None]
-    hashing = fit(numbers, kernel=Precomputed(K))
-    recall = hash_recall(hashing, numbers, candidates=CANDIDATES).recall
-    expected = naive(hashing, numbers, Precomputed(K), 10, CANDIDATES)
-    assert recall == pytest.approx(expected.mean(axis=0), abs=1e-12)
-
-
 def test_rows_of_a_partial_fit_count_too():
     X = regression(90)[0]
     hashing = fit(X[:50]).partial_fit(X[50:])
@@ -205,9 +181,3 @@ def test_rows_are_those_of_the_hashing():
     X = regression(30)[0]
     with pytest.raises(ValueError, match=r"hash_recall: X .*30 rows"):
         hash_recall(fit(X), X[1:])
-
-
-def test_a_kernel_with_a_name_for_a_parameter_is_refused():
-    X = regression(30)[0]
-    with pytest.raises(ValueError, match="Gaussian: gamma must be a number"):
-        hash_recall(fit(X), X, kernel=Gaussian("scale"))

@@ -111,14 +111,6 @@ def test_a_sample_of_rows_is_looked_at():
     assert few < rows
 
 
-def test_the_seed_decides_on_the_sample():
-    X = regression(200)[0]
-    first = seen(X, sample=30)
-    assert seen(X, sample=30) == seen(X, sample=30, random_state=0) == first
-    assert seen(X, sample=30, random_state=np.random.default_rng(0)) == first
-    assert seen(X, sample=30, random_state=1) != first
-
-
 @pytest.mark.parametrize(
     ("feature_map", "options", "message"),
     [
@@ -200,14 +192,6 @@ def test_sizes_are_set(feature_map, parameter, monkeypatch):
     assert len({record["max"] for record in comparison.records}) == 6
 
 
-def test_kernels_of_the_maps_are_their_own():
-    X = regression(80)[0]
-    maps = {"wide": Nystroem(Gaussian(0.01)), "narrow": Nystroem(Gaussian([1.0, 0.0, 9.0]))}
-    wide, narrow = compare(maps, X, sizes=[80], repeats=1).records
-    assert max(wide[key] for key in KEYS) <= 1e-6
-    assert max(narrow[key] for key in KEYS) <= 1e-10
-
-
 def test_names_of_maps():
     X = regression(50)[0]
     given = [RandomFourier(), RandomFourier(Gaussian(0.3), form="phase")]
@@ -228,14 +212,6 @@ def test_the_seed_decides():
     first, *same = (without_seconds(compare(maps, X, sample=50, **given)) for given in options)
     assert all(other == first for other in same)
     assert without_seconds(compare(maps, X, sample=50, random_state=1)) != first
-
-
-def test_frames_and_names_of_columns():
-    X = regression(80)[0]
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    found = compare({"fourier": RandomFourier(Gaussian(0.3).on(["c", "a"]))}, frame)
-    expected = compare({"fourier": RandomFourier(Gaussian(0.3).on([2, 0]))}, X)
-    assert without_seconds(found) == without_seconds(expected)
 
 
 @pytest.mark.parametrize(

@@ -49,14 +49,6 @@ def test_html_has_a_row_for_each_phase_and_escapes_names():
     assert "<b>" not in html
 
 
-def test_number_stands_for_a_budget():
-    number, budget = (
-        planned(KernelRegressor(approximation=approximation))
-        for approximation in (300, Nystroem(budget=300))
-    )
-    assert number == budget
-
-
 def test_no_approximation_is_the_exact_model_of_the_squared_loss():
     names = [phase.name for phase in planned(KernelRegressor(approximation=None)).phases]
     assert names == ["read", "factor", "solve"]
@@ -94,11 +86,6 @@ def test_sparse_rows_and_single_precision_are_seen():
 )
 def test_outputs_are_counted(model, y, n_outputs):
     assert planned(model, X, y) == planned(model, X, n_outputs=n_outputs)
-
-
-def test_rows_bring_their_own_labels():
-    model, y = KernelClassifier(approximation=50), np.arange(3000) % 7
-    assert planned(model, open_rows(X, target=y)) == planned(model, X, y)
 
 
 def test_kernel_of_the_estimator_is_that_of_the_map():
@@ -160,14 +147,6 @@ def test_iterations_of_the_estimator_count(loss):
     )
     assert fewer < usual
     assert rougher < usual
-
-
-def test_kernel_and_penalty_that_are_chosen_in_fit_cost_what_typical_ones_cost():
-    chosen, given = (
-        planned(KernelClassifier(kernel, approximation=300, alpha=alpha))
-        for kernel, alpha in (("auto", "auto"), ("rbf", 1e-6))
-    )
-    assert chosen == given
 
 
 @pytest.mark.parametrize(

@@ -44,11 +44,6 @@ def test_rest_is_the_plan_of_landmarks(estimator):
     assert FIRST_SIZE <= size <= LARGEST_SIZE
 
 
-def test_given_map_has_no_search():
-    names = [phase.name for phase in planned(KernelRegressor(approximation=100)).phases]
-    assert "search" not in names
-
-
 @pytest.mark.parametrize("limit", [{"memory_limit": "60MB"}, {"time_limit": 0.5}], ids=str)
 def test_limits_keep_the_budget_small(limit):
     roomy = landmarks(planned(KernelRegressor()), KernelRegressor())

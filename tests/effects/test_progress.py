@@ -81,6 +81,19 @@ def test_records_go_to_the_logger(caplog, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def test_effects_and_tables_report_as_their_model_does(capfd):
+    for verbose in (0, 1):
+        model = fitted(KRLS(approximation=10), verbose=verbose)
+        capfd.readouterr()
+        model.effects()
+        model.summary()
+        out, err = capfd.readouterr()
+        assert out == ""
+        assert [line.split()[1] for line in err.splitlines()] == ["effects", "summary"][
+            : 2 * verbose
+        ]
+
+
 def test_diagnostics_report_as_their_model_does(capfd):
     for verbose in (0, 1):
         budget_curve(KernelRegressor("rbf", approximation=20, verbose=verbose), X, Y)

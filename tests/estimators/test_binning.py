@@ -1,11 +1,8 @@
 import numpy as np
-import pandas as pd
 import pytest
-from scipy import sparse
-from sklearn.base import clone
 
-from skimp import KernelClassifier, KernelRegressor
-from skimp.data import ArrayRows, Codes, open_rows
+from skimp import KernelClassifier
+from skimp.data import ArrayRows, Codes
 from skimp.features import RandomBinning
 from skimp.kernels import Laplacian
 from skimp.losses import (
@@ -18,8 +15,7 @@ from skimp.losses import (
 )
 from skimp.solvers import PCG, Direct, DualCD, Newton, Problem
 from tests.models import outputs
-from tests.problems import labelled, regression
-from tests.sources import ChunkedRows
+from tests.problems import labelled
 
 KERNEL, ALPHA = Laplacian(0.4), 1e-2
 
@@ -32,12 +28,6 @@ def classifier(approximation=None, **params):
     params = {"alpha": ALPHA, "random_state": 0, **params}
     approximation = binning() if approximation is None else approximation
     return KernelClassifier(KERNEL, approximation=approximation, **params)
-
-
-def regressor(approximation=None, **params):
-    params = {"alpha": ALPHA, "random_state": 0, **params}
-    approximation = binning() if approximation is None else approximation
-    return KernelRegressor(KERNEL, approximation=approximation, **params)
 
 
 def apart(objective, tol, alpha=ALPHA, norm=1.0):
@@ -82,19 +72,6 @@ def test_codes_and_csr_give_the_same_model(solver, loss):
     assert np.abs(outputs(model, X) - F).max() <= bound < 0.02
 
 
-@pytest.mark.parametrize(("dtype", "fit_intercept"), [(np.float32, True), (np.float64, False)])
-def test_regression_on_codes_and_on_csr(dtype, fit_intercept):
-    X, y, weight = regression(150, dtype=dtype)
-    model = regressor(fit_intercept=fit_intercept).fit(X, y, weight)
-    assert "chose direct" in model.solution_.message
-    Z = model.approximation_.transform(X).astype(np.float64)
-    rows = ArrayRows(Z, y[:, None], weight)
-    expected = Direct().solve(Problem(rows, squared, ALPHA, fit_intercept=fit_intercept))
-    F = (Z @ expected.coef + expected.intercept)[:, 0]
-    assert model.predict(X).dtype == dtype
-    assert np.abs(model.predict(X) - F).max() <= rounded(y, dtype)
-
-
 @pytest.mark.parametrize(
     ("loss", "early_stopping"), [("squared_hinge", False), ("multiclass_hinge", True)]
 )
@@ -128,54 +105,6 @@ def test_bins_that_were_not_seen_add_nothing():
             if code:
                 F[i] += model.coef_[offset + code] * model.approximation_.coded.value
     np.testing.assert_allclose(model.decision_function(near), F, rtol=1e-10, atol=1e-12)
-
-
-def test_a_weight_of_two_is_a_row_twice_and_of_zero_an_absent_row():
-    X, y, weight = labelled(60)
-    twice = np.repeat(np.arange(60), weight.astype(int))
-    given = {"loss": "hinge", "solver": DualCD(1e-7), "alpha": 0.1}
-    weighted = classifier(**given).fit(X, y, weight)
-    repeated = classifier(**given).fit(X[twice], y[twice])
-    assert np.array_equal(weighted.approximation_.n_bins_, repeated.approximation_.n_bins_)
-    bound = apart(weighted.solution_.history[-1], 1e-7, 0.1, norm=np.sqrt(2))
-    difference = weighted.decision_function(X) - repeated.decision_function(X)
-    assert np.abs(difference).max() <= bound < 0.02
-
-
-@pytest.mark.parametrize("loss", ["squared_hinge", "multiclass_hinge", "squared"])
-def test_bits_do_not_depend_on_threads(loss):
-    X, y, _ = labelled(300, n_classes=5)
-    one, two = (classifier(binning(20), loss=loss, n_jobs=n).fit(X, y) for n in (1, 2))
-    assert np.array_equal(one.coef_, two.coef_)
-    assert np.array_equal(one.decision_function(X), two.decision_function(X))
-
-
-@pytest.mark.parametrize(
-    ("estimator", "solver"),
-    [(classifier, DualCD(1e-7)), (regressor, Direct())],
-)
-def test_any_source_gives_the_same_model(estimator, solver):
-    X, y, weight = labelled(150)
-    X[: 2 * len(X) // 3, 1] = 1.5
-    X[::2, 2] = 0
-    csr, frame = sparse.csr_matrix(X), pd.DataFrame(X, columns=["a", "b", "c"])
-    model = estimator(solver=solver, fit_intercept=False)
-    expected = clone(model).fit(X, y, weight)
-    exact = isinstance(solver, Direct)
-    bound = rounded(y) if exact else apart(expected.solution_.history[-1], 1e-7)
-    sources = [
-        (csr, y, weight),
-        (frame, y, weight),
-        (open_rows(X, target=y, weight=weight, block_rows=7),),
-        (ChunkedRows(X, y, weight),),
-        (ChunkedRows(csr, y, weight),),
-    ]
-    for source in sources:
-        fitted = clone(model).fit(*source)
-        assert np.array_equal(fitted.approximation_.n_bins_, expected.approximation_.n_bins_)
-        for rows in (source[0], csr) if source[0] is not frame else (frame,):
-            assert np.abs(outputs(fitted, rows) - outputs(expected, X)).max() <= bound
-    assert clone(model).fit(frame, y).feature_names_in_.tolist() == ["a", "b", "c"]
 
 
 def test_a_limit_that_bins_do_not_fit_is_refused():

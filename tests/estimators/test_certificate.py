@@ -6,14 +6,12 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.kernel_approximation import RBFSampler
 
 from skimp import KernelClassifier, KernelRegressor
 from skimp.estimators import Certificate
 from skimp.features import Nystroem, RandomBinning, RandomFourier, RandomLayer
 from skimp.kernels import Gaussian, Laplacian
-from tests.models import every_estimator
 from tests.problems import labelled, regression
 from tests.reference import naive
 
@@ -58,14 +56,6 @@ def test_every_model_has_one(approximation):
     assert "alpha" in repr(found)
     assert found._repr_html_().startswith("<table>")
     assert model.certificate_ is found
-
-
-@every_estimator
-def test_there_is_none_before_a_fit(estimator):
-    assert not hasattr(estimator(), "certificate_")
-    with pytest.raises(NotFittedError):
-        _ = estimator().certificate_
-    assert not hasattr(clone(fitted()), "certificate_")
 
 
 def test_nothing_to_choose_is_no_trial():

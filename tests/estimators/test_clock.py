@@ -29,12 +29,3 @@ def test_a_phase_that_fails_is_counted(now):
     with pytest.raises(RuntimeError, match="stop"), clock.phase("solve"):
         fail()
     assert clock.seconds == {"solve": 7.0}
-
-
-def test_a_phase_within_another_counts_in_both(now):
-    clock = Clock()
-    with clock.phase("fit"):
-        now[0] += 1
-        with clock.phase("map"):
-            now[0] += 2
-    assert clock.seconds == {"map": 2.0, "fit": 3.0}

@@ -11,7 +11,7 @@ from sklearn.metrics import log_loss
 from skimp.features import RandomFourier
 from skimp.kernels import Gaussian
 from skimp.solvers import DualCD
-from tests.models import classifier, every_estimator, regressor
+from tests.models import classifier
 from tests.problems import labelled
 
 FEATURES = RandomFourier(Gaussian(0.5), n_components=60, random_state=0)
@@ -88,13 +88,6 @@ def test_held_out_rows_are_not_trained_on(loss, solver):
     assert not ignored(stopped(loss, early_stopping=False, **limit), X, y).any()
 
 
-def test_a_seed_decides_which_rows_are_held_out():
-    X, y, _ = noisy(100)
-    first, again, other = (stopped(random_state=seed).fit(X, y) for seed in (0, 0, 1))
-    assert np.array_equal(first.coef_, again.coef_)
-    assert not np.array_equal(first.coef_, other.coef_)
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_larger_fraction_leaves_fewer_rows():
     X, y, _ = noisy(40)
@@ -112,26 +105,6 @@ def test_dual_coordinate_descent_stops():
     assert "stopped early" in model.solution_.message
     assert best_iteration(model) >= 1
     assert model.n_iter_ < 1000
-
-
-@every_estimator
-@pytest.mark.parametrize("approximation", [None, 20])
-def test_solvers_without_iterations_fit_the_rest(estimator, approximation):
-    X, y, _ = labelled(60)
-    model = estimator(
-        approximation=approximation, loss="squared", early_stopping=True, random_state=0
-    ).fit(X, y)
-    assert model.n_iter_ == 1
-    assert "held-out" not in model.solution_.message
-    assert model.score(X, y) > 0.5
-
-
-def test_weights_and_several_outputs():
-    X, y, weight = labelled(150)
-    Y = np.column_stack([y, -10.0 * X[:, 0]])
-    model = regressor(20, loss="huber", early_stopping=True).fit(X, Y, weight)
-    assert model.predict(X).shape == (150, 2)
-    assert best_iteration(model) <= model.n_iter_
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -1,19 +1,14 @@
 import re
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
-from scipy import sparse
 from sklearn.linear_model import RidgeClassifier
 
-from skimp.data import open_rows
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Gaussian
 from tests.models import classifier, regressor
 from tests.pairs import pairwise
-from tests.problems import TOLERANCE, difference, labelled
-from tests.sources import ChunkedRows
+from tests.problems import difference, labelled
 
 SAME_POINTS = [
     None,
@@ -57,53 +52,11 @@ def test_the_linear_kernel_is_a_ridge_classifier(n_classes):
     assert difference(ours.decision_function(X), theirs.decision_function(X)) <= 1e-8
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        ["no", "yes", "perhaps"],
-        np.array(["no", "yes", "perhaps"], dtype=object),
-        [-5, 0, 7],
-        [0.0, 1.0, 2.0],
-        np.array([1, 2, 3], np.uint8),
-    ],
-)
-def test_labels_of_any_kind_come_back(labels):
-    X, codes, _ = labelled(150)
-    y = np.asarray(labels)[codes]
-    model = classifier().fit(X, y)
-    assert model.classes_.tolist() == sorted(labels)
-    assert set(model.predict(X)) <= set(labels)
-    assert np.mean(model.predict(X) == y) > 0.7
-    expected = np.argsort(np.argsort(labels))[codes]
-    by_code = classifier().fit(X, expected)
-    assert np.array_equal(model.coef_, by_code.coef_)
-
-
 def test_boolean_labels():
     X, y, _ = labelled(100, n_classes=2)
     predicted = classifier().fit(X, y == 1).predict(X)
     assert predicted.dtype == bool
     assert np.array_equal(predicted, classifier().fit(X, y).predict(X) == 1)
-
-
-@pairwise(
-    approximation=[None, 30, RandomFourier(n_components=31)],
-    dtype=[np.float32, np.float64],
-    n_classes=[2, 3],
-)
-def test_any_source_gives_the_same_decisions(approximation, dtype, n_classes):
-    X, codes, weight = labelled(200, n_classes=n_classes, dtype=dtype)
-    y = np.array(["a", "bcd", "ef"])[codes]
-    expected = classifier(approximation).fit(X, y, weight).decision_function(X)
-    bound = TOLERANCE[np.dtype(dtype)]
-    for wrap in (sparse.csr_matrix, pd.DataFrame, pl.DataFrame, np.asfortranarray):
-        model = classifier(approximation).fit(wrap(X), y, weight)
-        assert model.decision_function(wrap(X)).dtype == dtype
-        assert difference(model.decision_function(wrap(X)), expected) <= bound
-    for rows in (ChunkedRows(X, y, weight), open_rows(X, target=y, weight=weight, block_rows=9)):
-        model = classifier(approximation).fit(rows)
-        assert model.classes_.tolist() == sorted(set(y))
-        assert difference(model.decision_function(rows), expected) <= bound
 
 
 @pytest.mark.parametrize("approximation", [None, 30])
@@ -138,14 +91,6 @@ def test_a_label_of_weight_zero_is_an_absent_one(approximation, label, n_classes
     absent = classifier(approximation).fit(X[:100], y[:100])
     assert model.classes_.tolist() == [0, 2, 4][:n_classes]
     assert difference(model.decision_function(X), absent.decision_function(X)) <= 1e-8
-
-
-def test_many_classes_in_a_short_last_block_are_no_reason_to_warn():
-    rng = np.random.default_rng(0)
-    y = rng.permutation(np.arange(640) % 100)
-    X = np.column_stack([y / 100, rng.normal(size=640)])
-    model = classifier(50).fit(open_rows(X, target=y, block_rows=600))
-    assert len(model.classes_) == 100
 
 
 @pytest.mark.parametrize(

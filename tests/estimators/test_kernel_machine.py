@@ -13,8 +13,6 @@ from skimp.data import open_rows
 from skimp.diagnostics import budget_curve, plan
 from skimp.features import KernelProjection, Nystroem, RandomBinning, RandomFourier
 from skimp.kernels import Gaussian, Laplacian, Linear, Polynomial
-from skimp.losses import squared
-from skimp.solvers import direct
 from tests.models import APPROXIMATIONS, ESTIMATORS, every_estimator, regressor
 from tests.problems import labelled, regression
 from tests.sources import ChunkedRows
@@ -174,12 +172,6 @@ def test_a_budget_in_the_place_of_a_kernel(estimator):
         estimator(300).fit(X, y)
 
 
-def test_a_map_has_no_kernel_to_choose():
-    X, y, _ = regression(20)
-    with pytest.raises(ValueError, match=r"Nystroem: kernel .*got 'auto'"):
-        KernelRegressor(approximation=Nystroem("auto", budget=5)).fit(X, y)
-
-
 @pytest.mark.parametrize(
     ("estimator", "kernel", "name", "kind"),
     [
@@ -197,21 +189,6 @@ def test_names_stand_for_maps(estimator, kernel, name, kind):
     assert repr(named.kernel_) == repr(given.kernel_)
     np.testing.assert_array_equal(named.predict(X), given.predict(X))
     assert [p.name for p in plan(named, X).phases] == [p.name for p in plan(given, X).phases]
-
-
-def test_the_rule_for_the_seed_of_a_map():
-    X, y, _ = regression(20)
-    feature_map = Nystroem(budget=3, random_state=-1)
-    with pytest.raises(ValueError, match="Nystroem: random_state"):
-        KernelRegressor(approximation=feature_map).fit(X, y)
-
-
-@every_estimator
-def test_objects_stand_for_their_names(estimator):
-    X, y, _ = labelled(100)
-    named = estimator("rbf", approximation=9, loss="squared", random_state=0).fit(X, y)
-    given = estimator(Gaussian(), approximation=9, loss=squared, solver=direct, random_state=0)
-    assert np.array_equal(given.fit(X, y).coef_, named.coef_)
 
 
 @pytest.mark.parametrize("bad", BAD)

@@ -7,7 +7,6 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from skimp import KernelRegressor
 from skimp.data import open_rows
@@ -15,7 +14,7 @@ from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Chi2, FunctionKernel, Gaussian, Laplacian, Linear
 from tests.models import regressor
 from tests.problems import difference, regression
-from tests.words import letter_indicators, shared_letters, shared_pairs, words
+from tests.words import letter_indicators, shared_letters, words
 
 LETTERS = FunctionKernel(shared_letters)
 KERNEL = Gaussian().on(["a", "b"]) + LETTERS.on("s")
@@ -44,29 +43,6 @@ def test_numbers_and_strings_side_by_side(frame, approximation):
     assert model.kernel_ == Gaussian(gamma).on([0, 2]) + LETTERS.on([1])
     assert model.kernel == KERNEL
     assert model.feature_names_in_.tolist() == ["a", "s", "b"]
-
-
-@every_frame
-def test_columns_at_predict_are_those_of_fit(frame):
-    columns, _, y = mixed()
-    model = regressor(20, KERNEL).fit(frame(columns), y)
-    for names in (["s", "a", "b"], ["a", "s"]):
-        with pytest.raises(ValueError, match="feature names should match"):
-            model.predict(frame({name: columns[name] for name in names}))
-
-
-@every_frame
-def test_cross_validation_and_grid_search_reach_inside(frame):
-    columns, _, y = mixed()
-    model = regressor(20, KERNEL, alpha=1e-3)
-    assert cross_val_score(model, frame(columns), y, cv=3, error_score="raise").mean() > 0.2
-    grid = {
-        "kernel__k1__kernel__gamma": ["median", 1e-9],
-        "kernel__k2__kernel__function": [shared_letters, shared_pairs],
-    }
-    search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(frame(columns), y)
-    assert search.best_params_["kernel__k1__kernel__gamma"] == "median"
-    assert search.best_estimator_.kernel_.k1.columns == [0, 2]
 
 
 @every_mode

@@ -1,7 +1,6 @@
 """Models of rows that are no vectors: strings, sets, and frames with a column of strings."""
 
 import pickle
-import re
 
 import numpy as np
 import pandas as pd
@@ -9,10 +8,8 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
-from skimp import KernelClassifier, KernelRegressor
+from skimp import KernelClassifier
 from skimp.budgets import Fixed
 from skimp.features import Nystroem
 from skimp.kernels import FunctionKernel, Gaussian
@@ -50,16 +47,6 @@ def test_strings_in_any_container_are_their_vectors(wrap):
     decision = model.decision_function(wrap(NEW))
     assert difference(decision, expected.decision_function(letter_indicators(NEW))) <= 1e-8
     assert model.score(wrap(W), y) == expected.score(letter_indicators(W), y) > 0.9
-
-
-@every_mode
-def test_weights_and_several_outputs(approximation):
-    W, y = words()
-    Y, weight = np.column_stack([y, [len(w) for w in W]]), np.arange(60) % 3
-    params = {"approximation": approximation, "alpha": 1e-3, "random_state": 0}
-    model = KernelRegressor(KERNEL, **params).fit(W, Y, weight)
-    expected = KernelRegressor("linear", **params).fit(letter_indicators(W), Y, weight)
-    assert difference(model.predict(NEW), expected.predict(letter_indicators(NEW))) <= 1e-8
 
 
 def test_sets_and_empty_strings_are_rows_too():
@@ -100,19 +87,6 @@ def test_cross_validation_and_grid_search_of_strings():
     assert search.best_params_ == {"kernel__function": shared_letters, "alpha": 1e-3}
 
 
-def test_strings_in_pipelines():
-    W, y = words()
-    expected = classifier().fit(W, y).predict(NEW)
-    same = make_pipeline(FunctionTransformer(), classifier()).fit(W, y)
-    assert np.array_equal(same.predict(NEW), expected)
-    backwards = FunctionTransformer(lambda W: [w[::-1] for w in W])
-    turned = make_pipeline(backwards, classifier())
-    assert np.array_equal(turned.fit(W, y).predict(NEW), expected)
-    features = Nystroem(KERNEL, budget=20, random_state=0)
-    linear = make_pipeline(features, classifier("linear", 100)).fit(W, y)
-    assert linear.score(W, y) > 0.9
-
-
 @every_mode
 def test_clones_and_pickles(approximation):
     W, y = words()
@@ -137,14 +111,6 @@ def test_one_string_is_no_list_of_rows():
     model = classifier().fit(*words())
     with pytest.raises(ValueError, match=r"X must be .*got 'face'"):
         model.predict("face")
-
-
-def test_no_strings_and_too_few_labels():
-    W, y = words()
-    with pytest.raises(ValueError, match="0 sample"):
-        classifier().fit([], [])
-    with pytest.raises(ValueError, match=re.escape("inconsistent numbers of samples: [60, 59]")):
-        classifier().fit(W, y[1:])
 
 
 @pytest.mark.parametrize(

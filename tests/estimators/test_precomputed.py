@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import cross_val_score
 
-from skimp import KernelClassifier, KernelRegressor
+from skimp import KernelRegressor
 from skimp.budgets import Fixed
 from skimp.features import Nystroem
 from skimp.kernels import Gaussian, Precomputed
 from tests.models import regressor
-from tests.problems import difference, labelled, regression
+from tests.problems import difference, regression
 
 KERNEL = Gaussian(0.5)
 N = 120
@@ -62,33 +62,12 @@ def test_numbers_of_a_part_in_any_order(approximation):
     assert difference(model.predict(rows[::-1]), expected.predict(X[::-1])) <= 1e-8
 
 
-def test_classes_and_several_outputs():
-    X, codes, weight = labelled(N, n_classes=3)
-    K = KERNEL(X)
-    uniform = Nystroem(budget=30, selector="uniform")
-    params = {"approximation": uniform, "alpha": 1e-4, "random_state": 0}
-    expected = KernelClassifier(KERNEL, **params).fit(X, codes, weight)
-    model = KernelClassifier(Precomputed(K), **params).fit(rows, codes, weight)
-    assert difference(model.decision_function(rows), expected.decision_function(X)) <= 1e-8
-    Y = np.eye(3)[codes]
-    outputs = regressor(30, Precomputed(K)).fit(rows, Y, weight).predict(rows)
-    assert difference(outputs, regressor(30, KERNEL).fit(X, Y, weight).predict(X)) <= 1e-8
-
-
 @pytest.mark.parametrize("approximation", [None, 30])
 def test_cross_validation_splits_numbers_as_rows(approximation):
     X, K, y, _ = problem()
     expected = cross_val_score(regressor(approximation, KERNEL), X, y, cv=3)
     found = cross_val_score(regressor(approximation, Precomputed(K)), rows, y, cv=3)
     np.testing.assert_allclose(found, expected, rtol=1e-7)
-
-
-def test_grid_search_over_matrices():
-    _, K, y, _ = problem()
-    grid = {"kernel__matrix": [np.eye(N), K], "approximation": [30]}
-    search = GridSearchCV(regressor(None, Precomputed(K)), grid, cv=3).fit(rows, y)
-    assert search.best_params_["kernel__matrix"] is K
-    assert search.best_estimator_.approximation_.landmarks_.width <= 30 < N
 
 
 def test_fixed_landmarks_need_their_columns_only():

@@ -139,14 +139,6 @@ def test_calibration():
     assert np.mean(P.argmax(axis=1) == y) > 0.6
 
 
-def test_cross_validation_by_the_log_loss():
-    n_classes = 3
-    X, y, _ = labelled(150, n_classes=n_classes)
-    model = classifier(20, Gaussian(0.5), loss="softmax", alpha=1e-3, tol=1e-4, n_jobs=1)
-    scores = cross_val_score(model, X, y, scoring="neg_log_loss", cv=3, error_score="raise")
-    assert -np.log(n_classes) < scores.mean() < 0
-
-
 @pytest.mark.parametrize("joint", ["softmax", "multiclass_hinge"])
 def test_two_classes_of_a_joint_loss_have_one_decision(joint):
     X, codes, _ = labelled(60, n_classes=2)

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import cross_val_score
 
 from skimp.budgets import DBH, Agglomerative, Balanced, KMeans, Uniform, Weighted
 from skimp.features import Landmarks, Nystroem
@@ -15,7 +15,6 @@ from skimp.kernels import AdditiveChi2, Chi2, FunctionKernel, Gaussian, Precompu
 from tests.models import ALPHA, classifier, regressor
 from tests.problems import difference, labelled, regression
 from tests.reference import naive
-from tests.sources import ChunkedRows
 from tests.words import letter_indicators, shared_letters, words
 
 OBJECTS = [
@@ -60,23 +59,6 @@ def test_a_regressor_is_ridge_in_the_chosen_points(selector):
     assert len(model.approximation_.budget_.points) == 12
 
 
-@pytest.mark.parametrize("selector", [Balanced("kmeans"), "dbh", "rpcholesky"], ids=repr)
-def test_labels_from_any_source(selector):
-    X, y, _ = problem()
-    expected = classifier(chosen_by(selector)).fit(X, y).decision_function(X)
-    frame = {name: X[:, j] for j, name in enumerate("abc")}
-    for given, source in (
-        (sparse.csr_matrix(X), None),
-        (pd.DataFrame(frame), None),
-        (pl.DataFrame(frame), None),
-        (X, ChunkedRows(X, y)),
-    ):
-        model = classifier(chosen_by(selector))
-        model = model.fit(given, y) if source is None else model.fit(source)
-        assert model.classes_.tolist() == ["high", "low", "middle"]
-        assert difference(model.decision_function(given), expected) <= 1e-6
-
-
 @pytest.mark.parametrize("selector", ["kmeans", "balanced"])
 def test_a_warm_start_keeps_the_landmarks(selector):
     X, y, _ = problem()
@@ -89,29 +71,12 @@ def test_a_warm_start_keeps_the_landmarks(selector):
     assert changed.approximation_.budget_.points is not points
 
 
-@pytest.mark.parametrize("selector", ["kmeans", "balanced"])
-def test_early_stopping_chooses_among_the_rows_that_are_kept(selector):
-    X, y, weight = problem()
-    model = classifier(chosen_by(selector), early_stopping=True, alpha=1e-2).fit(X, y, weight)
-    assert len(model.approximation_.budget_.points) == 30
-
-
 def test_balanced_landmarks_of_rare_classes():
     X = regression(200)[0]
     y = np.repeat(["rare", "usual"], [12, 188])
     model = classifier(chosen_by("balanced", 20)).fit(X, y)
     labels = y[model.approximation_.budget_.indices]
     assert np.unique(labels, return_counts=True)[1].tolist() == [10, 10]
-
-
-def test_grid_search_over_selectors():
-    X, y, _ = problem()
-    grid = {"approximation__selector": ["uniform", Balanced(DBH())]}
-    search = GridSearchCV(classifier(chosen_by("auto")), grid, cv=2, error_score="raise")
-    scores = search.fit(X, y).cv_results_["mean_test_score"]
-    for selector, score in zip(grid["approximation__selector"], scores, strict=True):
-        alone = cross_val_score(classifier(chosen_by(selector)), X, y, cv=2)
-        assert score == pytest.approx(alone.mean())
 
 
 @pytest.mark.parametrize("make", [classifier, regressor])
@@ -135,16 +100,6 @@ def test_the_default_rule_is_uniform_for_numbers_and_centres_for_classes():
         assert np.array_equal(model.predict(X), uniform.predict(X))
         assert model.approximation_.budget_.indices is not None
     assert classifier(30).fit(X, labels).approximation_.budget_.indices is None
-
-
-def test_the_seed_of_the_map_decides_where_it_has_one():
-    X, y, _ = problem()
-    first, second = (
-        classifier(chosen_by("kmeans", random_state=3), random_state=seed).fit(X, y)
-        for seed in (0, 1)
-    )
-    points = [model.approximation_.budget_.points for model in (first, second)]
-    assert np.array_equal(*points)
 
 
 @pytest.mark.parametrize(

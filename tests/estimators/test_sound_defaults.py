@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp.features import Nystroem, RandomFourier
+from skimp.features import RandomFourier
 from skimp.kernels import Gaussian, Laplacian
 from tests.models import every_estimator
 from tests.pairs import first, thorough
@@ -246,15 +246,6 @@ def test_little_time_has_a_model(estimator):
     assert np.isfinite(model.predict(X[1500:])).all()
 
 
-def test_a_given_size_that_takes_too_long_warns():
-    X, y = table()
-    landmarks = Nystroem(budget=500, selector="uniform")
-    model = default(kernel="rbf", approximation=landmarks, time_limit=0.01)
-    with pytest.warns(ConvergenceWarning, match=r"(?s)time_limit=0.01.*\nphase"):
-        model.fit(X, y)
-    assert model.certificate_.size == 500
-
-
 @pytest.mark.parametrize("loss", ["huber", *thorough("quantile", "epsilon_insensitive")])
 def test_the_unit_of_y_does_not_matter_to_penalties_of_other_losses(loss):
     X, y, _ = regression(500)
@@ -288,12 +279,6 @@ def test_sentinels_in_every_column_are_no_reason_for_a_constant():
     assert model.certificate_.columns == "scaled by their middle"
     # a constant has 0.5; three standard deviations of a share of 200 rows are 0.1
     assert model.score(X[600:], y[600:]) >= 0.65
-
-
-def test_grids_of_few_rows_are_solved_without_equations():
-    X, y, _ = regression(300)
-    model = KernelRegressor(approximation="binning", random_state=0).fit(X, y)
-    assert "dual_cd" in model.solution_.message
 
 
 @pytest.mark.parametrize("approximation", ["auto", None])

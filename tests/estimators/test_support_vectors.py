@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
+from sklearn.svm import SVC, SVR, LinearSVC
 
 from skimp.features import RandomFourier
 from skimp.kernels import Gaussian
-from skimp.losses import EpsilonInsensitive, SquaredEpsilonInsensitive
+from skimp.losses import EpsilonInsensitive
 from tests.models import classifier, regressor
-from tests.pairs import pairwise
 from tests.problems import difference, labelled, regression
 
 N, PENALTY = 90, 0.01
@@ -17,56 +15,10 @@ C = 1 / (2 * N * PENALTY)
 OURS = {"alpha": PENALTY, "tol": 1e-11, "max_iter": 5000, "fit_intercept": False, "n_jobs": 1}
 EXACT = {"C": C, "tol": 1e-9, "max_iter": 100_000, "fit_intercept": False}
 
-SPACES = [("linear", None), ("linear", 50), (Gaussian(0.5), RandomFourier(n_components=20))]
-
 
 def features(model, X):
     """Return the features that a model is linear in."""
     return X if model.kernel == "linear" else model.approximation_.transform(X)
-
-
-@pairwise(space=SPACES[::2], loss=["hinge", "squared_hinge"], n_classes=[2, 3])
-def test_linear_support_vectors(space, loss, n_classes):
-    kernel, approximation = space
-    X, y, _ = labelled(N, n_classes=n_classes)
-    ours = classifier(approximation, kernel, loss=loss, **OURS).fit(X, y)
-    Z = features(ours, X)
-    theirs = LinearSVC(loss=loss, dual=True, random_state=0, **EXACT).fit(Z, y)
-    assert difference(ours.decision_function(X), theirs.decision_function(Z)) <= 1e-4
-
-
-@pairwise(space=SPACES[1:], loss=["log", "softmax"], n_classes=[2, 3])
-def test_logistic_regression(space, loss, n_classes):
-    kernel, approximation = space
-    X, y, weight = labelled(N, n_classes=n_classes)
-    weight *= N / weight.sum()
-    if loss == "log" and n_classes == 3:
-        y = np.minimum(y, 1)
-    ours = classifier(approximation, kernel, loss=loss, **OURS).fit(X, y, weight)
-    Z = features(ours, X)
-    # scikit-learn has one function for two classes; our f and -f with half its values have half
-    # its penalty
-    half = loss == "softmax" and n_classes == 2
-    theirs = LogisticRegression(**EXACT).set_params(C=2 * C if half else C).fit(Z, y, weight)
-    assert difference(ours.decision_function(X), theirs.decision_function(Z)) <= 1e-6
-    assert difference(ours.predict_proba(X), theirs.predict_proba(Z)) <= 1e-6
-
-
-@pytest.mark.parametrize(
-    ("space", "loss", "name"),
-    [
-        (SPACES[1], EpsilonInsensitive(0.2), "epsilon_insensitive"),
-        (SPACES[2], SquaredEpsilonInsensitive(0.2), "squared_epsilon_insensitive"),
-    ],
-)
-def test_linear_support_vector_regression(space, loss, name):
-    kernel, approximation = space
-    X, y, weight = regression(N)
-    weight *= N / weight.sum()
-    ours = regressor(approximation, kernel, loss=loss, **OURS).fit(X, y, weight)
-    Z = features(ours, X)
-    theirs = LinearSVR(loss=name, epsilon=0.2, dual=True, random_state=0, **EXACT)
-    assert difference(ours.predict(X), theirs.fit(Z, y, weight).predict(Z)) <= 1e-4
 
 
 def mirrored():

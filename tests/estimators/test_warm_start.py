@@ -148,14 +148,6 @@ def test_further_rows_keep_the_landmarks():
     assert difference(model.decision_function(X), fixed.decision_function(X)) <= 1e-5
 
 
-def test_without_a_seed_the_landmarks_stay():
-    X, y, _ = labelled(100)
-    model = classifier(20, random_state=None, warm_start=True).fit(X, y)
-    kept = model.approximation_
-    assert model.fit(X, y).approximation_ is kept
-    assert model.set_params(warm_start=False).fit(X, y).approximation_ is not kept
-
-
 def test_a_copy_goes_on_and_a_clone_does_not():
     X, y, _ = labelled(100)
     model = classifier(20, loss="log", warm_start=True).fit(X, y)
@@ -170,16 +162,6 @@ def test_a_failed_fit_changes_nothing():
         model.set_params(kernel=Gaussian(2.0), memory_limit=1).fit(X, y)
     model.set_params(kernel=Gaussian(0.5), memory_limit=None).fit(X, y)
     assert model.n_iter_ == 1
-
-
-@pytest.mark.parametrize("approximation", [None, 20])
-def test_another_loss_may_go_on(approximation):
-    X, y, _ = regression(80)
-    model = regressor(approximation, warm_start=True).fit(X, y)
-    for loss in ("huber", "squared", "squared_epsilon_insensitive"):
-        model.set_params(loss=loss).fit(X, y)
-        cold = clone(model).fit(X, y).predict(X)
-        assert difference(model.predict(X), cold) <= 1e-2
 
 
 def test_long_arrays_that_differ_in_the_middle_start_anew():

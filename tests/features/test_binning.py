@@ -7,6 +7,7 @@ from scipy import sparse
 from skimp.data import open_rows
 from skimp.features import RandomBinning, _binning
 from skimp.kernels import Gaussian, Laplacian, Linear, Matern, Separable
+from tests.pairs import in_turn, pairwise
 from tests.problems import regression
 from tests.reference import naive
 from tests.sources import ChunkedRows
@@ -60,9 +61,7 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
-@pytest.mark.parametrize("name", ROWS)
+@pairwise(wrap=[np.asarray, sparse.csr_matrix], dtype=[np.float64, np.float32, np.int32], name=ROWS)
 def test_codes_are_equal_exactly_where_bins_are(name, dtype, wrap):
     X = (10 * ROWS[name]) if name != "huge" else HUGE
     X = X[np.abs(X[:, 0]) < np.iinfo(np.int32).max] if dtype == np.int32 else X
@@ -127,8 +126,7 @@ KERNELS = [
 ]
 
 
-@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@in_turn(wrap=[np.asarray, sparse.csr_matrix], kernel=KERNELS)
 def test_products_are_unbiased_with_the_variance_of_the_formula(kernel, wrap):
     P, N, z = 8, 400, 5.0
     X = np.array([[0.0, 1.0, 0.0], [0.3, 1.0, -0.2], [0.0, 0.4, 0.7], [1.5, 0.0, 2.0]])
@@ -246,23 +244,6 @@ def test_the_default_kernel_is_laplacian_with_the_scale_of_the_rows():
     assert isinstance(fitted.kernel_, Laplacian)
     assert isinstance(fitted.kernel_.gamma, float)
     assert fitted.kernel is None
-
-
-def test_outputs_of_another_shape_are_refused():
-    X = regression(30)[0]
-    fitted = binning(n_grids=4).fit(X)
-    with pytest.raises(ValueError, match=r"out must have shape \(30, 4\), found \(30, 3\)"):
-        fitted.map_codes(X, np.empty((30, 3), np.uint8))
-    with pytest.raises(ValueError, match=rf"out must have shape \(30, {fitted.width}\), found"):
-        fitted.map_block(X, np.empty((30, 4)))
-
-
-def test_parameters_set_after_fit_change_nothing_until_the_next():
-    X = regression(30)[0]
-    fitted = binning().fit(X)
-    before = fitted.transform(X)
-    after = fitted.set_params(n_grids=3, max_bins=1, kernel=Laplacian(9.0)).transform(X)
-    assert (after != before).nnz == 0
 
 
 def test_rows_of_another_width_and_codes_of_another_dtype_are_refused():

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skimp.data import open_rows
 from skimp.features import Degree2Projection
 from skimp.kernels import Polynomial
+from tests.pairs import pairwise
 from tests.problems import regression
 
 SPARSITIES = [1.0, 3.0, 5.0]
@@ -59,23 +59,11 @@ def mean_of_documentation(x, y, s, n_terms):
     return mean + (x @ x) * (y @ y) / 2 if n_terms == 1 else mean
 
 
-@pytest.mark.parametrize("n_terms", [1, 2, 4, 10])
-@pytest.mark.parametrize("sparsity", [1, 3.0, 20.0])
-@pytest.mark.parametrize("k", [1, 8, 11])
+@pairwise(n_terms=[1, 2, 4, 10], sparsity=[1, 3.0, 20.0], k=[1, 8, 11])
 def test_features_are_those_of_the_formula(n_terms, sparsity, k):
     X = regression(30)[0]
     options = {"n_components": k, "n_terms": n_terms, "sparsity": sparsity}
     fitted = Degree2Projection(**options, random_state=0).fit(X)
-    for rows in (X, with_gaps(X)):
-        expected = naive_features(fitted, rows)
-        np.testing.assert_allclose(fitted.transform(rows), expected, rtol=1e-12, atol=1e-12)
-
-
-@every_size
-@pytest.mark.parametrize("n", [1, 512, 513, 1100])
-def test_strips_do_not_matter(n_terms, n):
-    X = regression(n)[0]
-    fitted = Degree2Projection(n_components=7, n_terms=n_terms, random_state=0).fit(X)
     for rows in (X, with_gaps(X)):
         expected = naive_features(fitted, rows)
         np.testing.assert_allclose(fitted.transform(rows), expected, rtol=1e-12, atol=1e-12)
@@ -123,14 +111,6 @@ def test_drawn_features_have_the_mean_and_variance_of_all_outcomes(sparsity, n_t
         assert abs(found - variance) <= 5 * np.sqrt((fourth - variance**2) / k)
 
 
-@pytest.mark.parametrize("k", [1, 6, 7])
-def test_the_width_is_what_was_planned(k):
-    X = regression(20)[0]
-    projection = Degree2Projection(n_components=k)
-    assert projection.planned_width(open_rows(X)) == k
-    assert projection.fit(X).width == projection.transform(X).shape[1] == k
-
-
 def test_the_kernel_is_the_square_of_the_inner_product():
     X = regression(20)[0]
     kernel = Degree2Projection(n_components=5).fit(X).kernel_
@@ -147,13 +127,6 @@ def test_the_map_does_not_depend_on_the_rows():
 
     assert np.array_equal(vectors(X, 0), vectors(sparse.csr_matrix(5 * X[:1]), 0))
     assert not np.array_equal(vectors(X, 0), vectors(X, 1))
-
-
-def test_an_output_of_another_shape_is_refused():
-    X = regression(30)[0]
-    fitted = Degree2Projection(n_components=20).fit(X)
-    with pytest.raises(ValueError, match=r"out must have shape \(30, 20\), found \(30, 19\)"):
-        fitted.map_block(X, np.empty((30, 19)))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from scipy import sparse
 from skimp.data import open_rows
 from skimp.features import RandomFourier
 from skimp.kernels import Cauchy, Gaussian, Laplacian, Matern
+from tests.pairs import pairwise
 from tests.problems import regression
 from tests.reference import naive
 
@@ -24,10 +25,12 @@ def features(fitted, X):
     return Z
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("n_components", [1, 2, 5, 40])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kernel", [Gaussian(0.5), Laplacian(0.5)])
+@pairwise(
+    form=FORMS,
+    n_components=[1, 2, 5, 40],
+    dtype=[np.float32, np.float64],
+    kernel=[Gaussian(0.5), Laplacian(0.5)],
+)
 def test_equals_its_naive_twin(form, n_components, dtype, kernel):
     X = regression(600, dtype=dtype)[0]
     fitted = RandomFourier(kernel, n_components=n_components, form=form, random_state=0).fit(X)
@@ -45,9 +48,7 @@ def test_equals_its_naive_twin(form, n_components, dtype, kernel):
     assert np.abs(Z - expected).max() <= 10 * np.finfo(dtype).eps * (1 + largest)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("n_components", [1, 2, 5])
-@pytest.mark.parametrize("kernel", [Gaussian(0.5), Laplacian(0.3)])
+@pairwise(form=FORMS, n_components=[1, 2, 5], kernel=[Gaussian(0.5), Laplacian(0.3)])
 def test_products_are_unbiased(form, n_components, kernel):
     X, draws, z = regression(4)[0], 400, 5.0
     rows, rng = open_rows(X), np.random.default_rng(0)
@@ -125,21 +126,6 @@ def test_the_default_kernel_is_gaussian_with_the_scale_of_the_rows():
     assert isinstance(fitted.kernel_, Gaussian)
     assert fitted.kernel_.gamma == pytest.approx(1 / (3 * X.var()), rel=1e-9)
     assert fitted.kernel is None
-
-
-@pytest.mark.parametrize("params", [{"n_components": 1}, {"n_components": 500}, {"form": "phase"}])
-def test_parameters_set_after_fit_change_nothing_until_the_next(params):
-    X = np.random.default_rng(0).normal(size=(30, 3))
-    fitted = RandomFourier(n_components=20, random_state=0).fit(X)
-    before = fitted.transform(X)
-    assert np.array_equal(fitted.set_params(**params).transform(X), before)
-
-
-def test_an_output_of_another_shape_is_refused():
-    X = np.random.default_rng(0).normal(size=(30, 3))
-    fitted = RandomFourier(n_components=20).fit(X)
-    with pytest.raises(ValueError, match=r"out must have shape \(30, 20\), found \(30, 19\)"):
-        fitted.map_block(X, np.empty((30, 19)))
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)

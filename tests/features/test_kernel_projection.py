@@ -9,6 +9,7 @@ from skimp.data import open_rows
 from skimp.diagnostics import kernel_error
 from skimp.features import KernelProjection
 from skimp.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, Tanh
+from tests.pairs import pairwise
 from tests.problems import regression
 
 METHODS = ["gaussian", "orthonormal", "pca"]
@@ -42,9 +43,7 @@ def fit(X, kernel=FULL, **params):
     return KernelProjection(kernel, **{"random_state": 0, **params}).fit(X)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pairwise(method=METHODS, kernel=KERNELS, dtype=[np.float32, np.float64])
 def test_features_are_sums_of_centred_kernel_values(method, kernel, dtype):
     X = regression(1500, dtype=dtype)[0]
     fitted = fit(X, kernel, method=method, n_components=20, budget=25)
@@ -179,15 +178,19 @@ def test_a_constant_of_the_kernel_changes_nothing():
     np.testing.assert_allclose(sq_distances(Z), sq_distances(X), atol=1e-11)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@pytest.mark.parametrize(
-    ("X", "budget"),
-    [(np.ones((20, 2)), 5), (np.ones((1, 2)), 5), (regression(20)[0], 1), (np.zeros((3, 2)), 2)],
-    ids=["equal rows", "one row", "budget of one", "zeros"],
+@pairwise(
+    method=METHODS,
+    kernel=KERNELS,
+    case=[
+        (np.ones((20, 2)), 5),
+        (np.ones((1, 2)), 5),
+        (regression(20)[0], 1),
+        (np.zeros((3, 2)), 2),
+    ],
+    dtype=[np.float32, np.float64],
 )
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_that_span_nothing_have_features_that_are_zero(method, kernel, X, budget, dtype):
+def test_rows_that_span_nothing_have_features_that_are_zero(method, kernel, case, dtype):
+    X, budget = case
     fitted = fit(X.astype(dtype), kernel, method=method, n_components=6, budget=budget)
     assert np.array_equal(fitted.transform(X.astype(dtype)), np.zeros((len(X), 6)))
     other = fitted.transform(np.full((3, X.shape[1]), 9, dtype))

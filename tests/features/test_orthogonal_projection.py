@@ -7,6 +7,7 @@ from scipy import linalg, sparse
 from skimp.data import open_rows
 from skimp.features import OrthogonalProjection
 from skimp.kernels import Linear
+from tests.pairs import in_turn
 
 SHAPES = [
     # columns, features, padded columns
@@ -112,8 +113,7 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize("k", [1, 5, 15])
-@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
+@in_turn(k=[1, 5, 15], pair=list(PAIRS.values()))
 def test_the_mean_and_the_variance_of_products_are_those_of_theory(pair, k):
     draws, inner = 1000, pair[0] @ pair[1]
     errors = products(pair, k, draws) - inner
@@ -182,12 +182,3 @@ def test_features_that_overflow_are_refused():
 def test_rules(params, message):
     with pytest.raises(ValueError, match=re.escape(f"OrthogonalProjection: {message}")):
         OrthogonalProjection(**params).fit(np.ones((5, 2)))
-
-
-def test_an_output_or_rows_of_another_shape_are_refused():
-    X = normal(30, 3)
-    fitted = OrthogonalProjection(20).fit(X)
-    with pytest.raises(ValueError, match=r"out must have shape \(30, 20\), found \(30, 19\)"):
-        fitted.map_block(X, np.empty((30, 19)))
-    with pytest.raises(ValueError, match="X must have 3 columns, found 2"):
-        fitted.map_block(X[:, :2], np.empty((30, 20)))

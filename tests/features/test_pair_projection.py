@@ -109,10 +109,3 @@ def test_a_kernel_of_the_estimators_stands_in():
 def test_rules(params, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         PairProjection(**params).fit(np.ones((5, 2)))
-
-
-def test_an_output_of_another_shape_is_refused():
-    X = regression(30)[0]
-    fitted = PairProjection(n_components=4).fit(X)
-    with pytest.raises(ValueError, match=r"out must have shape \(30, 4\), found \(30, 5\)"):
-        fitted.map_block(X, np.empty((30, 5)))

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from skimp.data import open_rows
 from skimp.features import PolynomialProjection
+from tests.pairs import pairwise
 from tests.problems import regression
 
 WIDTHS = [0.3, 0.0, 0.7]
@@ -83,12 +84,13 @@ def extended(X, gamma, coef0):
 
 
 @every_kind
-@pytest.mark.parametrize("degree", [1, 2, 3, 4])
-@pytest.mark.parametrize(("n_terms", "spread"), [(1, True), (3, True), (3, False)])
-@pytest.mark.parametrize(("coef0", "gamma"), [(0.0, 0.5), (1.5, WIDTHS), (0.0, "scale")], ids=str)
-def test_features_are_those_of_the_formula(
-    distribution, sparsity, degree, n_terms, spread, coef0, gamma
-):
+@pairwise(
+    degree=[1, 2, 3, 4],
+    pool=[(1, True), (3, True), (3, False)],
+    kernel=[(0.0, 0.5), (1.5, WIDTHS), (0.0, "scale")],
+)
+def test_features_are_those_of_the_formula(distribution, sparsity, degree, pool, kernel):
+    (n_terms, spread), (coef0, gamma) = pool, kernel
     X = regression(15)[0]
     options = {"n_vectors": 30, "n_terms": n_terms, "spread": spread, "gamma": gamma}
     options |= {"distribution": distribution, "sparsity": sparsity, "coef0": coef0}
@@ -100,17 +102,6 @@ def test_features_are_those_of_the_formula(
         assert fitted.factors_.shape == (n_terms, degree, k)
         of_features = fitted.factors_.reshape(-1, k).T
         assert all(len(set(numbers)) == degree * n_terms for numbers in of_features.tolist())
-
-
-@every_kind
-@pytest.mark.parametrize("n", [512, 1100])
-def test_strips_do_not_matter(distribution, sparsity, n):
-    X = regression(n)[0]
-    kind = {"distribution": distribution, "sparsity": sparsity}
-    fitted = PolynomialProjection(3, n_components=7, coef0=1.0, **kind, random_state=0).fit(X)
-    for rows in (X, with_gaps(X)):
-        expected = naive_features(fitted, rows)
-        np.testing.assert_allclose(fitted.transform(rows), expected, rtol=1e-12, atol=1e-12)
 
 
 @every_kind

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from skimp.features._pool import _successes, draw_signs, draw_subsets, stretched
+from tests.pairs import in_turn
 
 SPARSITIES = [1, 1.5, 3, 9.9, 10, 20, 300.0]
 
@@ -127,8 +128,7 @@ def check_counts(hits, probability):
         assert np.abs(hits.sum(axis=axis) - n * probability).max() <= bound
 
 
-@pytest.mark.parametrize("sparsity", SPARSITIES)
-@pytest.mark.parametrize("shape", [(3000, 12), (12, 3000)])
+@in_turn(sparsity=SPARSITIES, shape=[(3000, 12), (12, 3000)])
 def test_signs_have_the_probabilities_of_achlioptas(sparsity, shape):
     drawn = draw_signs(*shape, sparsity, rng())
     entries = drawn.toarray() if sparse.issparse(drawn) else drawn

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from scipy import sparse
 from sklearn.kernel_approximation import AdditiveChi2Sampler
@@ -7,7 +6,7 @@ from sklearn.metrics.pairwise import additive_chi2_kernel
 
 from skimp.kernels import AdditiveChi2
 from tests.reference import naive
-from tests.strategies import negative_matrices, pairs_of_matrices
+from tests.strategies import pairs_of_matrices
 
 
 def pair():
@@ -46,18 +45,6 @@ def test_diagonal_is_the_sums_of_the_rows_beyond_small_integers():
     assert AdditiveChi2().diag(X).tolist() == [400, 0, 256]
     assert AdditiveChi2().diag(sparse.csr_matrix(X)).tolist() == [400, 0, 256]
     assert AdditiveChi2()(X).diagonal().tolist() == [400, 0, 256]
-
-
-@settings(max_examples=20, deadline=None)
-@given(negative_matrices())
-def test_negative_entries_are_refused(X):
-    positive = np.ones((2, X.shape[1]))
-    kernel = AdditiveChi2()
-    for given_X in (X, sparse.csr_matrix(X)):
-        for pair in ((given_X, positive), (positive, given_X)):
-            for refused in (kernel, kernel.gradient):
-                with pytest.raises(ValueError, match="must not be negative for the AdditiveChi2"):
-                    refused(*pair)
 
 
 def test_derivatives_where_entries_are_zero():

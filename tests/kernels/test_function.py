@@ -1,7 +1,6 @@
 import pickle
 import re
 import threading
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,6 +10,7 @@ from sklearn.base import clone
 
 from skimp import KernelRegressor
 from skimp.kernels import FunctionKernel, Gaussian, Linear
+from tests.pairs import in_turn
 from tests.reference import naive
 
 WORDS = ["kernel", "machine", "kernels", "a", ""]
@@ -45,11 +45,9 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-@pytest.mark.parametrize(
-    "kernel",
-    [FunctionKernel(shared_letters), FunctionKernel(many_shared_letters, batch=True)],
-    ids=["pairs", "batch"],
+@in_turn(
+    form=list(FORMS.values()),
+    kernel=[FunctionKernel(shared_letters), FunctionKernel(many_shared_letters, batch=True)],
 )
 def test_rows_may_be_strings(form, kernel):
     K = kernel(form(WORDS), form(WORDS[:2]))
@@ -227,12 +225,6 @@ def test_the_derivative_has_an_entry_for_each_column(slopes):
     kernel = FunctionKernel(naive.one_plus_product, derivative=lambda x, y: slopes)
     with pytest.raises(ValueError, match="derivative must return 2 finite numbers"):
         kernel.gradient(np.ones((3, 2)))
-
-
-def test_copies_share_what_functions_hold():
-    kernel = FunctionKernel(partial(many_shared_letters), batch=True)
-    assert clone(kernel).function is kernel.function
-    assert clone(kernel) == kernel
 
 
 @pytest.mark.parametrize("value", ["q", [1.0, 2.0], 1j])

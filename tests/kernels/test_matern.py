@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from sklearn.gaussian_process.kernels import Matern as TheirMatern
 
 from skimp.kernels import Gaussian, Laplacian, Matern
+from tests.pairs import in_turn
 from tests.reference import naive
 from tests.strategies import FLOATS, pairs_of_matrices
 
@@ -17,8 +18,7 @@ def pair():
     return rng.normal(size=(40, 3)), rng.normal(size=(30, 3))
 
 
-@pytest.mark.parametrize("nu", ORDERS)
-@pytest.mark.parametrize("length", [0.7, [0.5, 2.0, 30.0]])
+@in_turn(nu=ORDERS, length=[0.7, [0.5, 2.0, 30.0]])
 def test_equals_that_of_scikit_learn(nu, length):
     X, Y = pair()
     gamma = 1 / (2 * np.square(length))
@@ -67,8 +67,7 @@ def test_one_half_is_the_laplacian_kernel_of_one_column():
     np.testing.assert_allclose(Matern(0.5, 0.4).gradient(X, Y), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("nu", ORDERS)
-@pytest.mark.parametrize("dtype", FLOATS)
+@in_turn(nu=ORDERS, dtype=FLOATS)
 def test_rows_that_touch_and_rows_that_are_far_apart(nu, dtype):
     tiny = np.finfo(dtype).tiny
     X = np.array([[0.0], [tiny], [1e-15], [1e-7], [1e6], [1e12]], dtype)

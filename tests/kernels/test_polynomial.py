@@ -46,8 +46,3 @@ def test_diagonal_in_double_precision():
 def test_rules(params, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         Polynomial(gamma=1.0).set_params(**params)(np.ones((2, 2)))
-
-
-def test_the_diagonal_of_an_unresolved_kernel_is_refused():
-    with pytest.raises(ValueError, match="gamma must be a number"):
-        Polynomial(gamma="scale").diag(np.ones((2, 2)))

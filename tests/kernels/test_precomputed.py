@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from skimp.data import open_rows
 from skimp.kernels import Gaussian, Linear, Precomputed
+from tests.pairs import in_turn
 
 MATRIX = Gaussian(0.1)(np.arange(6.0)[:, None]) + np.diag(np.arange(6.0))
 
@@ -49,10 +50,10 @@ def test_matrices_of_any_numbers(dtype):
     assert Precomputed(matrix).diag([2, 0]).dtype == np.float64
 
 
-@pytest.mark.parametrize(
-    "rows", [[6], [-1], [0.5], [0, 1, 100], [-0.5, 2], [1e30], [2, 2.000001], [5 + 1e-9]], ids=repr
+@in_turn(
+    rows=[[6], [-1], [0.5], [0, 1, 100], [-0.5, 2], [1e30], [2, 2.000001], [5 + 1e-9]],
+    form=[list, np.array],
 )
-@pytest.mark.parametrize("form", [list, np.array], ids=["list", "array"])
 def test_what_are_no_row_numbers(rows, form):
     kernel, given = Precomputed(MATRIX), form(rows)
     message = (

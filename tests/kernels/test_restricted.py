@@ -169,29 +169,11 @@ def test_heuristics_look_at_these_columns_only(gamma, kind):
     assert by_name.kernel.gamma == pytest.approx(restricted.kernel.gamma, rel=1e-9)
 
 
-def test_gammas_are_as_many_as_these_columns():
-    X = pair()[0]
-    message = "one for each of the 2 columns of X, got [1.0, 1.0, 1.0, 1.0]"
-    with pytest.raises(ValueError, match=re.escape(message)):
-        Gaussian([1.0] * 4).on([0, 1])(X)
-    with pytest.raises(ValueError, match=re.escape(message)):
-        Gaussian([1.0] * 4).on([0, 1]).resolve(open_rows(X), 0)
-
-
 def test_frequencies_are_zero_on_other_columns():
     kernel = Gaussian([0.3, 2.0])
     W = kernel.on([3, 1]).sample_frequencies(4, 50, np.random.default_rng(0))
     assert np.array_equal(W[[3, 1]], kernel.sample_frequencies(2, 50, np.random.default_rng(0)))
     assert not W[[0, 2]].any()
-
-
-@pytest.mark.parametrize("columns", [[], [0.5], None, [0, "a"], ["a", "a"], "ab"])
-def test_what_are_no_columns_of_a_frame(columns):
-    X = pd.DataFrame(pair()[0], columns=NAMES)
-    with pytest.raises(ValueError, match="Restricted: columns must be distinct"):
-        Restricted(Gaussian(1.0), columns)(X)
-    with pytest.raises(ValueError, match="Restricted: kernel must be a kernel object"):
-        Restricted("rbf", ["a"])(X)
 
 
 def test_two_frames_have_the_same_columns():

@@ -1,22 +1,15 @@
-import pickle
 import re
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from skimp.data import open_rows
-from skimp.features import RandomFourier
 from skimp.kernels import Gaussian, Laplacian, Separable
 from tests.reference.naive import slow_decay
 
 
 def exponential(t):
     return np.exp(-t)
-
-
-def with_a_limit(t):
-    return 0.3 + 0.7 / (1 + t) ** 2
 
 
 def bell(t):
@@ -72,25 +65,6 @@ def test_a_name_for_gamma_is_resolved_as_for_the_laplacian_kernel():
         assert resolved.profile is slow_decay
 
 
-def test_clones_share_the_function():
-    kernel = Separable(slow_decay, [0.5, 1.0])
-    copied = clone(kernel)
-    assert copied is not kernel
-    assert copied.profile is slow_decay
-    assert copied == kernel
-    assert hash(copied) == hash(kernel)
-    assert kernel != Separable(exponential, [0.5, 1.0])
-    assert kernel != Separable(slow_decay, [0.5, 2.0])
-    assert clone(2.0 * kernel).kernel.profile is slow_decay
-
-
-def test_a_pickle_has_the_same_values():
-    kernel = Separable(with_a_limit, [0.5, 0.0, 1.0])
-    copied = pickle.loads(pickle.dumps(kernel))
-    assert copied == kernel
-    assert np.array_equal(copied(rows()), kernel(rows()))
-
-
 class Power:
     def __call__(self, t):
         return 1 / (1 + t) ** 3
@@ -115,17 +89,3 @@ class Power:
 )
 def test_it_prints_as_it_is_written(kernel, text):
     assert repr(kernel) == text
-
-
-def test_there_is_neither_gradient_nor_spectrum():
-    kernel = Separable(slow_decay, 1.0)
-    assert not kernel.differentiable
-    assert not kernel.stationary
-    assert not kernel.rotation_invariant
-    assert kernel.positive_definite
-    with pytest.raises(ValueError, match="gradient: kernel must be differentiable in x"):
-        kernel.gradient(rows())
-    with pytest.raises(ValueError, match="RandomFourier: kernel must be stationary"):
-        RandomFourier(kernel).fit(rows())
-    with pytest.raises(NotImplementedError, match="does not implement derivatives"):
-        kernel.bind(rows(), np.dtype(float)).add_gradient_strip(rows(), None, None)

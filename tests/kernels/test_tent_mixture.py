@@ -104,13 +104,6 @@ def test_a_constant_has_infinite_pitches_alone():
     assert mixture.rate == 0
 
 
-def test_the_same_seed_gives_the_same_pitches():
-    mixture = tents(SMOOTH["slow"])
-    first, second, other = (mixture.sample(9, np.random.default_rng(s)) for s in (0, 0, 1))
-    assert np.array_equal(first, second)
-    assert not np.array_equal(first, other)
-
-
 FALLS = "decreasing convex function"
 ONE = "1 at distance 0"
 

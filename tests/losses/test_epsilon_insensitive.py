@@ -25,14 +25,3 @@ def test_no_width_is_the_absolute_error(points):
     np.testing.assert_array_equal(absolute.value(y, f), np.abs(y - f))
     np.testing.assert_array_equal(absolute.gradient(y, f), np.sign(f - y))
     np.testing.assert_allclose(absolute.value(y, f), 2 * Quantile(0.5).value(y, f))
-
-
-@pytest.mark.parametrize(("f", "gradient"), [(0.4, -1), (0.6, 0), (1, 0), (1.4, 0), (1.6, 1)])
-def test_gradient(f, gradient):
-    assert EpsilonInsensitive(0.5).gradient(np.ones(1), np.full(1, f)).item() == gradient
-
-
-def test_conjugate():
-    y, u = np.full(4, 2.0), np.array([-0.5, 0.5, 1.0, 1.01])
-    found = EpsilonInsensitive(0.25).conjugate(y, u)
-    assert found.tolist() == [-0.875, 1.125, 2.25, np.inf]

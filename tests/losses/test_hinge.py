@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from sklearn.metrics import hinge_loss
 
 from skimp.losses import hinge
@@ -11,14 +10,6 @@ def test_value():
     y, f = rng.choice([-1.0, 1.0], size=(50, 2)), 2 * rng.normal(size=(50, 2))
     np.testing.assert_allclose(hinge.value(y, f), naive.losses(naive.hinge_loss, y, f), atol=1e-15)
     assert np.isclose(hinge.value(y[:, 0], f[:, 0]).mean(), hinge_loss(y[:, 0], f[:, 0]))
-
-
-@pytest.mark.parametrize(
-    ("y", "f", "gradient"),
-    [(1, 0.9, -1), (1, 1.1, 0), (-1, -0.9, 1), (-1, -1.1, 0), (1, -5, -1), (-1, 5, 1)],
-)
-def test_gradient(y, f, gradient):
-    assert hinge.gradient(np.array([1.0 * y]), np.array([1.0 * f])).item() == gradient
 
 
 def test_limits_contain_the_slopes():

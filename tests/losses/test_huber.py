@@ -34,15 +34,6 @@ def test_short_parabola_is_the_absolute_error(points):
     np.testing.assert_allclose(found, EpsilonInsensitive(0.0).value(*points), atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("f", "gradient", "curvature"), [(0.25, 0.5, 2), (-0.25, -0.5, 2), (3, 1, 0), (-9, -1, 0)]
-)
-def test_derivatives(f, gradient, curvature):
-    loss, y, f = Huber(0.5), np.zeros(1), np.full(1, 1.0 * f)
-    assert loss.gradient(y, f).item() == gradient
-    assert loss.curvature(y, f).item() == curvature
-
-
 def test_conjugate_ends_at_the_steepest_slope():
     found = Huber(0.5).conjugate(np.full(4, 3.0), np.array([1.0, -1.0, 1.001, -1.001]))
     assert found.tolist() == [3.25, -2.75, np.inf, np.inf]

@@ -19,17 +19,6 @@ def test_value(points):
     assert np.isclose(log.value(y, f).mean(), log_loss(y, expit(f)))
 
 
-def test_gradient_is_probability_less_label(points):
-    y, f = points
-    np.testing.assert_allclose(log.gradient(y, f), expit(f) - (y > 0), atol=1e-15)
-
-
-def test_curvature_is_variance(points):
-    y, f = points
-    p = expit(f)
-    np.testing.assert_allclose(log.curvature(y, f), p * (1 - p))
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_far_out(dtype):
     y, f = np.array([1, 1, -1, -1], dtype), np.array([1e30, -1e30, 1e30, -1e30], dtype)
@@ -41,14 +30,6 @@ def test_far_out(dtype):
 def test_small_losses_are_not_lost():
     value = log.value(np.ones(1, np.float32), np.full(1, 50, np.float32))
     np.testing.assert_allclose(value, np.exp(-50), rtol=1e-5)
-
-
-@pytest.mark.parametrize("y", [-1.0, 1.0])
-@pytest.mark.parametrize("p", [0.01, 0.3, 0.5, 0.9])
-def test_conjugate_by_brute_force(y, p):
-    expected = naive.conjugate(naive.log_loss, y, -y * p, np.linspace(-10, 10, 4001))
-    found = log.conjugate(np.array([y]), np.array([-y * p]))
-    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_conjugate_at_the_ends_and_beyond():

@@ -38,13 +38,3 @@ def test_quantile_minimises_the_mean(tau):
 def test_other_side_of_the_other_quantile(points):
     y, f = points
     np.testing.assert_allclose(Quantile(0.2).value(y, f), Quantile(0.8).value(-y, -f))
-
-
-def test_gradient():
-    y, f = np.zeros(3), np.array([-1.0, 1.0, 0.0])
-    np.testing.assert_allclose(Quantile(0.9).gradient(y, f), [-0.9, 0.1, 0.0])
-
-
-def test_conjugate_is_linear_between_the_slopes():
-    y, u = np.full(4, 2.0), np.array([-0.75, 0.25, 0.26, -0.76])
-    assert Quantile(0.75).conjugate(y, u).tolist() == [-1.5, 0.5, np.inf, np.inf]

@@ -1,5 +1,3 @@
-from itertools import product
-
 import numpy as np
 import pytest
 from scipy.special import softmax as probabilities
@@ -40,29 +38,12 @@ def test_two_classes_are_the_log_loss_of_the_difference():
     np.testing.assert_allclose(softmax.conjugate(y, u), log.conjugate(sign, slope), atol=1e-12)
 
 
-def test_curved_is_the_covariance_of_the_class():
-    y, _, f = rows(3)
-    v = np.random.default_rng(0).normal(size=f.shape)
-    P = probabilities(f, axis=1)
-    expected = [(np.diag(p) - np.outer(p, p)) @ row for p, row in zip(P, v, strict=True)]
-    np.testing.assert_allclose(softmax.curved(y, f, v), expected, atol=1e-14)
-    np.testing.assert_allclose(softmax.curved(y, f, np.ones_like(f)), 0, atol=1e-14)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_far_out(dtype):
     y, f = np.array([[1, -1, -1]] * 2, dtype), np.array([[1e30, 0, -1e30], [-1e30, 0, 1e30]], dtype)
     assert softmax.value(y, f).tolist() == [[0], [2 * float(dtype(1e30))]]
     assert softmax.gradient(y, f).tolist() == [[0, 0, 0], [-1, 0, 1]]
     assert softmax.curvature(y, f).tolist() == [[0] * 3] * 2
-
-
-@pytest.mark.parametrize("p", [(0.2, 0.5, 0.3), (0.9, 0.05, 0.05)])
-def test_conjugate_by_brute_force(p):
-    y, u = np.array([1.0, -1.0, -1.0]), np.array(p) - [1, 0, 0]
-    grid = [np.array([0.0, *f]) for f in product(np.linspace(-4, 4, 65), repeat=2)]
-    expected = naive.conjugate(naive.softmax_loss, y, u, grid)
-    np.testing.assert_allclose(softmax.conjugate(y[None], u[None]), [[expected]], atol=1e-2)
 
 
 def test_conjugate_at_the_corners_and_beyond():

@@ -24,18 +24,3 @@ def test_value(points, epsilon):
 def test_no_width_is_the_squared_loss(points, method):
     found = getattr(SquaredEpsilonInsensitive(0.0), method)(*points)
     np.testing.assert_allclose(found, getattr(squared, method)(*points))
-
-
-@pytest.mark.parametrize(
-    ("f", "gradient", "curvature"), [(-1, -3, 2), (0.75, 0, 0), (1, 0, 0), (1.25, 0, 0), (2, 1, 2)]
-)
-def test_derivatives(f, gradient, curvature):
-    loss, y, f = SquaredEpsilonInsensitive(0.5), np.ones(1), np.full(1, 1.0 * f)
-    assert loss.gradient(y, f).item() == gradient
-    assert loss.curvature(y, f).item() == curvature
-
-
-def test_conjugate_has_the_width_as_a_penalty(points):
-    y, u = points
-    found = SquaredEpsilonInsensitive(0.3).conjugate(y, u)
-    np.testing.assert_allclose(found, squared.conjugate(y, u) + 0.3 * np.abs(u))

@@ -17,16 +17,6 @@ def test_value(points):
     np.testing.assert_allclose(squared_hinge.value(*points), hinge.value(*points) ** 2)
 
 
-def test_gradient(points):
-    y, f = points
-    np.testing.assert_allclose(squared_hinge.gradient(y, f), -2 * y * np.maximum(0, 1 - y * f))
-
-
-def test_curvature(points):
-    y, f = points
-    np.testing.assert_array_equal(squared_hinge.curvature(y, f), np.where(y * f < 1, 2, 0))
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_limits(dtype):
     low, high = squared_hinge.limits(np.array([1.0, -1.0], dtype))

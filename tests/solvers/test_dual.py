@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
-from scipy import sparse
 
-from skimp.data import ArrayRows, Codes, Context, open_rows
+from skimp.data import ArrayRows, Context, open_rows
 from skimp.losses import epsilon_insensitive, hinge, log, multiclass_hinge
 from skimp.solvers import DualCD, Problem, dual_cd
 from tests.duals import NUMBERS, Identity, data, memory, objective, solved
@@ -47,40 +46,6 @@ def test_rows_without_weight_do_not_count(loss):
     other = solved(loss, X, Y, weight=weight)
     assert np.array_equal(found.coef, other.coef)
     assert found.n_iter == other.n_iter
-
-
-@pytest.mark.parametrize("loss", [hinge, log, multiclass_hinge], ids=repr)
-def test_dense_csr_and_codes_are_the_same_rows(loss):
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 5, (90, 6)).astype(np.uint8)
-    coded = Codes(codes, 5 * np.arange(6), np.float64(0.4), 30)
-    csr = coded.tocsr()
-    Y = np.where(rng.integers(0, 3, 90)[:, None] == np.arange(3), 1.0, -1.0)
-    solutions = [solved(loss, X, Y, fit_intercept=True) for X in (csr.toarray(), csr, coded)]
-    for other in solutions[1:]:
-        np.testing.assert_allclose(other.coef, solutions[0].coef, atol=1e-5)
-        np.testing.assert_allclose(other.history[-1], solutions[0].history[-1], rtol=1e-9)
-
-
-@pytest.mark.parametrize(
-    "convert",
-    [
-        lambda X: X.astype(np.float32),
-        lambda X: X.astype(np.int8),
-        lambda X: X.astype(np.int64),
-        lambda X: X.astype(np.float16),
-        np.asfortranarray,
-        lambda X: np.repeat(X, 2, axis=0)[::2],
-        lambda X: sparse.csr_matrix(X.astype(np.int64)),
-    ],
-)
-def test_any_array_of_numbers(convert):
-    X, Y, _ = data(hinge)
-    X = np.round(3 * X)
-    expected = solved(hinge, X, Y)
-    found = solved(hinge, convert(X), Y)
-    np.testing.assert_allclose(found.history[-1], expected.history[-1], rtol=1e-9)
-    assert found.coef.dtype == np.float64
 
 
 @pytest.mark.parametrize("limit", [None, memory(80, 3, 4)])

@@ -155,12 +155,11 @@ class Trials:
         """Fit a candidate of a size to n rows, for some penalties, and judge it by others."""
         with self.context.phase("trial") as phase:
             sized = candidate.sized(size)
-            about = f"{describe_map(sized, sized.kernel)}, {n:,} rows"
-            phase.note = about
+            phase.note = describe_map(sized, sized.kernel)
             # the first trials on small data are many: of the best one alone, half is tried later
             halved = sized.nested and not (self.small and (size or 0) <= SMALL_SIZE)
             trial = self._run(candidate, sized, n, alphas, halved=halved)
-            phase.result = f"error {trial.error:.4g}: {about}"
+            phase.result = f"error {trial.error:.4g}: {phase.note}, {trial.n_rows:,} rows"
         return trial
 
     def _run(

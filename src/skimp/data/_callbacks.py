@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks, from 1.9 on: phases of a fit become tasks of its callback context."""
+"""Support for the callbacks of scikit-learn 1.9: each phase of a fit is a task of its callbacks."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,22 +12,22 @@ from skimp.data._progress import Listener, Model, Phase, reporting
 HAS_CALLBACKS = find_spec("sklearn.callback") is not None
 """Whether scikit-learn has callbacks."""
 _STEPS = 100
-"""Most tasks that a pass over the rows is divided into."""
+"""The largest number of tasks into which a pass over the rows is divided."""
 
 
 class Reporting:
-    """Mixin for estimators whose fit shows its progress."""
+    """Mixin for estimators whose ``fit`` reports progress."""
 
     if HAS_CALLBACKS:
-        # importing sklearn.callback imports rich, so it is left until somebody has a callback
+        # imported on use, because sklearn.callback imports rich
 
         def set_callbacks(self, *callbacks: Any) -> Self:
-            """Set callbacks of scikit-learn 1.9, such as ``ProgressBar()``, for `fit`.
+            """Set the callbacks of ``fit``, such as ``sklearn.callback.ProgressBar()``.
 
             Parameters
             ----------
             *callbacks : callbacks of `sklearn.callback`
-                They replace those that were set before.
+                The callbacks; they replace earlier ones.
 
             Returns
             -------
@@ -42,7 +42,7 @@ class Reporting:
     def _reporting(
         self, n_phases: int, X: Any, y: Any = None, sample_weight: Any = None
     ) -> Iterator[Context]:
-        """Show what a block does, a fit of at most some phases, by the context that it is given."""
+        """Report the progress of a fit with at most ``n_phases`` phases; yield its context."""
         owner, verbose = type(self).__name__, getattr(self, "verbose", 0)
         n_jobs = getattr(self, "n_jobs", None)
         if not getattr(self, "_skl_callbacks", None):
@@ -59,9 +59,9 @@ class Reporting:
 
 @final
 class Callbacks(Listener):
-    """Tasks of an estimator's callbacks: phases, their parts, and what they count.
+    """Forward phases and iterations to the callbacks of an estimator, as tasks.
 
-    An iteration of a solver hands over a model that can predict, for callbacks that ask for it.
+    Callbacks that need a fitted model receive one that can predict after each solver iteration.
     """
 
     def __init__(self, estimator: Any, n_phases: int, X: Any, y: Any, sample_weight: Any):
@@ -75,7 +75,7 @@ class Callbacks(Listener):
         self._parts: Counter[Phase] = Counter()
 
     def begin(self, phase: Phase) -> None:
-        """Begin a task."""
+        """Begin the task of a phase."""
         if phase.parent is None:
             task = self._root
         else:
@@ -87,7 +87,7 @@ class Callbacks(Listener):
             task.call_on_fit_task_begin(**self._data)
 
     def _part(self, parent: Phase, name: str, max_subtasks: int | None) -> Any:
-        """Return a part of a phase's task, None if that has no further parts."""
+        """Return a subtask of a phase's task, or None if all its subtasks are used."""
         task = self._tasks.get(parent)
         if task is None or self._parts[parent] == task.max_subtasks:
             return None
@@ -112,7 +112,7 @@ class Callbacks(Listener):
         return stop
 
     def see_rows(self, phase: Phase) -> None:
-        """Begin and end a task for some rows of a phase that is one pass over them."""
+        """Begin and end a task for some rows, if the phase is one pass over the rows."""
         if phase.unit != "rows" or not phase.n_rows or phase not in self._tasks:
             return
         due = self._tasks[phase].max_subtasks * phase.rows // phase.n_rows
@@ -122,7 +122,7 @@ class Callbacks(Listener):
             part.call_on_fit_task_end(**self._data)
 
     def end(self, phase: Phase) -> None:
-        """End a task; that of the fit hands over the fitted estimator."""
+        """End the task of a phase; the task of the whole fit passes the fitted estimator on."""
         task = self._tasks.pop(phase, None)
         self._parts.pop(phase, None)
         if task is not None:

@@ -1,4 +1,4 @@
-"""How far a fit has come: its phases, and what listens to them."""
+"""Progress of a fit: its phases, and the listeners that show them."""
 
 import logging
 import sys
@@ -13,42 +13,39 @@ from typing import Any, Protocol, final
 
 LOGGER = logging.getLogger("skimp")
 _QUICK = 2.0
-"""Seconds after which a phase that is under way is worth a line, and between two such lines."""
+"""Minimum number of seconds between two lines about a running phase."""
 _RARER = 4.0
-"""The longer a phase takes, the rarer its lines: one each time a quarter of its time has passed."""
+"""Lines of a long phase become rarer: each waits for the elapsed time divided by this number."""
 _ANNOUNCED = 1.0
-"""Predicted seconds from which a phase is announced when it begins."""
+"""A phase is announced when it begins if it is predicted to take at least this many seconds."""
 
 Model = Callable[[], tuple[Any, Any]]
-"""Returns the coefficients and the intercept of an iteration."""
+"""A function that returns the coefficients and the intercept of an iteration."""
 
 
 @dataclass(eq=False)
 class Phase:
-    """A part of a fit, such as the search or the solution, which may have parts itself.
+    """A phase of a fit, such as the search or the solver; phases can be nested.
+
+    While it runs, ``done`` counts finished units, and ``rows`` of ``n_rows`` rows are finished in
+    the current pass over the data. ``note`` and ``result`` describe the state and the outcome.
 
     Attributes
     ----------
     name : str
-        What is done.
+        Name of the phase.
     total : int or None
-        The most that is counted; None if that is not known.
+        The largest possible count; None if unknown.
     unit : str
-        What is counted, such as "rows" or "steps"; parts of the phase if nothing else is.
+        The unit of the count, such as "rows" or "steps"; empty if nothing is counted.
     expected : float or None
-        Predicted seconds, for a phase that cannot report from inside.
+        Predicted seconds on an ordinary machine with two cores.
     rebuild : callable or None
-        Makes attributes of a fitted estimator from coefficients and an intercept.
+        Turns coefficients and an intercept into attributes of a fitted estimator.
     parent : Phase or None
-        The phase that it is a part of.
+        The enclosing phase.
     listeners : tuple of Listener
-        Who hears of it.
-    done : int
-        How many were counted.
-    rows, n_rows : int, and int or None
-        Rows done of the present pass, and of how many.
-    note, result : str
-        How far it is, and what came out of it, in words.
+        Objects that are notified.
     """
 
     name: str
@@ -67,67 +64,88 @@ class Phase:
 
     @property
     def path(self) -> "list[Phase]":
-        """The phases around this one, from the outermost to itself."""
+        """The enclosing phases from the outermost one, and this phase."""
         return [*(self.parent.path if self.parent else []), self]
 
     @property
     def seconds(self) -> float:
-        """How long it has taken so far."""
+        """Elapsed seconds."""
         return monotonic() - self.began
 
     @property
     def fraction(self) -> float | None:
-        """The share that is done, None if it is not known."""
+        """The completed share, or None if unknown."""
         if self.unit == "rows" or not self.unit:
             return self.rows / self.n_rows if self.n_rows else None
         return self.done / self.total if self.total else None
 
     def describe(self) -> str:
-        """Return how far it is, in words."""
+        """Describe the progress of the phase."""
         words = []
-        if self.unit not in ("", "rows") and self.done:
+        if self.unit == "%":
+            words.append(f"{self.done} %")
+        elif self.unit not in ("", "rows") and self.done:
             limit = "" if self.total is None else f" of at most {self.total:,}"
             words.append(f"{self.done:,}{limit} {self.unit}")
+        words += [self.note] if self.note else []
         if self.rows and self.n_rows and self.rows < self.n_rows:
             words.append(f"{100 * self.rows // self.n_rows} % of {self.n_rows:,} rows")
         elif self.rows and not self.n_rows:
             words.append(f"{self.rows:,} rows")
-        return ", ".join([*words, self.note] if self.note else words)
+        return ", ".join(words)
 
     def advance(self, note: str = "", model: Model | None = None, count: int = 1) -> bool:
-        """Count one more, or several; return whether a listener asks to stop here."""
+        """Increase the count; return whether a listener asks to stop."""
         self.done += count
         self.rows, self.note = 0, note
         stops = [listener.advance(self, model) for listener in self.listeners]
         return any(stops)
 
+    def reach(self, share: float) -> None:
+        """Increase the count to a share of the total."""
+        while self.done < int(share * (self.total or 0)):
+            self.advance()
+
     def see_rows(self, rows: int, n_rows: int | None) -> None:
-        """Say how many rows of the present pass are done."""
+        """Report the number of processed rows in the current pass."""
         self.rows, self.n_rows = rows, n_rows
         for listener in self.listeners:
             listener.see_rows(self)
 
 
 class Listener:
-    """What hears of phases, such as lines of a log or callbacks; each method may be left out."""
+    """Base class of objects that are notified of phases; a subclass overrides some methods.
+
+    Examples
+    --------
+    >>> from skimp.data import Listener, Progress
+    >>> class Names(Listener):
+    ...     def begin(self, phase):
+    ...         print("/".join(part.name for part in phase.path))
+    >>> progress = Progress(Names())
+    >>> with progress.phase("search"), progress.phase("trial"):
+    ...     pass
+    search
+    search/trial
+    """
 
     def begin(self, phase: Phase) -> None:
-        """Hear that a phase begins."""
+        """Handle the start of a phase."""
 
     def advance(self, phase: Phase, model: Model | None) -> bool:
-        """Hear that one more is done; return whether the phase should stop here."""
+        """Handle an increased count; return whether the phase should stop."""
         return False
 
     def see_rows(self, phase: Phase) -> None:
-        """Hear that more rows are done."""
+        """Handle further processed rows."""
 
     def end(self, phase: Phase) -> None:
-        """Hear that a phase came to its end, which one that raises does not."""
+        """Handle the end of a phase; not called if the phase raises."""
 
 
 @final
 class Progress:
-    """Phases, one inside the other, and their listeners; silent if there are none.
+    """Nested phases and their listeners; silent without listeners.
 
     Examples
     --------
@@ -144,7 +162,7 @@ class Progress:
 
     @contextmanager
     def phase(self, name: str, **about: Any) -> Iterator[Phase]:
-        """Open a phase for the duration of a block; see `Phase` for what to say about it."""
+        """Open a phase for a ``with`` block; keywords are attributes of `Phase`."""
         listeners, parent = self._listeners, self._open[-1] if self._open else None
         phase = Phase(name, **about, parent=parent, listeners=listeners)
         if not listeners:
@@ -163,31 +181,31 @@ class Progress:
             parent.done += 1
 
     def see_rows(self, rows: int, n_rows: int | None) -> None:
-        """Say how many rows of a pass are done, for the innermost phase."""
+        """Report the number of processed rows to the innermost phase."""
         if self._open:
             self._open[-1].see_rows(rows, n_rows)
 
     def close(self) -> None:
-        """Let go of the listeners."""
+        """Remove the listeners."""
         self._listeners = ()
 
 
 class Screen(Protocol):
-    """Where lines go."""
+    """The interface of an output for lines."""
 
     def write(self, line: str) -> None:
-        """Write a line that stays."""
+        """Write a permanent line."""
 
-    def show(self, line: str, fraction: float | None, seconds: float) -> None:
-        """Show how far a phase has come, after some seconds."""
+    def show(self, phase: Phase, line: str, words: str, fraction: float | None) -> None:
+        """Show the progress of a phase: a line, its last part, and the completed share or None."""
 
     def close(self) -> None:
-        """Remove what does not stay."""
+        """Remove temporary output."""
 
 
 @final
 class Log:
-    """Lines for the logger "skimp", or for standard error if no handler would take them."""
+    """Lines to the logger "skimp", or to standard error if logging would not show them."""
 
     def __init__(self) -> None:
         self._written = monotonic()
@@ -200,25 +218,25 @@ class Log:
         elif not LOGGER.level or LOGGER.isEnabledFor(logging.INFO):
             sys.stderr.write(f"{line}\n")
 
-    def show(self, line: str, fraction: float | None, seconds: float) -> None:
-        """Write a line now and then."""
-        if monotonic() - self._written >= max(_QUICK, seconds / _RARER):
+    def show(self, phase: Phase, line: str, words: str, fraction: float | None) -> None:
+        """Write a line, but not too often."""
+        if monotonic() - self._written >= max(_QUICK, phase.seconds / _RARER):
             self.write(line)
 
     def close(self) -> None:
-        """Do nothing: all lines stay."""
+        """Do nothing: all lines are permanent."""
 
 
 def is_heard() -> bool:
-    """Return whether logging would show a line; if it would not, ``verbose`` does."""
+    """Return whether logging is set up to show lines; if not, ``verbose`` shows them."""
     return LOGGER.isEnabledFor(logging.INFO) and LOGGER.hasHandlers()
 
 
 @final
 class Lines(Listener):
-    """A line for each phase that is done, with its seconds and what came out.
+    """A line for each completed phase, with its seconds and its result.
 
-    ``verbose=1`` is for the phases of a fit, ``verbose=2`` for their parts as well.
+    ``verbose=1`` shows the phases of a fit, and ``verbose=2`` also the phases inside them.
     """
 
     def __init__(self, owner: str, verbose: int, screen: Screen):
@@ -229,42 +247,42 @@ class Lines(Listener):
         return f"{self._owner}  {name:<13} {seconds:>9}  {words}".rstrip()
 
     def begin(self, phase: Phase) -> None:
-        """Announce a phase that may take long and cannot report from inside."""
+        """Announce a phase that is predicted to take long."""
         if phase.expected is not None and phase.expected >= _ANNOUNCED:
-            phase.note = f"about {phase.expected:,.0f} s"
-            self._screen.write(self._line(phase, "...", phase.note))
+            about = f"about {phase.expected:,.0f} s on two idle cores"
+            self._screen.write(self._line(phase, "...", about))
         self._show(phase)
 
     def advance(self, phase: Phase, model: Model | None) -> bool:
-        """Show how far a phase is, now and then."""
+        """Show the progress of the phase."""
         self._show(phase)
         return False
 
     def see_rows(self, phase: Phase) -> None:
-        """Show how far a phase is, now and then."""
+        """Show the progress of the phase."""
         self._show(phase)
 
     def _show(self, phase: Phase) -> None:
-        _, *path = phase.path
-        if not path:
-            return
-        outer, *inner = path
-        words = [outer.describe(), *(f"{part.name} {part.describe()}".strip() for part in inner)]
-        line = self._line(outer, f"{outer.seconds:.0f} s ...", "; ".join(filter(None, words)))
-        self._screen.show(line, path[-1].fraction, outer.seconds)
+        outer, *inner = phase.path[1:] or phase.path
+        parts = [outer.describe(), *(f"{part.name} {part.describe()}".strip() for part in inner)]
+        words = "; ".join(filter(None, parts))
+        line = self._line(outer, f"{outer.seconds:.0f} s ...", words)
+        self._screen.show(outer, line, words, phase.fraction)
 
     def end(self, phase: Phase) -> None:
-        """Write how long it took, and what came out."""
+        """Write the seconds and the result of the phase."""
         if len(phase.path) <= self._verbose + 1:
             self._screen.write(self._line(phase, f"{phase.seconds:.1f} s", phase.result))
 
 
 @contextmanager
-def reporting(owner: str, verbose: int = 0, *listeners: Listener) -> Iterator[Progress]:
-    """Show the phases of a block, a fit, to listeners and to those who asked for ``verbose``.
+def reporting(
+    owner: str, verbose: int = 0, *listeners: Listener, name: str = "total"
+) -> Iterator[Progress]:
+    """Report the phases of a ``with`` block to listeners, and print them if ``verbose`` is set.
 
-    A terminal shows a bar if rich is installed and logging is not set up. Other listeners may draw
-    on the terminal themselves, so there is no bar beside them.
+    A terminal shows a progress bar if rich is installed, logging is not set up, and there are no
+    listeners, which may draw a bar themselves.
     """
     screen: Screen = Log()
     if verbose and not listeners and _can_draw():
@@ -274,7 +292,7 @@ def reporting(owner: str, verbose: int = 0, *listeners: Listener) -> Iterator[Pr
     lines = (Lines(owner, verbose, screen),) if verbose else ()
     progress = Progress(*listeners, *lines)
     try:
-        with progress.phase("total"):
+        with progress.phase(name):
             yield progress
     finally:
         progress.close()
@@ -282,7 +300,7 @@ def reporting(owner: str, verbose: int = 0, *listeners: Listener) -> Iterator[Pr
 
 
 def _can_draw() -> bool:
-    """Return whether a bar can be drawn, which one thread of one process alone may do."""
+    """Return whether to draw a bar; only the main thread of the main process may."""
     alone = parent_process() is None and threading.current_thread() is threading.main_thread()
     terminal = alone and not is_heard() and not LOGGER.level and sys.stderr.isatty()
     return terminal and find_spec("rich") is not None

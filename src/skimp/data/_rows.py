@@ -86,11 +86,11 @@ class Rows(ABC):
 
     @property
     def known_n_rows(self) -> int | None:
-        """The number of rows, None if they have to be read for it."""
+        """The number of rows if it is known without reading them, else None."""
         return self._n_rows
 
     def remember_n_rows(self, count: int) -> None:
-        """Keep the number of rows that a pass found."""
+        """Store the number of rows that a pass has counted."""
         self._n_rows = count
 
     def sample(self, size: int, seed: int, context: Context = LOCAL) -> Sample:
@@ -189,11 +189,9 @@ class _View(Rows, ABC):
 
     @property
     def known_n_rows(self) -> int | None:
-        """The number of rows of the source, if it is known."""
         return self._source.known_n_rows
 
     def remember_n_rows(self, count: int) -> None:
-        """Let the source remember the number of rows."""
         self._source.remember_n_rows(count)
 
 

@@ -1,4 +1,4 @@
-"""All models of scaled rows in some functions, and the choice of kernel and penalty."""
+"""Models for all penalties, and the choice of bandwidth and penalty."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ from skimp.solvers.ridge import (
 
 @dataclass(frozen=True)
 class Spec:
-    """What to fit: the parameters of `skimp.KRLS`, checked; ``like_r`` is ``convention="R"``."""
+    """Checked parameters of a `skimp.KRLS`; ``like_r`` means ``convention="R"``."""
 
     approximation: Approximation | None
     alpha: float | str
@@ -44,11 +44,11 @@ class Spec:
 
 
 def read_spec(model: Any) -> Spec:
-    """Return what a `skimp.KRLS` is to fit; raise for a parameter that breaks a rule."""
+    """Check the parameters of a `skimp.KRLS` and return them."""
     owner = type(model).__name__
     check_params(model)
     kernel = default_kernel(model, 1)
-    require(kernel, "positive_definite", owner=owner, advice="f has a norm only then")
+    require(kernel, "positive_definite", owner=owner, advice="otherwise f has no norm")
     require(kernel, "differentiable", owner=owner, advice="effects are derivatives")
     if model.sigmas is not None and "gamma" not in kernel.get_params(deep=False):
         raise broken(owner, "sigmas", f"None for {kernel!r}, which has no gamma", model.sigmas)
@@ -65,7 +65,7 @@ def read_spec(model: Any) -> Spec:
 
 
 def default_kernel(model: Any, n_columns: int) -> Kernel:
-    """Return the kernel of a `skimp.KRLS`, by default the Gaussian for this many columns."""
+    """Return the kernel of a `skimp.KRLS`, by default a Gaussian for ``n_columns``."""
     if model.kernel is None:
         return Gaussian(gamma=1 / (n_columns if model.convention == "R" else 2 * n_columns))
     return as_kernel(model.kernel, owner=type(model).__name__, other="None")
@@ -73,10 +73,10 @@ def default_kernel(model: Any, n_columns: int) -> Kernel:
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """All models of a kernel in some functions, and the penalty of the best.
+    """Models of one basis for all penalties, and the best penalty.
 
-    ``sampled`` are the rows that were fitted, None for all; ``alphas`` the penalties that were
-    compared, with their ``scores``, None if alpha was given.
+    ``sampled`` are the indices of the fitted rows, None for all. ``alphas`` are the penalties
+    compared, with their ``scores``; None if alpha was given.
     """
 
     basis: Landmarks | RandomSums
@@ -90,11 +90,11 @@ class Models:
 def choose_models(
     spec: Spec, rows: Rows, kernels: list[Kernel], seed: int, context: Context
 ) -> Models:
-    """Return the models of the best kernel, the first of equal ones, with the best penalty."""
+    """Return the models of the best kernel with the best penalty."""
     if len(kernels) == 1:
         models = make_models(spec, rows, kernels[0], seed, context)
         return replace(models, **_choose_penalty(spec, rows, models, seed, context))
-    # factorizations are large: one is held at a time, and that of the best made again
+    # factorizations are large: keep one at a time, and recompute the best
     found = []
     with context.phase("search", unit="bandwidths", total=len(kernels)):
         for kernel in kernels:
@@ -111,7 +111,7 @@ def choose_models(
 def _choose_penalty(
     spec: Spec, rows: Rows, models: Models, seed: int, context: Context
 ) -> dict[str, Any]:
-    """Return the best ``alpha``, and ``alphas`` with their ``scores`` if it was searched for."""
+    """Return the best ``alpha``, and ``alphas`` with their ``scores`` after a search."""
     smoother, criterion = models.smoother, spec.alpha
     if not isinstance(criterion, str):
         return {"alpha": float(criterion)}
@@ -160,7 +160,7 @@ def _find_copies(rows: Rows, models: Models, context: Context) -> Array | None:
 
 
 def make_models(spec: Spec, rows: Rows, kernel: Kernel, seed: int, context: Context) -> Models:
-    """Return all models of some scaled rows, in the functions that are chosen from them."""
+    """Choose a basis for scaled rows, and return the models for all penalties."""
     rng = np.random.default_rng(seed)
     given, sampled = spec.approximation, None
     options: Any = {"fit_intercept": spec.fit_intercept, "context": context}
@@ -180,7 +180,7 @@ def make_models(spec: Spec, rows: Rows, kernel: Kernel, seed: int, context: Cont
     if isinstance(given, RowSample):
         rows, sampled = given.draw(rows, draw_seed(rng), context)
     n = rows.n_rows
-    # a fold is factored beside all rows
+    # a fold is factored while the factors of all rows are kept
     needed = (16 if spec.alpha == "kfold" else 10) * n**2
     what = f"the exact model of {n} rows (approximation=None)"
     require_memory(needed, spec.memory_limit, what, "take an approximation such as 1000")

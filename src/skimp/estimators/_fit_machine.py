@@ -171,8 +171,9 @@ def _fit_features(
     drawn = task.rows.sample(limits.affordable_rows(SAMPLE_ROWS), 0, context)
     sample = Block(drawn.X, None, drawn.weight, 0)
     if start is None:
-        with clock.phase("search"), context.phase("penalty"):
+        with clock.phase("search"), context.phase("penalty") as choosing:
             alpha, alphas = choose_penalty(trials, choice, feature_map, drawn.X, task.rows.n_rows)
+            choosing.result = f"alpha {'' if alphas is None else 'near '}{alpha:.3g}"
         first = None
     else:
         alpha, alphas = start.alpha if spec.alpha is None else spec.alpha, None
@@ -247,6 +248,7 @@ def _fit_exactly(task: Task, choice: Choice, rng: np.random.Generator, clock: Cl
             alpha=spec.alpha,
             fit_intercept=spec.fit_intercept,
             trusted=None if spec.classes else lambda b: judge.trusts(b, b),
+            context=context,
         )
         factoring.result = solution.message
     assert solution.alpha is not None, "it was given or chosen"

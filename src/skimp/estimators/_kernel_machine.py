@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._types import Array, RandomState
 from skimp._params._memory import MEMORY_LIMIT
-from skimp._params._parametrized import Parametrized, whole_or_nothing
+from skimp._params._parametrized import Parametrized, all_or_nothing
 from skimp._params._rules import (
     BOOLEAN,
     FRACTION,
@@ -99,7 +99,7 @@ class KernelMachine(Reporting, Parametrized, ABC):
         -------
         self
         """
-        with whole_or_nothing(self), self._reporting(5, X, y, sample_weight) as context:
+        with all_or_nothing(self), self._reporting(5, X, y, sample_weight) as context:
             with context.phase("read", unit="rows") as reading:
                 task = self._open_task(X, y, sample_weight, context)
                 reading.result = f"{task.rows.n_rows:,} rows of {task.rows.n_features:,} columns"

@@ -78,7 +78,9 @@ class KernelRegressor(RegressorMixin, KernelMachine):
     n_jobs : int or None, default=None
         Threads; None for all cores that the process may use.
     verbose : int, default=0
-        Report progress on standard error.
+        1 writes a line for each phase of the fit, with its seconds and its result, 2 also one for
+        each trial and step. Lines are records of the logger "skimp"; if logging is not set up,
+        they go to standard error, on a terminal with a progress bar (needs rich).
     random_state : int, Generator, RandomState or None, default=None
         Seed of the approximation.
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import Array, DType, Matrix, RandomState
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, Work, calls, values
-from skimp._params._parametrized import Parametrized, whole_or_nothing
+from skimp._params._parametrized import Parametrized, all_or_nothing
 from skimp._params._rules import RANDOM_STATE, Rule, check_params, integer
 from skimp.budgets import Fixed, Selector, as_selector
 from skimp.data import LOCAL, BlockMap, Context, Reporting, Rows, as_rows
@@ -152,7 +152,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, P
         -------
         self
         """
-        with whole_or_nothing(self), self._reporting(1, X, y) as context:
+        with all_or_nothing(self), self._reporting(1, X, y) as context:
             self.check()
             labels = {"y": y, "multi_output": True} if self.needs_targets and y is not None else {}
             rows, rng = as_rows(self, X, **labels), as_generator(self.random_state)

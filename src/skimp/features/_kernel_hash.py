@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from skimp._core._blocks import Scratch, fold
 from skimp._core._random import as_generator
 from skimp._core._types import Array, RandomState
-from skimp._params._parametrized import Parametrized, whole_or_nothing
+from skimp._params._parametrized import Parametrized, all_or_nothing
 from skimp._params._rules import (
     BOOLEAN,
     RANDOM_STATE,
@@ -122,7 +122,7 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, P
         -------
         self
         """
-        with whole_or_nothing(self), self._reporting(1, X) as context:
+        with all_or_nothing(self), self._reporting(1, X) as context:
             check_params(self)
             rows = as_rows(self, X)
             projection, kernel = self._projection()

@@ -17,7 +17,7 @@ Gamma = float | str | Sequence[float] | Array
 """The type of the parameter ``gamma``."""
 
 _NAMED = one_of("scale", "median", "dim", "auto")
-GAMMA = number(above=0) | numbers("one >= 0 for each column") | _NAMED
+GAMMA = number(above=0) | numbers("one number >= 0 per column") | _NAMED
 """The rule for the parameter ``gamma``."""
 
 SAMPLE_SIZE = 1000

@@ -87,6 +87,8 @@ def check_feature_map(feature_map: FeatureMap, X: Any = None, *, max_error: floa
     close(f, expected, "ridge regression on basis() predicts as on the features", 1e-6)
     refused("transform of another number of columns", fitted.transform, X[:, 1:])
     if new.size_name in ("n_components", "budget"):
+        copied.set_params(**{new.size_name: 1})
+        close(transform(copied, X), Z, "parameters that are set count from the next fit on")
         for size in (1, 2, 7):
             Z = transform(new.resized(size).fit(X), X)
             message = f"{new.size_name}={size} works"

@@ -180,16 +180,6 @@ def test_scores_are_means_of_left_out_errors(make):
     assert np.isclose(smoother.scores(np.array([ALPHA]), "gcv")[0], expected, rtol=1e-8)
 
 
-def test_repeated_rows_and_points_are_no_trouble():
-    X, Y, _ = problem()
-    X, Y = np.tile(X, (3, 1)), np.tile(Y, (3, 1))
-    for make in (exact, reduced):
-        model = make(X, Y, None).at(1e-3)
-        fitted = KERNEL(X) @ model.coef + model.intercept
-        assert np.isfinite(model.left_out).all()
-        assert np.allclose(fitted[:60], fitted[60:120], atol=1e-8)
-
-
 def test_best_alpha_is_the_vertex_of_a_parabola():
     alphas = np.logspace(-4, 0, 9)
     scores = (np.log10(alphas) + 2.3) ** 2

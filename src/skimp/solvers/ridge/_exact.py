@@ -1,6 +1,7 @@
 """Exact kernel ridge regression with a full kernel matrix."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import final
 
 import numpy as np
@@ -26,6 +27,7 @@ def solve_exact(
     alpha: float | None,
     fit_intercept: bool,
     trusted: Callable[[Array], Array] | None = None,
+    context: Context = LOCAL,
 ) -> Solution:
     r"""Solve kernel ridge regression exactly.
 
@@ -49,6 +51,8 @@ def solve_exact(
         Whether to fit an unpenalized intercept b.
     trusted : callable, optional
         Takes intercepts of shape (n_alphas, k) and returns which of these models may be chosen.
+    context : Context
+        Receives the progress of the factorization.
 
     Returns
     -------
@@ -57,7 +61,8 @@ def solve_exact(
     n = len(K)
     if alpha is None:
         # one thread: the bits of LAPACK results depend on the number of threads
-        smoother = ExactSmoother(K, Y, weight, fit_intercept=fit_intercept, context=Context(1))
+        single = replace(context, n_jobs=1)
+        smoother = ExactSmoother(K, Y, weight, fit_intercept=fit_intercept, context=single)
         alphas = smoother.grid()
         # with a single row there are no others to predict it from
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -166,7 +171,8 @@ class ExactSmoother(Smoother):
             self.total = np.square(self.Y - middle).sum(axis=0)
         check_representable(self.total)
         self.scale = float(K.trace()) / self.n_rows or 1.0
-        self.factor = Tridiagonal(K, context.n_jobs)
+        with context.phase("reduction", unit="%", total=100) as reducing:
+            self.factor = Tridiagonal(K, context.n_jobs, reducing.reach)
         self._right = self.factor.Q.T @ (self.root * _add_ones(Y, fit_intercept))
 
     @property
