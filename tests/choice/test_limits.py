@@ -53,6 +53,14 @@ def test_slow_trials_make_a_fit_slower():
     assert timed.exceeded_by(MAPS[1]) == "time_limit"
 
 
+def test_seconds_of_trials_are_those_that_were_recorded():
+    timed = limits_on(seconds=100)
+    # landmarks of which factors take most of the time, and products of rows
+    for size, n_rows, seconds in ((2000, 2000, 4.065), (200, 10**6, 2.454)):
+        timed.observe(Nystroem(budget=size), n_rows, 10 * seconds)
+        assert timed.slowness == pytest.approx(10, rel=0.01)
+
+
 @pytest.mark.parametrize(("memory", "left_out"), [("200KB", True), ("1MB", False), ("10MB", True)])
 def test_first_trials_fit_into_the_memory(memory, left_out):
     tight = limits_on(memory_limit=memory)

@@ -115,6 +115,13 @@ def test_bins_are_counted_in_a_sample():
     assert coarse.bytes < fine.bytes / 2
 
 
+def test_bins_of_all_rows_follow_from_those_of_a_sample(monkeypatch):
+    model = KernelRegressor(Laplacian(3.0), approximation=RandomBinning(n_grids=20))
+    counted = planned(model, X)
+    monkeypatch.setattr("skimp.diagnostics._plan._SAMPLE", 500)
+    assert planned(model, X).bytes == pytest.approx(counted.bytes, rel=0.2)
+
+
 @pytest.mark.parametrize("approximation", [None, Nystroem(), RandomFourier(), RandomBinning()])
 def test_a_single_row_has_a_plan(approximation):
     made = planned(KernelRegressor("laplacian", approximation=approximation), X[:1])
