@@ -13,9 +13,9 @@ The error depends on the number of features and on how they are built.
 # The digits have 64 pixels and 2,080 monomials of degree 2. The distortion is the mean relative
 # error of squared distances in feature space. Bars are one standard deviation.
 #
-# Left: the number of features k. The error of maps that do not depend on the data decreases as the
-# square root of k. `PolynomialProjection` and `Degree2Projection` have smaller errors than
-# `TensorSketch` and `RandomMaclaurin`. The digits span few dimensions of feature space, which
+# Left: the number of features k. The error of maps that do not depend on the data decreases as
+# 1 over the square root of k. `PolynomialProjection` and `Degree2Projection` have smaller errors
+# than `TensorSketch` and `RandomMaclaurin`. The digits span few dimensions of feature space, which
 # favours maps that use rows: `Nystroem` has the smallest error from 256 features on, followed by
 # orthonormal directions in the span of 400 rows. Directions that are sums of 30 of these rows
 # ("gaussian") shrink squared distances by 30 / 400 on average, for any number of features.
@@ -24,9 +24,9 @@ The error depends on the number of features and on how they are built.
 # (`Degree2Projection`) or the pool is large.
 #
 # Right: the pool size p of `PolynomialProjection`. The time to map a row is proportional to p.
-# Here the error decreases up to about a thousand vectors. Vectors are dealt so that all are used
-# equally often. If they are drawn at random for each feature, as in the last line, the error for
-# one term is a tenth larger.
+# Here the error decreases up to about a thousand vectors. Vectors are assigned so that all are
+# used equally often. If they are drawn at random for each feature, as in the last line, the
+# error for one term is a tenth larger.
 
 # sphinx_gallery_thumbnail_number = 1
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skimp.budgets import Balanced, Fixed, KMeans, Uniform, Weighted
+from skimp.budgets import Balanced, KMeans, Uniform
 from skimp.data import open_rows
 from skimp.kernels import Linear, Precomputed
 from tests.problems import regression
@@ -107,20 +107,3 @@ def test_classes_need_labels(size):
         ValueError, match=r"Balanced: y must hold one class label.*found continuous"
     ):
         select(X, size, y)
-
-
-@pytest.mark.parametrize("size", [5, 1000])
-@pytest.mark.parametrize(
-    ("selector", "message"),
-    [
-        (None, "Balanced: selector must be a selector object or one of .*got None"),
-        ("kmedians", "Balanced: selector must be .*got 'kmedians'"),
-        (KMeans, "Balanced: selector must be .*got <class"),
-        (Weighted(), r"Balanced: selector must be a RowSelector.*got Weighted\(\)"),
-        (Fixed(np.ones((2, 3))), "Balanced: selector must be a RowSelector"),
-        (KMeans(presample=0), "KMeans: presample must be an integer >= 1, got 0"),
-    ],
-)
-def test_what_cannot_choose_within_a_class_is_refused(selector, message, size):
-    with pytest.raises(ValueError, match=message):
-        select(np.ones((20, 3)), size, classes(10, 10), selector)

@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,7 +5,7 @@ from scipy import sparse
 from skimp._core._random import draw_seed
 from skimp.budgets import KMeans
 from skimp.data import open_rows
-from skimp.kernels import Gaussian, Linear
+from skimp.kernels import Gaussian
 from tests.budgets.test_clusters import lloyd
 from tests.problems import regression
 from tests.reference import naive
@@ -112,19 +110,3 @@ def test_the_scale_of_weights_does_not_matter(scale):
     X, _, weight = regression(100, dtype=np.float32)
     found, expected = (select(open_rows(X, weight=w), 9).points for w in (weight * scale, weight))
     np.testing.assert_allclose(found, expected, rtol=1e-4)
-
-
-@pytest.mark.parametrize("size", [3, 1000])
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"points": "medoids"}, "points must be 'centres' or 'rows', got 'medoids'."),
-        ({"points": None}, "points must be 'centres' or 'rows', got None."),
-        ({"presample": 0}, "presample must be an integer >= 1, got 0."),
-        ({"presample": 1e4}, "presample must be an integer >= 1, got 10000.0."),
-        ({"presample": True}, "presample must be an integer >= 1, got True."),
-    ],
-)
-def test_bad_parameters_are_refused(options, message, size):
-    with pytest.raises(ValueError, match=re.escape(f"KMeans: {message}")):
-        KMeans(**options).select(np.ones((9, 2)), size, Linear(), np.random.default_rng(0))

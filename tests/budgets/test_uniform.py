@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -141,17 +139,3 @@ def test_classes_need_labels(size):
         select(X, size, stratify="class")
     with pytest.raises(ValueError, match=r"Uniform: y must hold one class label.*found continuous"):
         select(X, size, y=y, stratify="class")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"stratify": "classes"}, "stratify must be None or 'class' or 'cluster', got 'classes'."),
-        ({"stratify": True}, "stratify must be None or 'class' or 'cluster', got True."),
-        ({"replacement": 1}, "replacement must be True or False, got 1."),
-        ({"replacement": None}, "replacement must be True or False, got None."),
-    ],
-)
-def test_bad_parameters_are_refused(options, message):
-    with pytest.raises(ValueError, match=re.escape(f"Uniform: {message}")):
-        select(np.ones((5, 2)), 1000, **options)

@@ -187,9 +187,9 @@ def test_columns_with_heavy_tails_are_scaled_by_their_middle():
     X = unequal()
     X[::50, 1] = -99999.0
     found = columns_of(X).scalings
-    assert list(found) == ["standardized", "scaled by their middle"]
+    assert list(found) == ["standardized", "scaled by quantiles"]
     # about one for a normal column, whatever its outliers
-    assert 0.7 < found["scaled by their middle"][1] < 1.3
+    assert 0.7 < found["scaled by quantiles"][1] < 1.3
     assert found["standardized"][1] > 1000
 
 

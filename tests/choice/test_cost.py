@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.kernel_approximation import RBFSampler
 
 from skimp import KernelClassifier, KernelRegressor
 from skimp._core._work import Size
+from skimp.budgets import Agglomerative, Balanced, KMeans, RPCholesky
 from skimp.choice import NOMINAL, Plan, predict_phases
 from skimp.features import (
     Degree2Projection,
@@ -22,6 +24,7 @@ from skimp.features import (
     RandomLayer,
     RandomMaclaurin,
     TensorSketch,
+    Transformer,
 )
 from skimp.kernels import Gaussian, Laplacian
 from skimp.losses import as_loss
@@ -78,6 +81,23 @@ CASES = {
     "orthogonal": (OrthogonalProjection(n_components=10), {}),
     "projection": (KernelProjection(budget=500, n_components=100), {}),
     "exact": (None, {"n_rows": 3000}),
+    "all rows": (Nystroem(budget=5000, selector="kmeans"), {"n_rows": 2000}),
+    "single rank": (Nystroem(budget=500, selector="dbh", rank=100), {"dtype": SINGLE}),
+    "clusters": (Nystroem(budget=64, selector=KMeans(presample=3000)), {"dtype": SINGLE}),
+    "tree": (Nystroem(budget=500, selector=Agglomerative(presample=3000)), {}),
+    "balanced clusters": (
+        Nystroem(budget=800, selector=Balanced("kmeans")),
+        {"classes": True, "n_outputs": 4},
+    ),
+    "pivots": (Nystroem(Laplacian(1.0), budget=500, selector=RPCholesky(presample=1000)), {}),
+    "phase": (RandomFourier(n_components=500, form="phase"), {}),
+    "transformer": (Transformer(RBFSampler(n_components=500)), {}),
+    "cubic": (PolynomialProjection(3, n_components=200, n_vectors=50, n_terms=2), {}),
+    "cubic sketch": (TensorSketch(3, n_components=200), {"dtype": SINGLE}),
+    "bad projection": (
+        KernelProjection(n_components=100, budget=500),
+        {"conditioned": False, "dtype": SINGLE},
+    ),
 }
 """A map, and what differs from the squared loss, the automatic solver and `SIZE`."""
 
@@ -115,6 +135,17 @@ explicit             draw 3.36e-06/0.01344  solve 0.08521/16.55
 orthogonal           draw 7.68e-07/0.003072  solve 0.01158/0.7412
 projection           select 0.0002/1.76  factor 0.04561/11.52  solve 0.3895/26.26
 exact                factor 0.04114/81.96  solve 0.477/154.1
+all rows             select 4e-06/0.64  factor 0.1548/69.28  solve 0.5578/259
+single rank          select 0.0002/1.68  factor 0.04509/10.28  solve 0.241/24.41
+clusters             select 0.01864/3.189  factor 2.637e-05/0.1055  solve 0.01967/3.527
+tree                 select 0.02801/5.712  factor 0.003426/4.57  solve 0.604/45.25
+balanced clusters    select 0.114/10.74  factor 0.01197/11.39  solve 1.331/83.82
+pivots               select 0.02396/10.92  factor 0.007783/4.57  solve 1.475/45.25
+phase                draw 8e-05/0.32  solve 0.504/43.02
+transformer          draw 8e-05/0.32  solve 0.504/43.02
+cubic                draw 1.76e-05/0.0704  solve 0.1132/15.74
+cubic sketch         draw 9.6e-07/0.00288  solve 0.1909/8.014
+bad projection       select 0.0002/1.68  factor 0.04561/11.48  solve 0.2333/22.74
 """
 """Seconds and MB of phases on an ordinary machine: change them together with a constant."""
 

@@ -11,7 +11,7 @@ from skimp.choice._trials import ALPHAS, merge_equal
 from skimp.data import LOCAL, ArrayRows, Block
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Gaussian, Laplacian
-from skimp.losses import log, squared
+from skimp.losses import huber, log, squared
 from skimp.solvers import Problem
 from tests.models import outputs
 from tests.problems import difference, labelled, regression
@@ -20,15 +20,17 @@ from tests.reference import naive
 PENALTIES = np.logspace(-9, 1, 11)
 
 
-def judge(Z, Y, how, *, span=True, alphas=PENALTIES, halved=False, weight=None, P=None):
+def judge(
+    Z, Y, how, *, span=True, alphas=PENALTIES, halved=False, weight=None, P=None, loss=squared
+):
     """Return the judgement by leaving rows out, or by the last third of them."""
-    judge = Judge.of_targets(squared, Y, True) if span else Judge(squared)
+    judge = Judge.of_targets(loss, Y, True) if span else Judge(loss)
     if how == "left out":
         problem = Problem(ArrayRows(Z, Y, weight), squared, 1.0, penalty=P)
         return judge_left_out(problem, alphas, np.ones(len(Z)), judge, halved, LOCAL)
-    cut = 2 * len(Z) // 3
-    problem = Problem(ArrayRows(Z[:cut], Y[:cut]), squared, 1.0, penalty=P)
-    judging = ArrayRows(Z[cut:], Y[cut:])
+    cut, weight = 2 * len(Z) // 3, np.ones(len(Z)) if weight is None else weight
+    problem = Problem(ArrayRows(Z[:cut], Y[:cut], weight[:cut]), squared, 1.0, penalty=P)
+    judging = ArrayRows(Z[cut:], Y[cut:], weight[cut:])
     return judge_held_out(problem, alphas, judging, judge, halved, LOCAL)
 
 
@@ -135,28 +137,6 @@ def test_more_features_than_rows_are_narrowed_to_the_same_errors(how):
     assert narrow.error == pytest.approx(wide.error, rel=1e-8)
 
 
-def test_weights_of_rows_that_judge_count_as_repeated_rows():
-    Z, Y = leveraged()
-    problem = Problem(ArrayRows(Z[:40], Y[:40]), squared, 1.0)
-    rest, counts = slice(40, None), np.arange(20) % 3
-    weighted = ArrayRows(Z[rest], Y[rest], counts.astype(float))
-    repeated = ArrayRows(np.repeat(Z[rest], counts, axis=0), np.repeat(Y[rest], counts, axis=0))
-    one, other = (
-        judge_held_out(problem, PENALTIES, rows, Judge(squared), False, LOCAL)
-        for rows in (weighted, repeated)
-    )
-    assert one.alpha == other.alpha
-    assert one.error == pytest.approx(other.error, rel=1e-9)
-
-
-def test_log_odds_have_the_penalty_of_scores_over_the_square_of_their_factor():
-    # squared error, and losses of scores times 2, 8 and 32
-    costs, nothing = np.array([[0.5, 0.6, 0.3, 0.4]]), np.zeros((1, 1))
-    found = Judge(log).judge(np.ones(1), costs, nothing, nothing)
-    assert found.rate == pytest.approx(0.3 / 0.5 / 8**2)
-    assert found.ranking == 0.3
-
-
 def test_classes_have_no_range_that_scores_could_leave():
     Z, Y = leveraged()
     judgement = judge(Z, np.sign(Y), "left out", span=False)
@@ -173,6 +153,23 @@ def test_the_penalty_of_a_given_map_comes_from_leaving_rows_out():
     best, _ = preferred(Z, y[:, None], ALPHAS, penalty=P)
     assert model.alpha_ == pytest.approx(best, rel=1e-9)
     assert model.certificate_.trials == ()
+
+
+@pytest.mark.parametrize("loss", [huber, log], ids=repr)
+def test_errors_and_rates_are_those_of_rows_that_were_held_out(loss):
+    X, y, weight = regression(90, 4)
+    Y, weight = y[:, None], weight + 0.5
+    Y = np.sign(Y - Y.mean()) if loss.labels else Y
+    found = judge(X, Y, "held out", span=not loss.labels, weight=weight, loss=loss)
+    coef, constant = naive.ridge(X[:60], Y[:60], alpha=found.alpha, weight=weight[:60])
+    F, Y, share = X[60:] @ coef + constant, Y[60:], weight[60:] / weight[60:].sum()
+    error = (share @ (Y - F) ** 2).item()
+    # log-odds are the scores times a factor, whose square is that of their norm
+    costs = {f: (share @ loss.value(Y, f * F)).item() for f in (2.0, 8.0, 32.0)}
+    factor = min(costs, key=costs.get) if loss.labels else 1.0
+    cost = (share @ loss.value(Y, factor * F)).item()
+    assert found.error == pytest.approx(error, rel=1e-8)
+    assert found.rate == pytest.approx(cost / error / factor**2, rel=1e-8)
 
 
 # equal rows

@@ -53,12 +53,11 @@ def test_slow_trials_make_a_fit_slower():
     assert timed.exceeded_by(MAPS[1]) == "time_limit"
 
 
-def test_seconds_of_trials_are_those_that_were_recorded():
-    timed = limits_on(seconds=100)
-    # landmarks of which factors take most of the time, and products of rows
-    for size, n_rows, seconds in ((2000, 2000, 4.065), (200, 10**6, 2.454)):
-        timed.observe(Nystroem(budget=size), n_rows, 10 * seconds)
-        assert timed.slowness == pytest.approx(10, rel=0.01)
+def test_trials_tell_how_slow_a_machine_is():
+    timed = limits_on(seconds=1000)
+    # equations of 256 landmarks: 16 ms for products, 7.5 ms for factors and 5 ms for the rest
+    timed.observe(Nystroem(Gaussian(1.0), budget=256), 4000, 0.1)
+    assert timed.slowness == pytest.approx(0.1 / 0.0283, rel=0.05)
 
 
 @pytest.mark.parametrize(("memory", "left_out"), [("200KB", True), ("1MB", False), ("10MB", True)])
@@ -109,7 +108,7 @@ def test_refusal_holds_the_plan(approximation):
     lines = str(caught.value).splitlines()
     assert "1 KB" in lines[0]
     assert lines[1].split() == ["phase", "seconds", "memory"]
-    assert [line.split()[0] for line in lines[-2:]] == ["solve", "fit"]
+    assert [line.split()[0] for line in lines[-2:]] == ["solve", "total"]
 
 
 def test_refusal_by_a_part_of_the_fit_is_explained():
@@ -183,7 +182,7 @@ def test_a_given_size_that_takes_too_long_warns_with_its_plan(estimator):
     assert caught[0].filename == __file__
     lines = str(caught[0].message).splitlines()
     assert lines[1].split() == ["phase", "seconds", "memory"]
-    assert lines[-1].startswith("fit")
+    assert lines[-1].startswith("total")
 
 
 @pytest.mark.parametrize("loss", ["log", "hinge"])

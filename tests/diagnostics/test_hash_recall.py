@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from skimp.data import open_rows
-from skimp.diagnostics import HashRecall, hash_recall
+from skimp.diagnostics import hash_recall
 from skimp.features import KernelHash, OrthogonalProjection, RandomLayer
 from skimp.kernels import Gaussian, Laplacian, Linear, Polynomial
 from tests.problems import regression
@@ -145,15 +145,6 @@ def test_rows_of_a_partial_fit_count_too():
     found = hash_recall(hashing, X, candidates=CANDIDATES)
     expected = naive(hashing, X, hashing.projection_.kernel_, 10, CANDIDATES)
     assert found.recall == pytest.approx(expected.mean(axis=0), abs=1e-12)
-
-
-def test_a_frame_of_numbers():
-    found = HashRecall((5, 10), np.array([0.5, 0.75]), np.array([0.1, 0.05]), 10, 100)
-    assert found.to_frame().to_dict("list") == {
-        "candidates": [5, 10],
-        "recall": [0.5, 0.75],
-        "standard_error": [0.1, 0.05],
-    }
 
 
 @pytest.mark.parametrize(

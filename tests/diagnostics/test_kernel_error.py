@@ -192,19 +192,6 @@ def test_sizes_are_set(feature_map, parameter, monkeypatch):
     assert len({record["max"] for record in comparison.records}) == 6
 
 
-def test_names_of_maps():
-    X = regression(50)[0]
-    given = [RandomFourier(), RandomFourier(Gaussian(0.3), form="phase")]
-    names = ["RandomFourier()", "RandomFourier(form='phase', kernel=Gaussian(gamma=0.3))"]
-    found = [record["map"] for record in compare(given, X, sizes=[4], repeats=1).records]
-    assert found == names
-    alone, listed, named = (
-        without_seconds(compare(maps, X))
-        for maps in (given[0], (given[0],), {"RandomFourier()": given[0]})
-    )
-    assert alone == listed == named
-
-
 def test_the_seed_decides():
     X = regression(300)[0]
     maps = {"fourier": RandomFourier(), "bins": RandomBinning()}

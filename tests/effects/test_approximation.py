@@ -2,14 +2,10 @@ import numpy as np
 import pytest
 
 from skimp.budgets import KMeans, RPCholesky
-from skimp.data import open_rows
 from skimp.effects import Points, RowSample, Sketch
 from skimp.effects._approximation import as_approximation
-from skimp.effects._random_sums import SKETCHES, RandomSums
-from skimp.features import Landmarks, Nystroem
-from skimp.kernels import Gaussian
-
-ROWS = open_rows(np.random.default_rng(0).normal(size=(60, 3)))
+from skimp.effects._random_sums import SKETCHES
+from skimp.features import Nystroem
 
 
 @pytest.mark.parametrize(
@@ -54,12 +50,3 @@ def test_nonsense_is_refused(given):
 
 MADE = [Points(size=10), Points("uniform", 10), Points(RPCholesky(), 10)]
 MADE += [Sketch(name, 10) for name in SKETCHES]
-
-
-@pytest.mark.parametrize("approximation", MADE, ids=str)
-def test_bases(approximation):
-    basis = approximation.make_basis(ROWS, Gaussian(0.3), np.random.default_rng(0))
-    assert isinstance(basis, RandomSums if isinstance(approximation, Sketch) else Landmarks)
-    assert basis.width == 10
-    assert basis.penalty.shape == (10, 10)
-    assert basis.dtype == np.float64

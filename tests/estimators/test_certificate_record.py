@@ -79,7 +79,8 @@ def test_numbers_are_short_and_lines_fit_a_screen():
     [
         ({}, "large enough.* 34 of 1,024"),
         ({"size": 4096, "effective_dimension": 600.0}, "converged: .* 600 of 4,096"),
-        ({"size": 50}, "larger size may help.* 34 of 50"),
+        ({"size": 50, "trials": ()}, "larger size may help.* 34 of 50"),
+        ({"size": 50}, "larger size was not worth it.* 34 of 50"),
         ({"approximation": "exact"}, "not approximated"),
         ({"kernel": None}, "not approximated"),
         ({"converged": False}, "not converged.*max_iter"),

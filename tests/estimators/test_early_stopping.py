@@ -10,7 +10,6 @@ from sklearn.metrics import log_loss
 
 from skimp.features import RandomFourier
 from skimp.kernels import Gaussian
-from skimp.solvers import DualCD
 from tests.models import classifier
 from tests.problems import labelled
 
@@ -97,14 +96,6 @@ def test_a_larger_fraction_leaves_fewer_rows():
     )
     assert one.sum() < two.sum()
     assert 40 * 0.6 - two.sum() <= 4 * np.sqrt(40 * 0.6 * 0.4)
-
-
-def test_dual_coordinate_descent_stops():
-    X, y, _ = noisy(150)
-    model = stopped("hinge", alpha=1e-6, solver=DualCD()).fit(X, y)
-    assert "stopped early" in model.solution_.message
-    assert best_iteration(model) >= 1
-    assert model.n_iter_ < 1000
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -3,19 +3,16 @@
 import re
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.model_selection import cross_val_score
 
 from skimp.budgets import DBH, Agglomerative, Balanced, KMeans, Uniform, Weighted
 from skimp.features import Landmarks, Nystroem
-from skimp.kernels import AdditiveChi2, Chi2, FunctionKernel, Gaussian, Precomputed
+from skimp.kernels import AdditiveChi2, Chi2, FunctionKernel, Gaussian
 from tests.models import ALPHA, classifier, regressor
 from tests.problems import difference, labelled, regression
 from tests.reference import naive
-from tests.words import letter_indicators, shared_letters, words
 
 OBJECTS = [
     Uniform(stratify="cluster"),
@@ -102,56 +99,6 @@ def test_the_default_rule_is_uniform_for_numbers_and_centres_for_classes():
     assert classifier(30).fit(X, labels).approximation_.budget_.indices is None
 
 
-@pytest.mark.parametrize(
-    "selector", ["auto", "balanced", "dbh", "leverage", Agglomerative(linkage="single")], ids=repr
-)
-def test_row_numbers_with_a_matrix(selector):
-    X, y, weight = problem(120)
-    rule = "uniform" if selector == "auto" else selector
-    expected = classifier(chosen_by(rule), KERNEL).fit(X, y, weight)
-    numbers = np.arange(120)
-    model = classifier(chosen_by(selector), Precomputed(KERNEL(X))).fit(numbers, y, weight)
-    indices = model.approximation_.budget_.indices
-    assert np.array_equal(indices, expected.approximation_.budget_.indices)
-    assert difference(model.decision_function(numbers), expected.decision_function(X)) <= 1e-6
-
-
-@pytest.mark.parametrize("selector", ["auto", "balanced", "column_subset", "rpcholesky"])
-def test_strings(selector):
-    W, y = words()
-    V = letter_indicators(W)
-    rule = "uniform" if selector == "auto" else selector
-    expected = classifier(chosen_by(rule, 10), "linear", alpha=1e-2).fit(V, y)
-    kernel = FunctionKernel(shared_letters)
-    decision = expected.decision_function(V)
-    for given in (W, pd.DataFrame({"word": W}), pl.Series(W)):
-        model = classifier(chosen_by(selector, 10), kernel, alpha=1e-2).fit(given, y)
-        indices = model.approximation_.budget_.indices
-        assert np.array_equal(indices, expected.approximation_.budget_.indices)
-        assert difference(model.decision_function(given), decision) <= 1e-6
-
-
-@pytest.mark.parametrize(
-    ("selector", "kernel"),
-    [
-        ("kmeans", "Precomputed"),
-        (DBH(hashing="floor"), "FunctionKernel"),
-        (Uniform(stratify="cluster"), "Precomputed"),
-    ],
-    ids=repr,
-)
-def test_objects_have_no_centres(selector, kernel):
-    W, y = words()
-    if kernel == "Precomputed":
-        given, rows = Precomputed(letter_indicators(W) @ letter_indicators(W).T), np.arange(len(W))
-    else:
-        given, rows = FunctionKernel(shared_letters), W
-    with pytest.raises(
-        ValueError, match=f": kernel must be a kernel on numeric vectors.*got {kernel}"
-    ):
-        classifier(chosen_by(selector, 10), given).fit(rows, y)
-
-
 @pytest.mark.parametrize(("selector", "weighted"), [("auto", False), ("balanced", True)])
 def test_objects_that_are_arrays(selector, weighted):
     rng = np.random.default_rng(0)
@@ -180,7 +127,7 @@ def test_kernels_of_histograms_by_the_default_rule(kernel, dtype, wrap):
 def test_probabilities_of_another_number_of_rows():
     X, y, _ = regression(60)
     model = regressor(chosen_by(Weighted(np.ones(60)), 10)).fit(X, y)
-    message = "Weighted: probabilities must be 30 nonnegative numbers"
+    message = "Weighted: probabilities must be 30"
     with pytest.raises(ValueError, match=re.escape(message)):
         cross_val_score(model, X, y, cv=2, error_score="raise")
 

@@ -146,7 +146,7 @@ def test_a_column_that_dominates_is_scaled_and_named(kind, approximation):
         X[rng.random(500) < 0.05, 2] = -99999
     model = default(approximation=approximation).fit(X[:300], y[:300])
     text = model.certificate_.columns
-    assert text.startswith(("standardized; ", "scaled by their middle; "))
+    assert text.startswith(("standardized; ", "scaled by quantiles; "))
     assert "column 2 holds 99 % of the variance" in text
     assert model.score(X[300:], y[300:]) > 0.85
     with pytest.warns(UserWarning, match="column 2 holds 99 % of the variance") as caught:
@@ -276,7 +276,7 @@ def test_sentinels_in_every_column_are_no_reason_for_a_constant():
     y = X[:, 0] * X[:, 1] > 0
     X[rng.random(X.shape) < 0.15] = -9999
     model = KernelClassifier(random_state=0).fit(X[:600], y[:600])
-    assert model.certificate_.columns == "scaled by their middle"
+    assert model.certificate_.columns == "scaled by quantiles"
     # a constant has 0.5; three standard deviations of a share of 200 rows are 0.1
     assert model.score(X[600:], y[600:]) >= 0.65
 

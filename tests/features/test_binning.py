@@ -224,21 +224,6 @@ def test_kernels_without_pitches_are_refused(kernel, message):
         binning(kernel).fit(regression(20)[0])
 
 
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"n_grids": 0}, "RandomBinning: n_grids must be an integer >= 1, got 0."),
-        ({"max_bins": 0}, "RandomBinning: max_bins must be an integer"),
-        ({"max_bins": 2**31}, "RandomBinning: max_bins must be an integer"),
-        ({"random_state": -1}, "RandomBinning: random_state must be None or an integer >= 0"),
-        ({"kernel": "wavelet"}, "RandomBinning: kernel must be None, a kernel object or one of"),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        RandomBinning(**params).fit(np.ones((5, 2)))
-
-
 def test_the_default_kernel_is_laplacian_with_the_scale_of_the_rows():
     fitted = RandomBinning(n_grids=4).fit(3 * regression(50)[0])
     assert isinstance(fitted.kernel_, Laplacian)

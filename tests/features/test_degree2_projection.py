@@ -1,4 +1,3 @@
-import re
 from itertools import product
 
 import numpy as np
@@ -8,23 +7,13 @@ from scipy import sparse
 from skimp.features import Degree2Projection
 from skimp.kernels import Polynomial
 from tests.pairs import pairwise
-from tests.problems import regression
+from tests.problems import regression, with_gaps
 
 SPARSITIES = [1.0, 3.0, 5.0]
 TERMS = [1, 2, 4]
 PAIR = np.array([[0.9, -0.4, 0.3], [0.5, 0.8, -0.2]])
 
 every_size = pytest.mark.parametrize("n_terms", TERMS)
-
-
-def with_gaps(X):
-    """Return CSR rows, some of them empty, with explicit zeros."""
-    X = X.copy()
-    X[np.abs(X) < 0.3] = 0
-    X[::7] = 0
-    S = sparse.csr_matrix(X)
-    S.data[::5] = 0
-    return S
 
 
 def naive_features(fitted, X):
@@ -127,20 +116,3 @@ def test_the_map_does_not_depend_on_the_rows():
 
     assert np.array_equal(vectors(X, 0), vectors(sparse.csr_matrix(5 * X[:1]), 0))
     assert not np.array_equal(vectors(X, 0), vectors(X, 1))
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        *(
-            ({"n_terms": value}, f"n_terms must be an even integer >= 2, or 1, got {value}.")
-            for value in (0, 3, 5, -2, 2.0, True)
-        ),
-        ({"sparsity": 0.99}, "sparsity must be a number >= 1, got 0.99."),
-        ({"sparsity": True}, "sparsity must be a number >= 1, got True."),
-        ({"sparsity": np.inf}, "sparsity must be a number >= 1, got inf."),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(f"Degree2Projection: {message}")):
-        Degree2Projection(**params).fit(np.ones((5, 2)))

@@ -10,23 +10,13 @@ from sklearn.preprocessing import PolynomialFeatures
 from skimp.data import open_rows
 from skimp.features import ExplicitPolynomial
 from tests.pairs import in_turn, pairwise
-from tests.problems import difference, regression
+from tests.problems import difference, regression, with_gaps
 
 WIDTHS = [0.3, 0.0, 0.7]
 FORMS = ["monomials", "kronecker"]
 
 every_form = pytest.mark.parametrize("form", FORMS)
 every_degree = pytest.mark.parametrize("degree", [1, 2, 3, 4])
-
-
-def with_gaps(X):
-    """Return CSR rows, some of them empty, with explicit zeros."""
-    X = X.copy()
-    X[np.abs(X) < 0.3] = 0
-    X[::7] = 0
-    S = sparse.csr_matrix(X)
-    S.data[::5] = 0
-    return S
 
 
 def multinomial(columns):
@@ -175,17 +165,3 @@ def test_a_fit_that_does_not_fit_leaves_the_map_as_it_was():
         fitted.set_params(degree=5).fit(np.ones((2, 30)))
     assert vars(fitted) == {**state, "degree": 5}
     assert np.array_equal(fitted.transform(X), before)
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"form": "powers"}, "form must be 'monomials' or 'kronecker', got 'powers'."),
-        ({"memory_limit": 0}, "memory_limit must be None or an integer >= 1 or a size such as"),
-        ({"memory_limit": True}, "memory_limit must be None or an integer >= 1 or a size such as"),
-        ({"memory_limit": "much"}, "memory_limit must be None or an integer >= 1 or a size such"),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(f"ExplicitPolynomial: {message}")):
-        ExplicitPolynomial(**params).fit(np.ones((5, 2)))

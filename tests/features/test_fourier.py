@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -94,30 +92,6 @@ def test_the_frequencies_do_not_depend_on_the_rows(dtype):
     second = RandomFourier(Gaussian(1.0), n_components=6, random_state=0).fit(X[:1] * 5)
     assert np.array_equal(first.frequencies_, second.frequencies_)
     assert first.frequencies_.dtype == first.offset_.dtype == dtype
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"n_components": 0}, "RandomFourier: n_components must be an integer >= 1, got 0."),
-        ({"n_components": 2.0}, "RandomFourier: n_components must be an integer >= 1, got 2.0."),
-        (
-            {"sampling": "sobol"},
-            "RandomFourier: sampling must be 'iid' or 'orthogonal' or 'structured' or 'fastfood' "
-            "or 'qmc', got 'sobol'.",
-        ),
-        ({"form": "sine"}, "RandomFourier: form must be 'pair' or 'phase', got 'sine'."),
-        ({"random_state": -1}, "RandomFourier: random_state must be None or an integer >= 0"),
-        (
-            {"kernel": "wavelet"},
-            "RandomFourier: kernel must be None, a kernel object or one of 'rbf'",
-        ),
-        ({"kernel": Gaussian(-1)}, "Gaussian: gamma must be a number > 0"),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        RandomFourier(**params).fit(np.ones((5, 2)))
 
 
 def test_the_default_kernel_is_gaussian_with_the_scale_of_the_rows():

@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +8,6 @@ from skimp.budgets import Fixed
 from skimp.features import (
     KernelHash,
     KernelProjection,
-    Nystroem,
     OrthogonalProjection,
     PolynomialProjection,
     RandomFourier,
@@ -250,34 +247,6 @@ def test_a_fit_that_fails_leaves_the_codes_as_they_were():
         hashing.partial_fit(X[:, :2])
     assert np.array_equal(hashing.codes_, codes)
     assert np.array_equal(hashing.transform(X), codes)
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"n_bits": 0}, "n_bits must be an integer >= 1, got 0."),
-        ({"n_bits": 8.0}, "n_bits must be an integer >= 1, got 8.0."),
-        (
-            {"projection": "lsh"},
-            "projection must be 'kernel' or 'polynomial' or 'dbh' or a feature",
-        ),
-        ({"projection": KernelProjection}, "projection must be 'kernel' or 'polynomial' or 'dbh'"),
-        ({"projection": Nystroem()}, "projection must be a feature map with n_components, got Nys"),
-        ({"random_state": -1}, "random_state must be None or an integer >= 0"),
-        (
-            {"kernel": 64},
-            "kernel must be a kernel, got the number 64",
-        ),
-        ({"kernel": "wavelet"}, "kernel must be None, a kernel object or one of 'rbf'"),
-        (
-            {"kernel": Gaussian(1.0), "projection": "polynomial"},
-            "kernel must be a Polynomial kernel if projection='polynomial', got Gaussian",
-        ),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(f"KernelHash: {message}")):
-        KernelHash(**params).fit(regression(9)[0])
 
 
 @pytest.mark.parametrize("n_neighbors", [0, -1, 2.0, True, "all", None, 11])

@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pytest
 from scipy import linalg, special, stats
@@ -227,28 +225,6 @@ def test_points_of_a_matrix_of_values():
     numbers = np.arange(40)[:, None]
     by_numbers = fit(numbers, Precomputed(FULL(X)), **params).transform(numbers)
     np.testing.assert_allclose(by_numbers, by_rows, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"method": "sums"}, "method must be 'gaussian' or 'orthonormal' or 'pca', got 'sums'."),
-        ({"n_components": 0}, "n_components must be an integer >= 1, got 0."),
-        ({"budget": 0}, "budget must be an integer >= 1, got 0."),
-        ({"budget": 3.0}, "budget must be an integer >= 1, got 3.0."),
-        ({"n_terms": 0}, "n_terms must be an integer >= 1, got 0."),
-        ({"selector": "all"}, "selector must be a selector object or one of 'auto'"),
-        ({"random_state": -1}, "random_state must be None or an integer >= 0"),
-        ({"kernel": "wavelet"}, "kernel must be None, a kernel object or one of 'rbf'"),
-        (
-            {"kernel": Tanh()},
-            "kernel must be positive definite (its matrix is factorized), got Tanh().",
-        ),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(f"KernelProjection: {message}")):
-        KernelProjection(**params).fit(regression(9)[0])
 
 
 def test_a_fit_that_fails_leaves_the_map_as_it_was():

@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -120,20 +118,3 @@ def test_directions_below_the_precision_of_the_rows_are_left_out():
     values = np.linalg.eigvalsh(naive.gaussian(B, B, 0.01))
     resolved = np.count_nonzero(values >= np.finfo(np.float32).eps * values[-1])
     assert abs(fitted.width - resolved) <= 0.1 * resolved
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"budget": 0}, "Nystroem: budget must be an integer >= 1, got 0."),
-        ({"budget": None}, "Nystroem: budget must be an integer >= 1, got None."),
-        ({"rank": 0}, "Nystroem: rank must be None or an integer >= 1, got 0."),
-        ({"selector": "all"}, "Nystroem: selector must be a selector object or one of 'auto'"),
-        ({"random_state": "x"}, "Nystroem: random_state must be None or an integer >= 0"),
-        ({"kernel": "wavelet"}, "Nystroem: kernel must be None, a kernel object or one of 'rbf'"),
-        ({"kernel": Gaussian(0)}, "Gaussian: gamma must be a number > 0"),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        Nystroem(**params).fit(np.ones((5, 2)))

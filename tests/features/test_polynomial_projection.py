@@ -1,4 +1,3 @@
-import re
 from itertools import product
 
 import numpy as np
@@ -8,7 +7,7 @@ from scipy import sparse
 from skimp.data import open_rows
 from skimp.features import PolynomialProjection
 from tests.pairs import pairwise
-from tests.problems import regression
+from tests.problems import regression, with_gaps
 
 WIDTHS = [0.3, 0.0, 0.7]
 KINDS = [("gaussian", 3.0), ("achlioptas", 1.0), ("achlioptas", 3.0), ("achlioptas", 20.0)]
@@ -28,16 +27,6 @@ def naive_features(fitted, X):
         for i in range(t):
             Z[:, c] += np.prod(P[:, fitted.factors_[i, :, c]], axis=1)
     return Z / np.sqrt(k * t)
-
-
-def with_gaps(X):
-    """Return CSR rows, some of them empty, with explicit zeros."""
-    X = X.copy()
-    X[np.abs(X) < 0.3] = 0
-    X[::7] = 0
-    S = sparse.csr_matrix(X)
-    S.data[::5] = 0
-    return S
 
 
 def outcomes_of_entries(distribution, s):
@@ -214,33 +203,6 @@ def test_a_pool_that_is_spread_evenly_is_one_projection_for_degree_one():
     fitted = PolynomialProjection(1, n_components=30, n_vectors=10, random_state=0).fit(X)
     Z, P = fitted.transform(X), X @ fitted.vectors_ / np.sqrt(10)
     np.testing.assert_allclose(Z @ Z.T, P @ P.T, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"n_vectors": 0}, "n_vectors must be an integer >= 1, got 0."),
-        ({"n_vectors": True}, "n_vectors must be an integer >= 1, got True."),
-        ({"n_terms": 0}, "n_terms must be an integer >= 1, got 0."),
-        ({"n_terms": True}, "n_terms must be an integer >= 1, got True."),
-        (
-            {"degree": 3, "n_terms": 4, "n_vectors": 11},
-            "n_vectors must be at least degree * n_terms = 12, the number of vectors per feature, "
-            "got 11.",
-        ),
-        (
-            {"distribution": "cauchy"},
-            "distribution must be 'gaussian' or 'achlioptas', got 'cauchy'.",
-        ),
-        ({"sparsity": 0.9}, "sparsity must be a number >= 1, got 0.9."),
-        ({"sparsity": True}, "sparsity must be a number >= 1, got True."),
-        ({"spread": 1}, "spread must be True or False, got 1."),
-    ],
-    ids=str,
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(f"PolynomialProjection: {message}")):
-        PolynomialProjection(**params).fit(np.ones((5, 2)))
 
 
 @pytest.mark.parametrize("spread", [True, False])

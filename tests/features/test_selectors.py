@@ -1,7 +1,5 @@
 """Nystroem features with points by every rule."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -184,21 +182,3 @@ def test_probabilities_are_one_a_row():
     assert nystroem(Weighted(p)).fit(X).budget_.indices.min() >= 1
     with pytest.raises(ValueError, match="Weighted: probabilities must be 50 nonnegative numbers"):
         nystroem(Weighted(p)).fit(X[:50])
-
-
-@pytest.mark.parametrize(
-    ("selector", "message"),
-    [
-        ("centres", "Nystroem: selector must be a selector object or one of 'auto', 'uniform'"),
-        (Uniform, "Nystroem: selector must be a selector object or one of 'auto', 'uniform'"),
-        (None, "Nystroem: selector must be a selector object or one of 'auto', 'uniform'"),
-        (KMeans(points="all"), "KMeans: points must be"),
-        (DBH(members=0), "DBH: members must be an integer from 1 to 1000, got 0."),
-        (Balanced("nothing"), "Balanced: selector must be a selector object or one of"),
-        (Balanced(Weighted()), "Balanced: selector must be a RowSelector"),
-    ],
-)
-def test_bad_selectors(selector, message):
-    X, y = problem(60)
-    with pytest.raises(ValueError, match=re.escape(message)):
-        nystroem(selector).fit(X, y)

@@ -7,20 +7,10 @@ from scipy import sparse
 from skimp.data import open_rows
 from skimp.features import TensorSketch
 from tests.pairs import pairwise
-from tests.problems import regression
+from tests.problems import regression, with_gaps
 
 WIDTHS = [0.3, 0.0, 0.7]
 X2 = np.array([[0.9, -0.4], [0.5, 0.8]])
-
-
-def with_gaps(X):
-    """Return CSR rows, some of them empty, with explicit zeros."""
-    X = X.copy()
-    X[np.abs(X) < 0.3] = 0
-    X[::7] = 0
-    S = sparse.csr_matrix(X)
-    S.data[::5] = 0
-    return S
 
 
 def convolution(a, b):

@@ -165,20 +165,6 @@ def test_numbers_in_mixed_columns_must_be_finite(missing):
     assert kernel(X[:1]).tolist() == [[2.0]]
 
 
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"function": 3}, "FunctionKernel: function must be a callable, got 3."),
-        ({"derivative": "d"}, "FunctionKernel: derivative must be None or a callable, got 'd'."),
-        ({"batch": 1}, "FunctionKernel: batch must be True or False, got 1."),
-        ({"positive_definite": None}, "FunctionKernel: positive_definite must be True or False"),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        FunctionKernel(max).set_params(**params)(np.ones((2, 1)))
-
-
 def test_repr_names_the_functions():
     assert repr(FunctionKernel(shared_letters)) == "FunctionKernel(shared_letters)"
     kernel = FunctionKernel(max, derivative=min, batch=True, positive_definite=False)

@@ -46,12 +46,6 @@ def test_coefficients_are_copied():
     assert stopping.best(Solution(coef, np.zeros(1), 1, Status.CONVERGED, "")).coef.item() == 1
 
 
-def test_a_solver_that_never_asked():
-    solution = Solution(np.zeros((1, 1)), np.zeros(1), 1, Status.CONVERGED, "direct")
-    rows = open_rows(np.ones((1, 1)), target=np.zeros((1, 1)))
-    assert EarlyStopping(rows, squared).best(solution) is solution
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loss", [squared, softmax], ids=repr)
 def test_the_mean_loss_is_its_naive_twin(loss, weighted):

@@ -1,4 +1,4 @@
-"""What "auto" does: candidates, trials, limits, and the plan of a fit."""
+"""Choose what is left on "auto": candidates, trials, limits, and the plan of a fit."""
 
 from skimp.choice._choose import choose, choose_penalty
 from skimp.choice._judging import Judge

@@ -166,7 +166,7 @@ def budget_quality(
     m = B.shape[0]
     if budget.indices is not None:
         _check_indices(np.asarray(budget.indices), m, rows.n_rows)
-    # a seed of its own: a rule with the same random state must not be judged on its own sample
+    # another seed: a rule with the same random state must not be judged on the rows it drew
     drawn = rows.sample(max(sample, 2 * m), draw_seed(as_generator(random_state)) ^ _JUDGING)
     S, weight = as_real(drawn.X, _DOUBLE), drawn.weight / drawn.weight.sum()
     K_mm, K, own = kernel(B), kernel(S, B), kernel.diag(S)

@@ -1,4 +1,4 @@
-"""How a kernel machine is fitted: choose what is left open, fit the map, solve."""
+"""Fit a kernel machine: choose what is left open, fit the map, solve."""
 
 import warnings
 from dataclasses import replace
@@ -43,7 +43,7 @@ from skimp.solvers.ridge import exact_work
 def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
     """Fit a kernel machine.
 
-    A warm start takes the map of the fit before, and begins with its coefficients.
+    A warm start reuses the map of the fit ``before`` and starts from its coefficients.
     """
     spec, clock = task.spec, Clock()
     deadline = None if spec.time_limit is None else monotonic() + spec.time_limit
@@ -54,8 +54,8 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
             rest, apart = split_rows(task.rows, spec.held_out, draw_seed(rng))
             if not (has_weight(rest) and has_weight(apart)):
                 raise ValueError(
-                    f"{spec.owner}: validation_fraction={spec.held_out} must leave rows of "
-                    "positive weight on both sides: choose another one, or give more rows."
+                    f"{spec.owner}: validation_fraction={spec.held_out} must leave rows "
+                    "with positive weight on both sides: change it, or pass more rows."
                 )
             task, held_out = task.on(rest), task.on(apart).numbers
         if spec.warm_start and not spec.exact:
@@ -69,7 +69,7 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
         if spec.memory_limit is not None:
             task = task.on(task.rows.reblocked(limits.block_rows))
             limits = Limits(task, deadline)
-        # a fit without choices draws nothing for them
+        # without choices, draw no seed for them
         settled = task.is_settled and spec.alpha is not None
         trials = Trials(limits, 0 if settled else draw_seed(rng))
         if start is None:
@@ -102,10 +102,10 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
 
 
 def _record(task: Task, choice: Choice, model: Model) -> Fitted:
-    """Return all that predictions of a model need."""
+    """Return the record of a fit."""
     spec, solution = task.spec, model.solution
     basis, coef, dtype = model.feature_map.basis(), solution.coef, task.rows.dtype
-    # those of kernel columns are large and cancel: their products need float64
+    # coefficients of kernel columns are large and cancel, so their products need float64
     if basis.dtype == np.float32 and basis.penalty is None:
         coef = coef.astype(dtype)
     return Fitted(
@@ -124,17 +124,17 @@ def _record(task: Task, choice: Choice, model: Model) -> Fitted:
 
 
 def _recipe(task: Task) -> Any:
-    """Return what two fits have in common if one can start from the other; None if it may not."""
+    """Return a key that is equal for fits that can start from each other, or None."""
     spec, rows = task.spec, task.rows
-    # a penalty that was chosen belongs to its loss
+    # a chosen penalty is specific to its loss
     chosen = spec.loss if spec.alpha is None else None
     parts = (spec.fit_intercept, spec.approximation, spec.random_state, spec.alpha is None, chosen)
     try:
         hashed = joblib.hash((parts, rows.n_features, rows.dtype.str, task.n_outputs))
     except PicklingError:
-        # a function without a name, which may be another one each time
+        # a function without a name cannot be compared
         return None
-    # kernels compare their functions, of which a hash knows the names alone
+    # kernels compare their functions; a hash sees only the names of functions
     return clone(spec.kernel, safe=False), hashed
 
 
@@ -148,7 +148,7 @@ def _fit_features(
     rng: np.random.Generator,
     clock: Clock,
 ) -> Model:
-    """Fit the map that was chosen, and the coefficients of its functions."""
+    """Fit the chosen map, and the coefficients of its features."""
     spec, context, approximation = task.spec, task.context, choice.approximation
     given = trials.limits.task.given is not None
     feature_map: Any
@@ -197,7 +197,7 @@ def _fit_features(
     )
 
     def rebuild(coef: Array, intercept: Array) -> dict[str, Any]:
-        """Return what a model of these coefficients predicts by, for callbacks."""
+        """Return the attributes of a model with these coefficients, for callbacks."""
         solution = Solution(coef, intercept, 0, Status.MAX_ITER, "not finished")
         model = Model(feature_map, solution, alpha, sample, held)
         return {"fitted_": _record(task, choice, model)}
@@ -228,14 +228,14 @@ def _fit_exactly(task: Task, choice: Choice, rng: np.random.Generator, clock: Cl
         "give approximation a budget such as 1000",
     )
     distinct = merge_equal(rows.collect())[0]
-    # float64, because small penalties make coefficients that amplify the rounding of float32
+    # float64, because with small penalties large coefficients amplify rounding
     basis = Landmarks(kernel, as_real(distinct.X, DOUBLE), DOUBLE)
     with clock.phase("map"), context.phase("kernel matrix") as filling:
         K = kernel(basis.points, n_jobs=context.n_jobs)
         check_gram(K, kernel)
         filling.result = f"{distinct.size:,} x {distinct.size:,}, {describe_kernel(kernel)}"
     spread = np.unique(np.linspace(0, distinct.size - 1, SAMPLE_ROWS).astype(int))
-    # the intercept, which is predicted far from all rows, stays near the range of numbers
+    # far from all rows the model predicts its intercept, which must stay near the range of y
     Y = np.asarray(distinct.y)
     judge = Judge.of_targets(spec.loss, Y, spec.fit_intercept)
     work = exact_work(distinct.size, several=spec.alpha is None)

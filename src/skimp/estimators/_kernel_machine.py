@@ -1,4 +1,4 @@
-"""What the classifier and the regressor share: parameters, predictions, and what a fit was like."""
+"""Base class of the classifier and the regressor."""
 
 from abc import ABC, abstractmethod
 from numbers import Integral
@@ -37,9 +37,9 @@ from skimp.solvers import Solver, as_solver
 
 
 class KernelMachine(Reporting, Parametrized, ABC):
-    """A function fitted as a sum of basis functions of an approximated kernel, plus a constant.
+    """A model that is a weighted sum of the features of an approximated kernel, plus a constant.
 
-    A subclass says what y are (`classes`), and makes numbers of them in `open_task`.
+    A subclass sets `classes`, and converts y to numbers in `_make_task`.
     """
 
     rules: ClassVar[dict[str, Rule]] = {
@@ -63,7 +63,7 @@ class KernelMachine(Reporting, Parametrized, ABC):
         "random_state": RANDOM_STATE,
     }
     classes: ClassVar[bool]
-    """Whether y are classes."""
+    """Whether y holds classes."""
 
     kernel: Kernel | str
     approximation: FeatureMap | int | str | None
@@ -88,12 +88,12 @@ class KernelMachine(Reporting, Parametrized, ABC):
         Parameters
         ----------
         X : array, CSR matrix, frame or Rows of shape (n, d)
-            Training rows; `~skimp.data.Rows` bring their own targets and weights.
-        y : array of shape (n,), or (n, k) for a regressor of k functions
-            Targets: labels of a classifier, numbers of a regressor.
+            Training rows. `~skimp.data.Rows` hold their own targets and weights.
+        y : array of shape (n,), or (n, k) for a regressor with k outputs
+            Labels for a classifier, numbers for a regressor.
         sample_weight : array of shape (n,), optional
-            For the same landmarks, a weight of 2 equals a row given twice, a weight of 0 an
-            absent row.
+            Weights of the rows. For the same landmarks, a weight of 2 equals a row given twice, and
+            a weight of 0 an absent row.
 
         Returns
         -------
@@ -119,7 +119,7 @@ class KernelMachine(Reporting, Parametrized, ABC):
         return self
 
     def open_task(self, X: Any, y: Any = None, sample_weight: Any = None) -> Task:
-        """Check parameters and data, and return what is to be fitted, without fitting it.
+        """Check parameters and data, and return the task of a fit without fitting.
 
         Parameters
         ----------
@@ -129,9 +129,9 @@ class KernelMachine(Reporting, Parametrized, ABC):
         Returns
         -------
         Task
-            The rows, how their y become numbers, and what was asked for.
+            The checked parameters, the rows, and the encoding of y.
         """
-        # a copy learns the labels and the columns
+        # a copy records the labels and the columns, so that this object does not change
         copied: KernelMachine = clone(self)
         return copied._open_task(X, y, sample_weight, Context(self.n_jobs))
 
@@ -144,15 +144,20 @@ class KernelMachine(Reporting, Parametrized, ABC):
 
     @abstractmethod
     def _make_task(self, spec: Spec, rows: Rows, context: Context) -> Task:
-        """Return the task, with how y become numbers."""
+        """Return the task with the encoding of y."""
 
     def make_spec(self) -> Spec:
-        """Return what was asked for, as objects.
+        """Check the parameters and return them as objects.
 
         Returns
         -------
         Spec
-            Parameters that were checked; a `ValueError` names one that breaks its rule.
+            The checked parameters.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is invalid; the message names it.
         """
         check_params(self)
         owner = type(self).__name__
@@ -193,26 +198,26 @@ class KernelMachine(Reporting, Parametrized, ABC):
         )
 
     def _outputs(self, X: Any) -> Array:
-        """Return the fitted functions at each row, of shape (n, k)."""
+        """Return the outputs at each row, of shape (n, k)."""
         check_is_fitted(self)
         return self.fitted_.predict(as_rows(self, X, reset=False), Context(self.n_jobs))
 
     @property
     def certificate_(self) -> Certificate:
-        """How good the approximation is, what was chosen and why, and what the fit cost.
+        """Quality of the approximation, the choices of the fit with their reasons, and its cost.
 
-        A `~skimp.diagnostics.Certificate`, computed from a sample of rows when it is asked for.
+        A `~skimp.diagnostics.Certificate`, computed on first access from a sample of rows.
         """
         check_is_fitted(self)
         return self.fitted_.certificate
 
     def typicality(self, X: Any) -> Array:
-        """Return how typical rows are of the training rows, to find those far from all of them.
+        """Return how typical rows are of the training data, to find rows far from all of it.
 
-        Far from the training rows a model knows nothing: its prediction falls back to the
-        intercept. The number is the share of training rows, of a sample of 1,000, that are at least
-        as far from their nearest neighbour in the sample as this row is, in the kernel's distance.
-        Of rows like those of ``fit``, one in a hundred is below 0.01.
+        Far from the training rows, predictions fall back to the intercept. The typicality of a row
+        is the share of a sample of 1,000 training rows that are at least as far from their nearest
+        neighbour in the sample, in the kernel's distance, as this row is. If new rows resemble the
+        training rows, one in a hundred has a typicality below 0.01.
 
         Parameters
         ----------
@@ -222,13 +227,13 @@ class KernelMachine(Reporting, Parametrized, ABC):
         Returns
         -------
         array of shape (n,)
-            Numbers above 0, and 1 for rows that are as near as any.
+            Numbers above 0 and up to 1. Small numbers mark unusual rows.
         """
         check_is_fitted(self)
         return self.fitted_.typicality(as_rows(self, X, reset=False), Context(self.n_jobs))
 
     def __sklearn_tags__(self) -> Any:
-        """Say what scikit-learn may pass in."""
+        """Return scikit-learn's tags of supported input."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.multi_output = not self.classes

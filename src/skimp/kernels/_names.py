@@ -56,7 +56,7 @@ def as_kernel(kernel: Any, *, owner: str, other: str = "", size: str | None = No
     if size is not None and is_number(kernel, Integral):
         raise ValueError(
             f"{owner}: kernel must be a kernel, got the number {kernel}: write "
-            f"{owner}({size}={kernel}) to set the size."
+            f"{owner}({size}={kernel})."
         )
     if isinstance(kernel, str) and kernel == "precomputed":
         raise broken(

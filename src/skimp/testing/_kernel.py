@@ -98,7 +98,7 @@ def _check_flags(k: Kernel, X: Array, tol: float) -> None:
         values = np.linalg.eigvalsh(K[::3, ::3])
         require(values[0] >= -1e-10 * values[-1], f"k is PSD; smallest eigenvalue {values[0]:.3g}")
     if k.needs_nonnegative:
-        negative = np.where(np.arange(X.size).reshape(X.shape) == 3, -1.0, X)
+        negative = np.where(np.arange(len(X))[:, None] == 3, -X - 1, X)
         refused("negative entries of X", k, negative)
         refused("diag of negative entries of X", k.diag, negative)
     if k.rotation_invariant:
