@@ -141,7 +141,7 @@ def read_table() -> list[Mutant]:
 
 
 def alternate(mutants: list[Mutant]) -> list[Mutant]:
-    """One mutant of each folder in turn; loops last, because the tests cache one version of them."""
+    """One mutant of each folder in turn; loops last: the tests cache one version of them."""
     folders = defaultdict(list)
     for mutant in mutants:
         folders[mutant.folder].append(mutant)
