@@ -61,8 +61,8 @@ def run_demo(quick: bool = False) -> None:
     )
     screen.say(
         "All data are generated. Other models have their default parameters, with which the random "
-        "forest and SVC use one core. Times are wall-clock seconds without compiling, the best of 3 "
-        "runs if they are below 1 s."
+        "forest and SVC use one core. Times are wall-clock seconds without compiling, the best of "
+        "3 runs if they are below 1 s."
     )
     with screen.step("Compiling"):
         seconds, _ = timed(lambda: _compile(sizes.compiled), repeat=False)
@@ -136,7 +136,7 @@ def _mixed_table(screen: Screen, sizes: Sizes) -> None:
         ("model", "accuracy", "fit (s)", f"predict {len(X_test):,} rows (s)"),
         [(r.model, f"{r.accuracy:.1%}", _seconds(r.fit), _seconds(r.predict)) for r in runs],
     )
-    screen.say(compare_fits(runs[-1], runs[1:-1]), "green")
+    screen.say(compare_fits(runs[-1], runs[1:-1]), "bold")
 
 
 def _prediction(screen: Screen, sizes: Sizes) -> None:
@@ -181,7 +181,7 @@ def _prediction(screen: Screen, sizes: Sizes) -> None:
     screen.say(
         f"{compare_predictions(ours, theirs)} The time of {SVC} is extrapolated from {judged:,} "
         "rows. Both accuracies refer to these rows.",
-        "green",
+        "bold",
     )
 
 
@@ -207,7 +207,7 @@ def _effects(screen: Screen, sizes: Sizes) -> None:
         ],
     )
     inside = int(((table.ci_low <= truth) & (truth <= table.ci_high)).sum())
-    screen.say(count_covered(inside, len(truth), len(X), seconds), "green")
+    screen.say(count_covered(inside, len(truth), len(X), seconds), "bold")
 
 
 def _automatic(screen: Screen, sizes: Sizes) -> None:
@@ -224,7 +224,7 @@ def _automatic(screen: Screen, sizes: Sizes) -> None:
     screen.show()
     screen.show(str(model.certificate_))
     screen.show()
-    screen.say(judge_choice(model.score(X_test, y_test), ceiling, seconds), "green")
+    screen.say(judge_choice(model.score(X_test, y_test), ceiling, seconds), "bold")
 
 
 def compare_fits(ours: Run, others: Sequence[Run]) -> str:
