@@ -22,8 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 for success, 1 for failure, 130 when interrupted. Nonsense exits with 2.
     """
     options = _parser().parse_args(arguments)
-    # threads of scikit-learn that spin while they wait make boosted trees ten times slower on a
-    # machine that is busy; OpenMP reads this when it is loaded
+    # On a busy machine, OpenMP threads that spin while they wait make scikit-learn's boosted trees
+    # three to ten times slower. OpenMP reads the variable when it is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from skimp.cli._demo import run_demo
 
