@@ -1,1 +1,1 @@
-"""Benchmarks: ratios measured in one run, with the machine they were measured on."""
+"""Benchmarks of speed, memory and accuracy."""

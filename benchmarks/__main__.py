@@ -1,4 +1,4 @@
-"""``python -m benchmarks [name ...]``: run all benchmarks, or some, and save what they measured."""
+"""``python -m benchmarks [name ...]``: run all or some benchmarks and save the results."""
 
 import argparse
 import os

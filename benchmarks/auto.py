@@ -1,4 +1,4 @@
-"""The bars of models that choose for themselves: curves, everything on auto, limits."""
+"""Benchmarks of automatic choices: budget curves, default fits, limits."""
 
 from functools import partial
 from typing import Any
@@ -119,7 +119,7 @@ def _ours(name: str, *, rows: int = 100_000, repeats: int = 3, **options: Any) -
 
 
 def auto_against_nystroem(name: str) -> list[Bar]:
-    """Everything on auto against the best of nine of scikit-learn's Nystroem(4096) and Ridge.
+    """Compare default fits with the best of nine of scikit-learn's Nystroem(4096) and Ridge.
 
     Errors and seconds are means over seeds; those of each are in the details.
     """
@@ -137,10 +137,10 @@ def auto_against_nystroem(name: str) -> list[Bar]:
     }
     mean = float(np.mean(ours["errors"]))
     if name in _REGRESSION:
-        quality = Bar(f"{name} MSE / theirs", mean / best["error"], 1.02, details=details)
+        quality = Bar(f"{name} MSE / scikit-learn", mean / best["error"], 1.02, details=details)
     else:
         lost = 100 * (mean - best["error"])
-        quality = Bar(f"{name} accuracy lost, points", lost, 0.5, details=details)
+        quality = Bar(f"{name} accuracy below scikit-learn, points", lost, 0.5, details=details)
     taken = float(np.mean(ours["seconds"]))
     return [quality, Bar(f"{name} seconds / one fit", taken / seconds, 0.25)]
 
@@ -153,7 +153,7 @@ for _name in _SETS:
 
 @benchmark
 def auto_covtype_best() -> Bar:
-    """Everything on auto against the best setting known for 100,000 rows of covtype."""
+    """Compare a default fit with the best known parameters for 100,000 rows of covtype."""
     code = (
         _prelude("covtype")
         + """
@@ -174,12 +174,12 @@ print(json.dumps(found))
     found = in_fresh_process(code)
     ours = _ours("covtype")
     lost = 100 * (max(ours["errors"]) - min(found.values()))
-    return Bar("covtype accuracy lost to the best known", lost, 0.3, details={**found, **ours})
+    return Bar("covtype accuracy below the best known", lost, 0.3, details={**found, **ours})
 
 
 @benchmark
 def limits() -> list[Bar]:
-    """time_limit=10 and memory_limit="500MB" on all rows of mnist and covtype."""
+    """Fit mnist and covtype with time_limit=10 and memory_limit="500MB"."""
     bars = []
     for name in ("mnist", "covtype"):
         free = _ours(name, rows=400_000, repeats=1)
@@ -202,7 +202,7 @@ def limits() -> list[Bar]:
 
 @benchmark
 def curve_time() -> Bar:
-    """The curve of 12 sizes and 20 penalties up to 2,000 landmarks, against one fit of them."""
+    """Time a curve of 12 sizes and 20 penalties up to 2,000 landmarks, relative to one fit."""
     from skimp import KernelClassifier
     from skimp.diagnostics import budget_curve
 
@@ -216,7 +216,7 @@ def curve_time() -> Bar:
 
 @benchmark
 def curve_refits() -> Bar:
-    """Residuals of a curve against those of models that are fitted one by one."""
+    """Compare the residuals of a curve with those of models fitted one by one."""
     from sklearn.base import clone
 
     from skimp import KernelClassifier

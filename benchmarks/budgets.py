@@ -1,4 +1,4 @@
-"""Bars of choosing budgets: speed, accuracy, and whether quality before training tells it."""
+"""Benchmarks of landmark selection: speed, accuracy, and quality measures before training."""
 
 from functools import cache
 from pathlib import Path
@@ -92,7 +92,7 @@ def _error(budget: Budget, data: tuple[Any, Any, Any, Any], kernel: Kernel, alph
 
 @benchmark
 def selection_speed() -> list[Bar]:
-    """Seconds of RPCholesky and DBH against one block of the kernel matrix."""
+    """Time RPCholesky and DBH relative to one block of the kernel matrix."""
     X = _mnist()[0]
     B = X[:1000].copy()
     best = best_times(
@@ -130,7 +130,7 @@ def _accuracy(name: str, size: int, seed: int) -> tuple[float, float]:
 
 @benchmark
 def kmeans_lead() -> list[Bar]:
-    """Points by which k-means is ahead of uniform rows at small budgets."""
+    """Measure the gain in accuracy of k-means over uniform rows at small budgets."""
     bars = []
     for size, limit in ((20, 5), (40, 4)):
         mean = {
@@ -144,7 +144,7 @@ def kmeans_lead() -> list[Bar]:
 
 @benchmark
 def default_budget() -> list[Bar]:
-    """Test error of the default rule over that of uniform rows, 1,000 points, mean of 3 seeds."""
+    """Divide the test error of the default rule by that of uniform rows: 1,000 points, 3 seeds."""
     bars = []
     for name in ("mnist", "fashion_mnist", "usps", "isolet", "ijcnn1", "a9a", "covtype"):
         X, y, X_test, y_test = _scaled(name)
@@ -185,7 +185,7 @@ def _scaled(name: str) -> tuple[Any, Any, Any, Any]:
 
 @benchmark
 def selector_table() -> Bar:
-    """Every selector at eight sizes on MNIST, beside the thesis's table 5-1, as a Markdown file."""
+    """Write a table of every selector at eight sizes on MNIST, next to table 5-1 of the thesis."""
     lines = [f"| | {' | '.join(map(str, SIZES))} |", "|---" * (len(SIZES) + 1) + "|"]
     times = list(lines)
     spread = 0.0
@@ -208,7 +208,7 @@ def selector_table() -> Bar:
 
 @benchmark
 def dbh_under_sgd() -> list[Bar]:
-    """Accuracy of DBH less that of uniform rows, by the thesis's own solver and at the optimum."""
+    """Subtract the accuracy of uniform rows from that of DBH, with SGD and at the optimum."""
     X, y, _, _ = _mnist()
     bars = []
     for kernel in (RBF, Linear()):
@@ -255,7 +255,7 @@ def _sgd_accuracy(B: Any, kernel: Kernel, seed: int, *, batch: int = 100, epochs
 
 @benchmark
 def kernel_dependence() -> list[Bar]:
-    """Whether a budget that is good for one kernel is good for another: rank correlations."""
+    """Compute rank correlations of the quality of landmarks between kernels."""
     X, y, X_test, y_test = _mnist()
     data = X[:10_000], y[:10_000], X_test, y_test
     kernels: dict[str, Kernel] = {
@@ -288,7 +288,7 @@ def kernel_dependence() -> list[Bar]:
 
 @benchmark
 def quality_ranks() -> list[Bar]:
-    """Rank correlation of the residual trace, before training, with the test error after it."""
+    """Compute rank correlations of quality measures with the test error."""
     rules = ["uniform", "k-means", "DBH", "leverage", "RPCholesky"]
     bars = []
     for name, data, kernel, sizes in (

@@ -1,4 +1,4 @@
-"""The bar of sound defaults: default fits of many tables against ridge regression and neighbours.
+"""Compare default fits on many tables with ridge regression and nearest neighbors.
 
 A fit is unsound if it raises, if its R2 or accuracy is more than 0.02 or 0.01 plus two paired
 standard errors below the better of a penalized linear model and ten nearest neighbours (both on
@@ -131,7 +131,7 @@ def _predicted(method: Callable[..., Array], case: Case, data: tuple[Any, ...]) 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A fit and what is wrong with it: "" or any of raises, worse, far."""
+    """A fit and its faults: "" or any of raises, worse, far."""
 
     case: str
     wrong: str
@@ -153,8 +153,8 @@ class Verdict:
 
 
 _HEADER = (
-    f"{'fit':<56}{'wrong':<11}{'score':>10}{'best':>9} {'of':<11}{'lost':>10}{'allowed':>10}"
-    f"{'beyond':>10}{'seconds':>8}"
+    f"{'fit':<56}{'fault':<11}{'score':>10}{'best':>9} {'baseline':<11}{'loss':>10}{'allowed':>10}"
+    f"{'outside':>10}{'seconds':>8}"
 )
 
 
@@ -172,7 +172,7 @@ def _losses(predicted: Array, y: Array, classes: bool) -> Array:
 
 
 def _beyond(predicted: Array, y: Array, y_test: Array) -> float:
-    """Return how far predictions lie beyond the range of y, in ranges."""
+    """Return how far predictions are outside the range of y, relative to the range."""
     both = np.concatenate([y, y_test]).astype(float)
     low, high = both.min(axis=0), both.max(axis=0)
     predicted = predicted.reshape(y_test.shape).astype(float)
@@ -182,7 +182,7 @@ def _beyond(predicted: Array, y: Array, y_test: Array) -> float:
 
 
 def judge(method: Callable[..., Array], case: Case) -> Verdict:
-    """Fit, predict and compare with the better one of the baselines."""
+    """Fit, predict and compare with the better baseline."""
     data = case.data()
     X, y, X_test, y_test = data
     classes = case.table.classes
@@ -215,7 +215,7 @@ def judge(method: Callable[..., Array], case: Case) -> Verdict:
 
 
 def _bars(method: Callable[..., Array]) -> list[Bar]:
-    """Judge all fits; print the unsound ones at once, and the slowest ones after them."""
+    """Judge all fits. Print those with faults at once, and the slowest ones at the end."""
     cases = chosen_cases()
     print(f"{len(cases)} fits of {method.__name__}", _HEADER, sep="\n", flush=True)
     verdicts = []
@@ -257,5 +257,5 @@ def defaults() -> list[Bar]:
 
 @benchmark
 def defaults_boosted() -> list[Bar]:
-    """The same of HistGradientBoosting, to know how hard the rule is."""
+    """Default fits of HistGradientBoosting, judged by the same rule."""
     return [Bar(bar.name, bar.measured, None, details=bar.details) for bar in _bars(boosted)]

@@ -1,4 +1,4 @@
-"""The bars of random features: binning against trees, Fourier maps against scikit-learn's."""
+"""Benchmarks of random features: binning and boosted trees, Fourier maps and RBFSampler."""
 
 from functools import partial
 from typing import Any
@@ -62,7 +62,7 @@ print(json.dumps({"seconds": time.perf_counter() - start,
 
 @benchmark
 def binning_covtype() -> list[Bar]:
-    """Covtype, 100 grids, squared hinge by dual coordinate descent, against boosted trees."""
+    """Compare random binning with boosted trees on covtype: 100 grids, squared hinge, dual_cd."""
     ours = in_fresh_process(f"REPEATS = 3\n{_COVTYPE}{_BINNING}")
     once = in_fresh_process(f"REPEATS = 1\n{_COVTYPE}{_BINNING}")
     trees = in_fresh_process(f"{_COVTYPE}{_TREES}")
@@ -95,7 +95,7 @@ def binning_covtype() -> list[Bar]:
 
 @benchmark
 def binning_tables() -> list[Bar]:
-    """Random binning and boosted trees on other tables: accuracy, and the share of the time."""
+    """Compare accuracy and time of random binning and boosted trees on other tables."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.model_selection import train_test_split
     from sklearn.preprocessing import MinMaxScaler
@@ -125,13 +125,13 @@ def binning_tables() -> list[Bar]:
         accuracy = 100 * float(made.score(X_test, y_test))
         gain = accuracy - 100 * float(trees.score(X_test, y_test))
         details: dict[str, Any] = {"accuracy": accuracy, "best gamma": made.kernel.gamma, **times}
-        bars.append(Bar(f"{name}: binning less trees, points", gain, None, details=details))
+        bars.append(Bar(f"{name}: binning minus trees, points", gain, None, details=details))
     return bars
 
 
 @benchmark
 def fourier_speed() -> list[Bar]:
-    """One thread, 8,192 rows of 54 columns to 2,000 features, against RBFSampler."""
+    """Compare with RBFSampler: 8,192 rows of 54 columns to 2,000 features, one thread."""
     from sklearn.kernel_approximation import RBFSampler
 
     from skimp._core._threads import single_threaded_blas
@@ -161,7 +161,7 @@ def fourier_speed() -> list[Bar]:
 
 @benchmark
 def structured_speed() -> list[Bar]:
-    """Structured against independent frequencies, 784 columns to 4,096 features, one thread."""
+    """Compare structured with independent frequencies: 784 columns to 4,096 features."""
     from skimp._core._threads import single_threaded_blas
     from skimp.diagnostics import compare_maps
     from skimp.features import RandomFourier
@@ -189,7 +189,7 @@ def structured_speed() -> list[Bar]:
 
 @benchmark
 def sampling_errors() -> list[Bar]:
-    """Kernel error of each sampling over that of independent frequencies, mean of 20 seeds."""
+    """Divide the kernel error of each sampling by that of independent frequencies, 20 seeds."""
     from skimp.diagnostics import compare_maps
     from skimp.features import RandomFourier
     from skimp.kernels import Gaussian
@@ -217,7 +217,7 @@ def sampling_errors() -> list[Bar]:
 
 @benchmark
 def hadamard_speed() -> Bar:
-    """The Walsh-Hadamard transform of rows against a copy of them, from and to memory."""
+    """Time the Walsh-Hadamard transform of rows relative to a copy of them."""
     from numba import njit
 
     from skimp._core.loops._hadamard import hadamard

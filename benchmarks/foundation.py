@@ -1,4 +1,4 @@
-"""The bars of the foundation: imports, speed, memory, determinism, compile time."""
+"""Benchmarks of imports, speed, memory, determinism and compile time."""
 
 import tempfile
 from typing import Any
@@ -11,7 +11,7 @@ from benchmarks.harness import Bar, benchmark, best_times, in_fresh_process
 
 @benchmark
 def import_time() -> list[Bar]:
-    """Seconds that skimp adds to scikit-learn, and heavy modules that it loads."""
+    """Measure the import time on top of scikit-learn, and list the heavy modules loaded."""
     code = """
 import json, sys, time
 import sklearn
@@ -31,7 +31,7 @@ print(json.dumps({"seconds": seconds, "heavy": heavy}))
 
 @benchmark
 def mnist_nystroem() -> list[Bar]:
-    """MNIST, RBF, 1,280 landmarks, squared loss, against scikit-learn's Nystroem and Ridge."""
+    """Compare with scikit-learn's Nystroem and Ridge: MNIST, 1,280 landmarks, squared loss."""
     from sklearn.kernel_approximation import Nystroem
     from sklearn.linear_model import RidgeClassifier
     from sklearn.pipeline import make_pipeline
@@ -85,7 +85,7 @@ def mnist_nystroem() -> list[Bar]:
 
 @benchmark
 def fourier_rate() -> Bar:
-    """200,000 x 54 float32, 2,000 Fourier features: share of the machine's own SYRK rate."""
+    """Compare the rate of a fit with that of SYRK: 200,000 x 54 float32, 2,000 features."""
     from skimp import KernelRegressor
     from skimp.features import RandomFourier
 
@@ -116,7 +116,7 @@ def fourier_rate() -> Bar:
 
 @benchmark
 def peak_memory() -> Bar:
-    """2,000,000 x 28 float32, 1,000 features: resident bytes beyond the data, imports included."""
+    """Measure the peak memory besides the data: 2,000,000 x 28 float32, 1,000 features."""
     code = """
 import json
 import numpy as np
@@ -144,7 +144,7 @@ print(json.dumps({"peak": peak_bytes(), "data": X.nbytes + y.nbytes}))
 
 @benchmark
 def determinism() -> list[Bar]:
-    """Bits that differ between 1 and 2 threads; predictions that differ between block sizes."""
+    """Compare predictions between 1 and 2 threads and between block sizes."""
     from skimp import KernelRegressor
     from skimp.data import open_rows
     from skimp.features import RandomFourier
@@ -175,7 +175,7 @@ def determinism() -> list[Bar]:
 
 @benchmark
 def compile_time() -> Bar:
-    """Seconds that the first fit spends compiling, in a new process with an empty Numba cache."""
+    """Measure the compile time of the first fit in a new process with an empty Numba cache."""
     code = """
 import json, time
 import numpy as np

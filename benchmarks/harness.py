@@ -1,4 +1,4 @@
-"""Measure bars: best of several runs, in one process or in fresh ones, with the machine's state."""
+"""Measure and record benchmarks, together with the state of the machine."""
 
 import json
 import os
@@ -16,7 +16,7 @@ REGISTRY: dict[str, Callable[[], "Bar | list[Bar]"]] = {}
 
 @dataclass
 class Bar:
-    """A number to reach: measured, and the limit that it must not cross, None for one to know."""
+    """A measured number and its limit; None if there is no limit."""
 
     name: str
     measured: float
@@ -43,13 +43,13 @@ def _short(value: Any) -> str:
 
 
 def benchmark(fn: Callable[[], "Bar | list[Bar]"]) -> Callable[[], "Bar | list[Bar]"]:
-    """Register a function that measures one or several bars, under its own name."""
+    """Register a function that returns one or several bars, under its name."""
     REGISTRY[fn.__name__] = fn
     return fn
 
 
 def best_times(repeat: int, **contestants: Callable[[], Any]) -> dict[str, float]:
-    """Return the least seconds of each contestant; they take turns, so they share the weather."""
+    """Return the shortest time of each function. They take turns, so the load affects all alike."""
     best = dict.fromkeys(contestants, float("inf"))
     for _ in range(repeat):
         for name, run in contestants.items():
@@ -116,7 +116,7 @@ def machine() -> dict[str, Any]:
 
 
 def run(names: list[str], output: Path) -> bool:
-    """Run benchmarks by name, print their bars, save them as JSON, and tell if all were reached."""
+    """Run benchmarks by name, print and save their bars, and return whether all limits hold."""
     unknown = set(names) - set(REGISTRY)
     if unknown:
         raise SystemExit(f"no such benchmark: {sorted(unknown)}; there are {sorted(REGISTRY)}")

@@ -1,4 +1,4 @@
-"""The bars of kernel blocks: seconds against scikit-learn's, in one run."""
+"""Benchmarks of kernel blocks, relative to scikit-learn."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from benchmarks.harness import Bar, benchmark, best_times
 
 @benchmark
 def kernel_blocks() -> list[Bar]:
-    """20,000 x 2,000 float32 blocks: share of the time of ``pairwise_kernels``."""
+    """Time 20,000 x 2,000 float32 blocks relative to ``pairwise_kernels``."""
     from skimp.kernels import Chi2, Gaussian, Laplacian
 
     return [
@@ -43,7 +43,7 @@ def _contest(kernel: Any, name: str, d: int, *, limit: float, repeat: int) -> Ba
 
 @benchmark
 def kernel_family() -> list[Bar]:
-    """Every kernel on 20,000 x 2,000 float32 blocks: seconds in those of the Gaussian kernel."""
+    """Time 20,000 x 2,000 float32 blocks of every kernel relative to the Gaussian kernel."""
     from skimp import kernels as k
 
     family = (
@@ -69,12 +69,12 @@ def _in_gaussians(kernel: Any) -> Bar:
     gaussian = Gaussian(0.1)
     seconds = best_times(5, gaussian=lambda: gaussian(X, B), other=lambda: kernel(X, B))
     ratio = seconds["other"] / seconds["gaussian"]
-    return Bar(f"{kernel!r:.60}, in Gaussian kernels", ratio, 2.0)
+    return Bar(f"{kernel!r:.60}, time / Gaussian", ratio, 2.0)
 
 
 @benchmark
 def distance_digits() -> Bar:
-    """Largest error of float32 Gaussian kernels on rows that plain formulas fail on."""
+    """Measure the largest error of float32 Gaussian kernels on distant clusters."""
     from skimp.kernels import Gaussian
 
     rng = np.random.default_rng(0)

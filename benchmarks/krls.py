@@ -1,4 +1,4 @@
-"""Bars of KRLS: coverage, the designs of the thesis on it, seconds and memory."""
+"""Benchmarks of KRLS: coverage, the data sets of a thesis, seconds and memory."""
 
 from pathlib import Path
 from time import perf_counter
@@ -21,7 +21,7 @@ _SETS = {
     "naval_propulsion": False,
     "appliances_energy": True,
 }
-"""Data sets, and whether the error of a tenth of the points is to be that of all rows."""
+"""Data sets, and whether a tenth of the points should reach the error of the exact model."""
 
 _METHODS: dict[str, dict[str, Any]] = {
     "exact": {},
@@ -121,7 +121,7 @@ def _split(name: str) -> tuple[Array, Array, Array, Array]:
 
 @benchmark
 def krls_study() -> list[Bar]:
-    """Fit the five data sets of the thesis, with its penalties and its width, by every method."""
+    """Fit the five data sets of the thesis, with its penalties and bandwidth, by every method."""
     from sklearn.linear_model import RidgeCV
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -150,12 +150,10 @@ def krls_study() -> list[Bar]:
         details |= {"30 %": measured["k-means, 30 %"][1] / exact}
         details |= {"points": round(0.1 * len(X)), "exact dimension": dimensions["exact"]}
         limit = 1.05 if close else None
-        bars.append(Bar(f"{name}: MSPE over the exact one", error / exact, limit, details=details))
+        bars.append(Bar(f"{name}: MSPE / exact", error / exact, limit, details=details))
         limit = 0.1 if name in ("wine_quality_white", "appliances_energy") else None
         details = {"exact": exact_time, "k-means": time}
-        bars.append(
-            Bar(f"{name}: time over the exact one", time / exact_time, limit, details=details)
-        )
+        bars.append(Bar(f"{name}: time / exact", time / exact_time, limit, details=details))
     _write(lines, _simulations())
     return bars
 
@@ -194,7 +192,7 @@ def _write(study: list[str], simulations: list[str]) -> None:
 
 @benchmark
 def krls_speed() -> list[Bar]:
-    """Time the exact model with penalty, effects and standard errors next to one kernel ridge."""
+    """Time the exact model with effects and standard errors relative to one KernelRidge fit."""
     from sklearn.kernel_ridge import KernelRidge
 
     def data(n: int) -> tuple[Array, Array]:

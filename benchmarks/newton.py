@@ -1,4 +1,4 @@
-"""The bars of newton: many classes, default landmarks, and small data."""
+"""Benchmarks of newton: many classes, default landmarks, small data."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from benchmarks.harness import Bar, benchmark, best_times
 
 
 def _seconds(model: Any) -> list[tuple[str, float]]:
-    """Return what each phase of a fit took."""
+    """Return the seconds of each phase of a fit."""
     return [(phase.name, phase.seconds) for phase in model.fitted_.phases]
 
 

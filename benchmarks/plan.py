@@ -1,4 +1,4 @@
-"""The bars of plans: predicted against measured seconds and bytes of twelve different fits."""
+"""Compare predicted with measured seconds and bytes of twelve fits."""
 
 from benchmarks.harness import Bar, benchmark, in_fresh_process
 
@@ -176,7 +176,7 @@ _CASES = {
 
 @benchmark
 def plans() -> list[Bar]:
-    """Predicted over measured, or the other way round, whichever is more."""
+    """Return the ratio of predicted to measured values, or its inverse if that is larger."""
     bars = []
     for name, (data, model, size, tiny) in _CASES.items():
         sizes = f"SIZE, TINY, SMALL, REPEATS = {size}, {tiny}, {6000 if size else 1000}, 3\n"

@@ -1,4 +1,4 @@
-"""The bars of random projections: distances, classifiers and seconds, as in the thesis on them."""
+"""Benchmarks of random projections: distances, classifiers and seconds, as in a thesis."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,7 +12,7 @@ from benchmarks.harness import Bar, benchmark, best_times
 _SEEDS = 10
 _DEGREE_SEEDS = 2
 _LONG = 100
-"""Seeds for PK-RP: of few vectors, means of ten are anywhere from 0.10 to 0.14."""
+"""Seeds for PK-RP: with few vectors, means of ten seeds range from 0.10 to 0.14."""
 
 
 def _images() -> tuple[Array, Array]:
@@ -66,7 +66,7 @@ def _distance_bars(name: str, degree: int, data: Any, cases: dict[str, Any]) -> 
             bars.append(Bar(title, float(found.mean()), None, details=details))
         else:
             apart = abs(float(found.mean()) - published)
-            bars.append(Bar(f"{title}, less the thesis'", apart, 0.02, details=details))
+            bars.append(Bar(f"{title}, difference from the thesis", apart, 0.02, details=details))
     return bars
 
 

@@ -1,4 +1,4 @@
-"""The bars of losses and solvers: agreement, speed and accuracy against scikit-learn."""
+"""Benchmarks of losses and solvers: agreement, speed and accuracy, relative to scikit-learn."""
 
 import time
 import warnings
@@ -51,7 +51,7 @@ def _references(C: float, n_classes: int) -> dict[str, Any]:
 
 @benchmark
 def agreement() -> list[Bar]:
-    """Objectives of all solvers and of scikit-learn's on the same features, no intercept."""
+    """Compare the objectives of all solvers and of scikit-learn's on the same features."""
     from skimp.data import open_rows
     from skimp.losses import as_loss
     from skimp.solvers import DualCD, Newton, Problem
@@ -176,7 +176,7 @@ def _kept_times(
 
 @benchmark
 def mnist_exact() -> list[Bar]:
-    """MNIST against an exact SVC: landmarks from the rows that cost a first, small model most."""
+    """Compare with an exact SVC on MNIST, with landmarks near the boundary of a small model."""
     from sklearn.svm import SVC
 
     from skimp import KernelClassifier

@@ -1,4 +1,4 @@
-"""Tables that nobody tuned on: a registry of generated and shared data sets, and fits of them."""
+"""A registry of generated and public data sets, and fits of them."""
 
 import zlib
 from collections.abc import Callable, Iterator

@@ -56,5 +56,8 @@ html_sidebars = {
         "losses_and_solvers",
         "budgets",
         "features",
+        "projections",
+        "effects",
+        "add_a_kernel",
     )
 }

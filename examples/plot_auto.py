@@ -2,15 +2,15 @@
 Models that choose themselves
 =============================
 
-How many landmarks? Which kernel, which bandwidth, which penalty? By default a fit tries some
-models, judges them by rows that are left out, and stops if a larger model is not worth its cost.
+By default, a fit compares several models on left-out rows. It chooses the kernel, the bandwidth,
+the number of landmarks and the penalty, and stops when a larger model is not worth its cost.
 """
 
 # %%
-# Two targets, no choices
-# -----------------------
-# The same rows twice: with a target that is smooth, and with one that jumps. Neither model knows
-# which it is.
+# Two targets, default parameters
+# -------------------------------
+# The same rows with two targets: a smooth one and one with jumps. Both models use default
+# parameters.
 
 # sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
@@ -36,8 +36,8 @@ rng = np.random.default_rng(0)
 X = rng.random((3000, 4))
 noise = rng.normal(0, 0.1, len(X))
 targets = {
-    "a smooth target": np.sin(6 * X[:, 0] * X[:, 1]) + X[:, 2] + noise,
-    "a target with jumps": np.floor(4 * X[:, 0]) * (X[:, 1] > 0.3) + np.floor(3 * X[:, 2]) + noise,
+    "smooth target": np.sin(6 * X[:, 0] * X[:, 1]) + X[:, 2] + noise,
+    "target with jumps": np.floor(4 * X[:, 0]) * (X[:, 1] > 0.3) + np.floor(3 * X[:, 2]) + noise,
 }
 models = {}
 for name, y in targets.items():
@@ -46,13 +46,14 @@ for name, y in targets.items():
     print(f"{name}: R^2 {score:.3f} with {models[name].certificate_.approximation}")
 
 # %%
-# What was tried
-# --------------
-# Each point is a trial, in the order of trials: landmarks of the Gaussian kernel, landmarks of the
-# Laplacian, and a linear model. Numbers are sizes; trials of one kernel and size differ in the
-# bandwidth. Every row is left out once, in closed form. The smooth target takes the Gaussian. Jumps
-# take the Laplacian, and more landmarks. Beyond 512 landmarks, errors are extrapolated without a
-# trial. More than 8,192 rows would have trials of Fourier features and grids as well.
+# The trials
+# ----------
+# Each point is a trial, in order: landmarks of the Gaussian kernel, landmarks of the Laplacian
+# kernel, and a linear model. The numbers are sizes. Trials with the same kernel and size differ in
+# the bandwidth. The error is the leave-one-out error. For the smooth target, the Gaussian kernel
+# is chosen. For the target with jumps, the Laplacian kernel is chosen, with more landmarks. Sizes
+# above 512 landmarks are extrapolated without a trial. With more than 8,192 rows, Fourier features
+# and random binning would also be tried.
 
 colours = {"Gaussian": BLUE, "Laplacian": RED, "linear": GREEN}
 fig, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
@@ -76,36 +77,37 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
     ax.xaxis.get_major_locator().set_params(integer=True)
 for family, colour in colours.items():
     axes[0].scatter([], [], s=28, c=colour, label=family)
-axes[0].set_ylabel("squared error of rows left out")
+axes[0].set_ylabel("leave-one-out squared error")
 axes[0].legend(frameon=False)
 plt.show()
 
 # %%
 # The certificate
 # ---------------
-# What was fitted, how well it represents the kernel, what it cost, and why the search stopped.
+# The certificate lists what was fitted, how well it represents the kernel, what it cost, and why
+# the search stopped.
 
-y = targets["a smooth target"]
-model = models["a smooth target"]
+y = targets["smooth target"]
+model = models["smooth target"]
 print(model.certificate_)
 
 # %%
 # Error against budget
 # --------------------
-# What would a smaller model have reached? The curve takes one pass over the rows, and one
-# factorization for each of twenty penalties. Every point is the error of a model that could be
-# fitted by itself.
+# ``budget_curve`` estimates the error of other sizes from one pass over the rows and one
+# factorization for each of twenty penalties. Each point is the error of a model that could be
+# fitted separately.
 
 chosen = KernelRegressor(approximation=model.approximation_, random_state=0)
 curve = budget_curve(chosen, X[:2000], y[:2000])
 display = BudgetCurveDisplay(curve).plot()
-display.ax_.set_title(f"From one pass: error against the number of {curve.what}", loc="left")
+display.ax_.set_title(f"Error against the number of {curve.what}, from one pass", loc="left")
 plt.show()
 
 # %%
 # The plan
 # --------
-# What a fit would take on this machine, from the shape of the data alone.
+# ``plan`` predicts the time and memory of a fit on this machine from the shape of the data.
 
 for size in (500, 2000):
     print(f"{size} landmarks, 1,000,000 rows of 20 columns")

@@ -1,18 +1,18 @@
 """
-Grids with random pitches
-=========================
+Random binning
+==============
 
-Random binning cuts the space by grids. Two rows share a bin of a random grid as often as the
-Laplacian kernel of them says, so a linear model of the bins is a model of that kernel. It is
-piecewise constant, and a row is a few small integers.
+Random binning divides the space by random grids. The probability that two rows share a bin is the
+Laplacian kernel, so a linear model of the bins approximates a kernel model. It is piecewise
+constant, and each row is stored as a few small integers.
 """
 
 # %%
 # From grids to the kernel
 # ------------------------
-# A grid has a random pitch and a random shift for each column. Its bins are boxes. The share of
-# grids in which x falls into the bin of the white point is 0 or 1 for one grid, and tends to
-# k(x, b) as there are more.
+# A grid has a random pitch and a random shift for each column, and its bins are boxes. The lower
+# row shows the share of grids in which x falls into the same bin as the white point b. With one
+# grid it is 0 or 1. With more grids it converges to k(x, b).
 
 # sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
@@ -62,7 +62,7 @@ for ax, size in zip(axes[1], (1, 10, 1000, None), strict=True):
     else:
         binning = RandomBinning(kernel, n_grids=size, random_state=0).fit(plane)
         values = (binning.transform(plane) @ binning.transform(centre).T).toarray()
-        title = f"share of {size:,} grids" if size > 1 else "the same bin of 1 grid"
+        title = f"share of {size:,} grids" if size > 1 else "same bin of 1 grid"
     show(ax, values, title, vmin=0, vmax=1)
     ax.scatter(*centre.T, s=42, c="white", edgecolors="black", linewidths=0.9)
 plt.show()
@@ -70,10 +70,10 @@ plt.show()
 # %%
 # A function with jumps
 # ---------------------
-# 3,000 noisy rows of a function with jumps along the axes and around a disk. All models are of the
-# same kernel, each with the penalty that is best for it. Bins jump where the function does, and
-# leave small steps where it does not. Waves round the jumps off and overshoot beyond them: the
-# spectrum of the Laplacian kernel has heavy tails, so many of its waves are too fast to be of use.
+# The data are 3,000 noisy rows of a function with jumps along the axes and around a disk. All
+# models use the same kernel, each with its best penalty. Random binning reproduces the jumps, with
+# small steps elsewhere. Fourier features smooth the jumps and overshoot next to them: the spectrum
+# of the Laplacian kernel has heavy tails, so many frequencies are too high to be useful.
 
 rng = np.random.default_rng(0)
 
@@ -90,7 +90,7 @@ truth = jumps(plane)
 
 
 def best(approximation):
-    """Return the smallest error over penalties, and the values of that model on the plane."""
+    """Return the smallest RMSE over penalties, and the values of that model on the plane."""
     found = []
     for alpha in (1e-4, 3e-4):
         model = KernelRegressor(kernel, approximation=approximation, alpha=alpha, random_state=0)
@@ -113,7 +113,7 @@ show(axes[0, 0], truth, "the function", **look)
 axes[1, 0].scatter(X[near, 0], y[near], s=5, c=FAINT)
 for column, (name, feature_map) in enumerate(fits.items(), start=1):
     error, values = best(feature_map)
-    show(axes[0, column], values, f"{name}\nerror {error:.2f}", **look)
+    show(axes[0, column], values, f"{name}\nRMSE {error:.2f}", **look)
     axes[1, column].plot(side, values[cut], c=BLUE if "Fourier" in name else RED, lw=1.2)
 for ax in axes[0]:
     ax.axhline(height, c="white", lw=0.8, ls=":")
@@ -123,9 +123,10 @@ for ax in axes[1]:
 plt.show()
 
 # %%
-# More grids, more waves
-# ----------------------
-# Both maps tend to the exact model of the kernel as they grow. 16 grids do what 256 waves do.
+# Number of grids and features
+# ----------------------------
+# Both maps converge to the exact kernel model. 16 grids have about the same error as 256 Fourier
+# features.
 
 exact, _ = best(None)
 sizes = [8, 16, 32, 64, 128, 256]
@@ -138,18 +139,18 @@ for name, (colour, make) in kinds.items():
     ax.plot(sizes, [best(make(size))[0] for size in sizes], "o-", c=colour, ms=4, label=name)
 ax.axhline(exact, c="black", lw=1, ls=":", label="exact")
 ax.set_xscale("log", base=2)
-ax.set(xlabel="grids or features", ylabel="error with the best penalty", ylim=(0, None))
+ax.set(xlabel="grids or features", ylabel="RMSE with the best penalty", ylim=(0, None))
 ax.xaxis.set_major_formatter("{x:g}")
 ax.legend(frameon=False)
 plt.show()
 
 # %%
-# What a row takes
-# ----------------
-# With P grids a row is P integers: a byte each up to 255 bins a grid, two bytes up to 65,535. The
-# same features as a CSR matrix take 12 bytes for each grid, and as an array 8 bytes for each bin of
-# all grids. A larger gamma makes narrower bins, and more of them; a row has no more ones for that.
-# Solvers and predictions read the integers.
+# Memory of a row
+# ---------------
+# With P grids, a row is P integers: one byte each up to 255 bins for each grid, two bytes up to
+# 65,535. As a CSR matrix, the same features take 12 bytes for each grid, and as a dense array 8
+# bytes for each bin of all grids. A larger gamma means narrower and more bins, but not more
+# integers. Solvers and predictions use the integers.
 
 gammas = np.array([0.5, 1, 2, 4, 8, 16, 32, 64, 128])
 in_bytes = {"array": [], "CSR matrix": [], "codes": []}
@@ -165,7 +166,7 @@ for gamma in gammas:
 fig, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
 for (name, values), colour in zip(in_bytes.items(), (FAINT, BLUE, RED), strict=True):
     ax.plot(gammas, values, "o-", c=colour, ms=4, label=name)
-ax.set(xscale="log", yscale="log", xlabel="gamma", ylabel="bytes for a row, 128 grids")
+ax.set(xscale="log", yscale="log", xlabel="gamma", ylabel="bytes per row, 128 grids")
 ax.xaxis.set_major_formatter("{x:g}")
 ax.legend(frameon=False)
 plt.show()

@@ -2,13 +2,13 @@
 A first model, at three budgets
 ===============================
 
-A kernel model on a budget is a sum of kernel functions at a few *landmarks*: points that stand for
-the data. More landmarks give a finer decision boundary and cost more time. Two interleaved spirals
-show how few are enough.
+A kernel model on a budget is a weighted sum of kernel functions at a few landmarks. More landmarks
+give a more detailed decision boundary and cost more time. This example classifies two interleaved
+spirals with 10, 50 and 500 landmarks.
 """
 
 # %%
-# The data: two spirals, one a class, that no straight line separates.
+# The data are two spirals, one for each class.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,8 +27,8 @@ X += rng.normal(scale=0.05, size=X.shape)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 # %%
-# Three models that differ in the number of landmarks only. An integer ``approximation`` is that
-# many centres of k-means, as many for each class.
+# The three models differ only in the number of landmarks. An integer ``approximation`` means that
+# many landmarks. For a classifier they are k-means centres, equally many for each class.
 
 budgets = [10, 50, 500]
 models = [
@@ -40,9 +40,9 @@ models = [
 scores = [model.score(X_test, y_test) for model in models]
 
 # %%
-# The colour is the decision function, the line is where it is zero, and the white points are the
-# landmarks. Ten of them do not reach every arm of the spirals; from fifty on, the boundary follows
-# the gap between them.
+# The colour is the decision function, the line is its zero level, and the white points are the
+# landmarks. Ten landmarks do not cover every arm of the spirals. With fifty or more, the boundary
+# follows the gap between them.
 
 side = np.linspace(-1.25, 1.25, 200)
 grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
@@ -63,8 +63,8 @@ fig.suptitle(f"Gaussian kernel on {len(X_train):,} training rows")
 plt.show()
 
 # %%
-# The squared hinge loss takes a few passes over the rows. With ``loss="squared"``, a fit is one
-# pass and one factorization of a matrix of the budget's size.
+# The squared hinge loss needs a few passes over the rows. With ``loss="squared"``, a fit is one
+# pass and one factorization of an m x m matrix for m landmarks.
 
 for m, score in zip(budgets, scores, strict=True):
     print(f"{m:4d} landmarks: accuracy {score:.3f}")

@@ -1,19 +1,18 @@
 """
-What each kernel sees
-=====================
+Kernels and the functions they fit
+==================================
 
-A kernel k(x, y) says how much two rows are alike, and a model is a sum of the functions k(., b) of
-a few rows b. So one picture tells most about a kernel: its value over the plane, for one row held
-fixed. Below it, a fit to some points shows the functions that it makes.
+This example plots each kernel twice: its value k(x, b) over the plane for a fixed row b, and a fit
+to a few points, which shows what functions the kernel can represent.
 """
 
 # %%
-# Every picture has the same two parts. On top, the colour is k(x, b) for x in the plane and b the
-# white point, divided by its largest size: yellow is 1, dark blue is 0, or -1 for kernels that
-# change their sign. Black lines are levels, a white line is where the kernel is zero. Below, the
-# exact model (``approximation=None``) of the same points: a wave with a gap, then a step. Its rows
-# are (t, 1). The constant column gives kernels of angles and of inner products something to turn
-# around; distances do not see it.
+# All figures have the same layout. The upper plot shows k(x, b) for x in the plane, where b is the
+# white point, scaled by its largest absolute value: yellow is 1, and dark blue is 0, or -1 for
+# kernels with negative values. Black lines are level lines, and a white line marks zero. The lower
+# plot shows the exact model (``approximation=None``) of the same points: a wave with a gap, then a
+# step. The rows are (t, 1). The constant column acts as an intercept for kernels of angles and
+# inner products; it does not change distances.
 
 # sphinx_gallery_thumbnail_number = 7
 import matplotlib.pyplot as plt
@@ -68,7 +67,7 @@ def plane(low, high, size=161):
 
 
 def show_values(ax, kernel, B, low=-2.0, high=2.0):
-    """Draw the kernel around the rows of B: the larger of its values where there are two."""
+    """Draw the kernel around the rows of B; if there are two, the larger value."""
     side, grid = plane(low, high)
     K = kernel(grid, B).max(axis=1).reshape(len(side), -1)
     K /= np.abs(K).max()
@@ -82,7 +81,7 @@ def show_values(ax, kernel, B, low=-2.0, high=2.0):
 
 
 def show_fit(ax, kernel, t, y, ends):
-    """Draw the function that the kernel fits to points, and what it does beyond them."""
+    """Draw the function that the kernel fits to points, and its extrapolation."""
     line = np.linspace(*ends, 500)
     rows, new = (np.column_stack([s, np.ones_like(s)]) for s in (t, line))
     if kernel.positive_definite:
@@ -96,7 +95,7 @@ def show_fit(ax, kernel, t, y, ends):
 
 
 def gallery(title, columns, *, ends=(-3, 3), data=(t, wave), **box):
-    """Draw values and fit of several kernels, side by side; their text goes under them."""
+    """Draw values and fits of several kernels side by side, with a caption for each."""
     width = 2.75 * len(columns)
     fig, axes = plt.subplots(
         2,
@@ -120,89 +119,92 @@ def gallery(title, columns, *, ends=(-3, 3), data=(t, wave), **box):
 # %%
 # Kernels of a distance
 # ---------------------
-# They see who is near. Away from the data their functions return to a constant, and the steepness
-# of the tip decides how rough they are.
+# These kernels depend on how close two rows are. Far from the data, their fits return to a
+# constant. The shape of the peak determines the smoothness of the fit.
 #
-# - **Gaussian**: smooth effects, the first one to try; a step makes it ring.
-# - **Matern**: as smooth as ``nu`` says; for measurements that are not infinitely smooth.
-# - **Laplacian**: distances add up column by column (diamonds); for steps, outliers and columns of
-#   different kinds.
-# - **Cauchy**: a narrow top and long tails; for gaps, and for clusters of several sizes.
+# - **Gaussian**: smooth functions, the usual first choice. It oscillates near a step.
+# - **Matern**: smoothness controlled by ``nu``.
+# - **Laplacian**: the L1 distance, with diamond-shaped levels; for steps, outliers and columns of
+#   mixed types.
+# - **Cauchy**: a narrow peak and heavy tails; for gaps and clusters of different size.
 
 gallery(
-    "Near is alike",
+    "Kernels of a distance",
     [
-        (Gaussian(gamma=2.0), [0.0, 0.0], "smooth effects:\nthe first one to try"),
-        (Matern(nu=1.5, gamma=4.0), [0.0, 0.0], "less smooth: nu says how\nmuch, here 1.5"),
-        (Laplacian(gamma=1.5), [0.0, 0.0], "steps and outliers;\ncolumns of several kinds"),
-        (Cauchy(gamma=6.0), [0.0, 0.0], "gaps, and clusters\nof several sizes"),
+        (Gaussian(gamma=2.0), [0.0, 0.0], "smooth functions;\nthe usual first choice"),
+        (Matern(nu=1.5, gamma=4.0), [0.0, 0.0], "less smooth functions;\nhere nu = 1.5"),
+        (Laplacian(gamma=1.5), [0.0, 0.0], "steps, outliers,\ncolumns of mixed types"),
+        (Cauchy(gamma=6.0), [0.0, 0.0], "gaps, clusters of\ndifferent size"),
     ],
 )
 
 # %%
 # Kernels of an inner product or an angle
 # ---------------------------------------
-# They see directions from the origin, so that the origin matters: centre the columns. Beyond the
-# data they go on, while kernels of a distance stop.
+# These kernels depend on the origin, so centre the columns. Their fits extrapolate beyond the
+# data.
 #
-# - **Linear**: the plain linear model; a yardstick, and a trend in a sum.
-# - **Polynomial**: a few columns that interact up to a known degree; wild beyond the data.
-# - **Cosine**: the direction alone; for texts and spectra, whose length says little.
-# - **Tanh**: shaped like a neuron, for comparison with older work. It is not positive definite, so
-#   models refuse it; here its columns are the features of a ridge regression.
+# - **Linear**: the linear model; a baseline, and a trend in a sum.
+# - **Polynomial**: interactions of a few columns up to a known degree; extrapolates strongly.
+# - **Cosine**: the direction of a row only; for text and spectra.
+# - **Tanh**: not positive definite, so models reject it. Here its columns are features of a ridge
+#   regression.
 
 gallery(
-    "Same direction is alike",
+    "Kernels of an inner product or an angle",
     [
-        (Linear(), [1.0, 0.6], "a yardstick,\nand a trend in a sum"),
+        (Linear(), [1.0, 0.6], "a baseline, or a\ntrend in a sum"),
         (
             Polynomial(degree=4, gamma=0.5),
             [1.0, 0.6],
-            "few columns that interact;\nwild beyond the data",
+            "interactions; extrapolates\nstrongly",
         ),
-        (Cosine(), [1.0, 0.6], "texts and spectra:\nthe length says little"),
-        (Tanh(gamma=1.0), [1.0, 0.6], "to compare with older work;\nnot positive definite"),
+        (Cosine(), [1.0, 0.6], "text and spectra:\ndirection only"),
+        (Tanh(gamma=1.0), [1.0, 0.6], "not positive definite:\nmodels reject it"),
     ],
 )
 
 # %%
 # Kernels of wide networks
 # ------------------------
-# An infinitely wide layer with random weights is a kernel of the two lengths and the angle. Its
-# functions are made of pieces that extend to infinity.
+# An infinitely wide layer with random weights is a kernel of the two norms and the angle.
 #
-# - **ArcCosine** of order 0, 1 and 2: layers of steps, of rectifiers, and of their squares.
-# - **NeuralTangent**: a network of two layers with rectifiers, both of them trained.
+# - **ArcCosine** of order 0, 1 and 2: layers of steps, ReLUs and squared ReLUs.
+# - **NeuralTangent**: a trained network with one hidden layer of ReLUs.
 
 gallery(
-    "A wide layer of neurons",
+    "Kernels of wide networks",
     [
-        (ArcCosine(order=0), [1.0, 0.6], "steps:\nflat beyond the data"),
-        (ArcCosine(), [1.0, 0.6], "order 1, rectifiers:\ngoes on straight"),
-        (ArcCosine(order=2), [1.0, 0.6], "squared rectifiers:\ngoes on as a parabola"),
-        (NeuralTangent(), [1.0, 0.6], "what a wide network would\nlearn, without training it"),
+        (ArcCosine(order=0), [1.0, 0.6], "steps: constant\nbeyond the data"),
+        (ArcCosine(), [1.0, 0.6], "ReLUs: linear\nbeyond the data"),
+        (ArcCosine(order=2), [1.0, 0.6], "squared ReLUs: quadratic\nbeyond the data"),
+        (NeuralTangent(), [1.0, 0.6], "a wide trained\nnetwork"),
     ],
 )
 
 # %%
 # Kernels of counts
 # -----------------
-# Histograms and counts have no negative entries, and a difference of one means much beside zero and
-# little beside a thousand. So the width of these kernels grows with the count, as the two white
-# points on the left show; a Gaussian has one width everywhere. The target is a wave that slows
-# down.
+# Histograms and counts are nonnegative, and a difference of one matters more near zero than near a
+# thousand. The bandwidth of these kernels grows with the count, as the two white points on the
+# left show. The Gaussian has the same bandwidth everywhere. The target is a wave whose frequency
+# decreases.
 #
 # - **Chi2**: histograms of colours, words or gradients.
-# - **AdditiveChi2**: the same idea without interaction of columns, and no width to choose.
+# - **AdditiveChi2**: additive in the columns, without a bandwidth.
 
 count = np.linspace(0.05, 2, 40) ** 2
 ripple = np.sin(9 * np.sqrt(count)) + rng.normal(0, 0.05, 40)
 gallery(
-    "Counts that are alike in proportion",
+    "Kernels of counts",
     [
-        (Chi2(gamma=4.0), [[0.15, 0.6], [3.0, 2.4]], "histograms:\nfine detail near zero"),
-        (AdditiveChi2(), [[0.6, 2.4]], "histograms whose columns\nadd up; no width to choose"),
-        (Gaussian(gamma=2.0), [[0.15, 0.6], [3.0, 2.4]], "for comparison:\none width everywhere"),
+        (Chi2(gamma=4.0), [[0.15, 0.6], [3.0, 2.4]], "histograms:\nnarrow near zero"),
+        (AdditiveChi2(), [[0.6, 2.4]], "additive in the columns;\nno bandwidth"),
+        (
+            Gaussian(gamma=2.0),
+            [[0.15, 0.6], [3.0, 2.4]],
+            "for comparison: the same\nbandwidth everywhere",
+        ),
     ],
     ends=(0, 5),
     data=(count, ripple),
@@ -211,11 +213,11 @@ gallery(
 )
 
 # %%
-# Rows that are no vectors
-# ------------------------
-# **FunctionKernel** is a function of yours. Here it counts the pairs of letters that two words
-# share, relative to their lengths: an inner product of counts, hence positive definite. A model
-# takes a list of words as it takes a matrix.
+# Data that are not vectors
+# -------------------------
+# **FunctionKernel** wraps a Python function. This one counts the letter pairs that two words
+# share, relative to their lengths. It is an inner product of counts and therefore positive
+# definite. Models accept a list of words in the same way as a matrix.
 
 
 def letter_pairs(x, y):
@@ -241,10 +243,10 @@ ax.set_title("FunctionKernel(letter_pairs): words that share letter pairs", loc=
 plt.show()
 
 # %%
-# **Precomputed** is a matrix of values, for similarities that come from elsewhere. Rows are numbers
-# into the matrix. Here it is the diffusion of heat over a graph of neighbours, which follows the
-# two arcs where a distance would jump across. The model has 12 landmarks among 300 nodes, and is
-# fitted to labels of which about a third are wrong.
+# **Precomputed** wraps a matrix of kernel values. Rows are row numbers of the matrix. Here it is
+# the heat kernel of a nearest-neighbour graph, which follows the two arcs, unlike a distance in the
+# plane. The model has 12 landmarks among 300 nodes. About a third of the training labels are
+# wrong.
 
 angle = rng.uniform(0, np.pi, 300)
 arc = np.repeat([0, 1], 150)
@@ -266,8 +268,8 @@ right = np.mean(np.sign(found) == labels)
 fig, axes = plt.subplots(1, 2, figsize=(11, 3.7), layout="constrained")
 one = int(np.argmin(nodes[:, 0]))
 panels = [
-    (heat([one], numbers)[0], [one], "Precomputed: heat from one node flows along its arc"),
-    (found, landmarks, f"12 landmarks, a third of the labels wrong: {right:.0%} right"),
+    (heat([one], numbers)[0], [one], "Precomputed: the kernel of one node follows its arc"),
+    (found, landmarks, f"12 landmarks, a third of the labels wrong: accuracy {right:.0%}"),
 ]
 for ax, (value, marked, title) in zip(axes, panels, strict=True):
     for i, j in np.argwhere(np.triu(graph)):
@@ -280,14 +282,15 @@ for ax, (value, marked, title) in zip(axes, panels, strict=True):
 plt.show()
 
 # %%
-# Kernels made of kernels
-# -----------------------
-# A sum sees rows that are alike in one respect *or* another, a product rows that are alike in one
-# respect *and* another. On columns of their own (``.on``), a sum of two Gaussians is a cross of
-# ridges, and its functions are sums of a curve for each column; a product is a bump.
+# Compositions
+# ------------
+# A sum is large if rows are similar in one respect *or* another, a product if they are similar in
+# one respect *and* another. A sum of two Gaussians of different columns (``.on``) is a cross of
+# ridges, and its fits are additive. A product is a bump.
 #
-# The target below is such a sum, and the upper right corner has no data. The sum of ridges fills
-# it; the bumps, which could be any function, know nothing there.
+# The target below is additive, and there are no data in the upper right corner. The additive
+# kernel extrapolates into the corner correctly. The product kernel, which can represent any
+# function, does not.
 
 
 def target(X):
@@ -300,11 +303,11 @@ X = X[(X < 0).any(axis=1)]
 y = target(X)
 G = Gaussian(gamma=2.0)
 compositions = [
-    (Gaussian(gamma=[2.0, 0.1]), "Gaussian(gamma=[2.0, 0.1])", "a width for each column"),
+    (Gaussian(gamma=[2.0, 0.1]), "Gaussian(gamma=[2.0, 0.1])", "a bandwidth for each column"),
     (G.on(0), "G.on(0)", "one column only"),
-    (G.on(0) + G.on(1), "G.on(0) + G.on(1)", "effects that add up"),
-    (G.on(0) * G.on(1), "G.on(0) * G.on(1)", "effects that interact"),
-    (0.3 * G + Linear(), "0.3 * G + Linear()", "a trend, and more"),
+    (G.on(0) + G.on(1), "G.on(0) + G.on(1)", "additive effects"),
+    (G.on(0) * G.on(1), "G.on(0) * G.on(1)", "interactions"),
+    (0.3 * G + Linear(), "0.3 * G + Linear()", "a linear trend and a bump"),
 ]
 
 side, grid = plane(-2, 2)
@@ -318,7 +321,7 @@ for (top, bottom), (kernel, name, use) in zip(axes.T, compositions, strict=True)
     bottom.imshow(f.reshape(len(side), -1), extent=(-2, 2) * 2, origin="lower", vmin=-2, vmax=2)
     bottom.scatter(*X.T, s=4, c="white", linewidths=0, alpha=0.8)
     bottom.set(xticks=[-2, 2], yticks=[-2, 2], aspect="equal")
-    bottom.set_xlabel(f"error in the empty\ncorner {error:.2f}", fontsize=9.5)
+    bottom.set_xlabel(f"RMSE in the empty\ncorner {error:.2f}", fontsize=9.5)
     top.set_title(f"{use}\n", fontsize=10.5)
     top.text(
         0.5, 1.03, name, ha="center", family="monospace", fontsize=8.5, transform=top.transAxes
@@ -326,16 +329,15 @@ for (top, bottom), (kernel, name, use) in zip(axes.T, compositions, strict=True)
 for ax in axes[:, 1:].flat:
     ax.set_yticklabels([])
 fig.suptitle(
-    "Ridges and bumps, and what they make of an empty corner", fontsize=13, x=0.01, ha="left"
+    "Compositions, and their fits to data with an empty corner", fontsize=13, x=0.01, ha="left"
 )
 plt.show()
 
 # %%
 # Gradients
 # ---------
-# ``kernel.gradient(X, Y)`` holds the derivatives of k(x, y) in x, and ``kernel.expansion_gradient``
-# those of a whole model, a sum of kernel functions. Arrows point uphill, and are longer where it
-# is steeper.
+# ``kernel.gradient(X, Y)`` returns the derivatives of k(x, y) with respect to x, and
+# ``kernel.expansion_gradient`` those of a fitted model. The arrows are the gradients.
 
 _, coarse = plane(-1.85, 1.85, 15)
 model = KernelRegressor(Gaussian(gamma=0.8), approximation=None, alpha=1e-5).fit(X, y)
@@ -359,5 +361,5 @@ for ax, (kernel, name) in zip(axes, fields, strict=True):
     ax.quiver(*coarse.T, *arrows.T, color="white", width=0.006, pivot="mid")
     ax.set_title(name, family="monospace" if kernel else None, fontsize=10)
     ax.set(xticks=[-2, 2], yticks=[-2, 2], aspect="equal")
-fig.suptitle("Arrows point to where the function grows", fontsize=13, x=0.01, ha="left")
+fig.suptitle("Gradients", fontsize=13, x=0.01, ha="left")
 plt.show()

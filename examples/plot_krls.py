@@ -1,18 +1,18 @@
 """
-What does it do, for whom, and how sure are we?
-===============================================
+Effects of each column, with standard errors
+============================================
 
-442 people with diabetes were examined, and a year later the progression of their disease was
-measured. What does the body mass index do to it? A linear model has one number to answer with.
-Kernel regularized least squares has one for each person, and says how sure it is of their average.
+How does the body mass index affect the progression of diabetes? In a linear model the answer is
+one number. Kernel regularized least squares (`KRLS`) estimates an effect for each person, and the
+average with a standard error. The data are 442 patients, with a measure of progression one year
+later.
 """
 
 # %%
-# The question, and a first answer
-# --------------------------------
-#
-# Ten columns: age, sex, body mass index, blood pressure, and six blood tests. In a linear model,
-# each has one slope.
+# A linear model first
+# --------------------
+# There are ten columns: age, sex, body mass index, blood pressure and six blood tests. In a linear
+# model, each has one slope.
 
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LinearRegression
@@ -24,13 +24,11 @@ linear = LinearRegression().fit(X, y)
 print(dict(zip(X.columns, linear.coef_.round(2).tolist(), strict=True)))
 
 # %%
-# Average effects, with their uncertainty
-# ---------------------------------------
-#
-# `KRLS` scales the columns and chooses its penalty by leaving out people one by one. Its table is
-# read like that of any regression: one unit more of body mass index goes with so many units more of
-# progression, on average over the people. ``sex`` has two values, and its effect is the difference
-# between them.
+# Average effects
+# ---------------
+# `KRLS` standardizes the columns and chooses the penalty by leave-one-out. Its table is read like
+# a regression table: ``effect`` is the average change of progression for one unit more of a
+# column. ``sex`` has two values, and its effect is the difference between them.
 
 from skimp import KRLS
 
@@ -39,10 +37,10 @@ summary = model.summary(errors="robust")
 print(summary)
 
 # %%
-# The penalty shrinks averages. ``effect`` is corrected for it, and its standard error, t, p and
-# interval belong to it; ``mean`` is the plain average over the people. Columns have units of their
-# own, so we draw effects of a standard deviation each. The grey bars show something else: the
-# middle half of the people, who differ even if intervals are narrow.
+# The penalty shrinks averages. ``effect`` is corrected for this, and its standard error, t, p and
+# interval refer to the corrected average; ``mean`` is the plain average. To compare columns with
+# different units, the plot shows effects of one standard deviation. The grey bars show the middle
+# half of the patients.
 
 import matplotlib.pyplot as plt
 
@@ -53,18 +51,16 @@ display.plot(standardized=True)
 plt.show()
 
 # %%
-# For whom?
-# ---------
-#
-# Each person has effects of their own. Those of the body mass index are nearly all positive, and
-# twice as large for some as for others.
+# Effects vary between patients
+# -----------------------------
+# Nearly all effects of the body mass index are positive. For some patients they are twice as large
+# as for others.
 
 display.plot_distributions()
 plt.show()
 
 # %%
-# Who are those with a large effect? Against blood pressure, it rises: where one is high, the other
-# does more harm.
+# The effect of the body mass index increases with blood pressure.
 
 _, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 display.plot_heterogeneity("bmi", "bp", axes[0])
@@ -72,9 +68,8 @@ display.plot_heterogeneity("bmi", "log tg", axes[1])
 plt.show()
 
 # %%
-# Is that more than chance? The interaction of two columns is the change of one effect with the
-# other column, and it has a standard error as well. We look at a few pairs, and keep in mind that
-# one in twenty will seem to be there by chance.
+# The interaction of two columns is the average change of one effect with the other column, with a
+# standard error. If you test twenty pairs without an interaction, one has p < 0.05 on average.
 
 pairs = [("bmi", "bp"), ("bmi", "log tg"), ("bmi", "age"), ("bmi", "sex"), ("age", "sex")]
 for first, second in pairs:
@@ -82,11 +77,10 @@ for first, second in pairs:
     print(f"{found.names[0]:14} {found.effect[0]:9.4f}  t {found.t[0]:5.2f}  p {found.p[0]:.3f}")
 
 # %%
-# A picture for the paper
-# -----------------------
-#
-# What is expected along one column, for a person who is typical otherwise. Bands are wide where
-# there are few people.
+# Expected outcomes
+# -----------------
+# The expected progression along one column, for a patient with typical values in the other
+# columns. The bands are wide in regions with few patients.
 
 _, axes = plt.subplots(1, 3, figsize=(11, 3.5), layout="constrained")
 for ax, name in zip(axes, ("bmi", "bp", "sex"), strict=True):
@@ -95,22 +89,22 @@ for ax, name in zip(axes, ("bmi", "bp", "sex"), strict=True):
 plt.show()
 
 # %%
-# Averages can be taken over any group: the effect of the body mass index below and above 50 years.
+# Averages can be computed for any group, here for patients up to 50 years and above.
 
 for label, part in {"up to 50": X[X.age <= 50], "above 50": X[X.age > 50]}.items():
     row = model.summary(part, errors="robust").to_frame().loc["bmi"]
-    print(f"{label}: {row.effect:.2f}, interval {row.ci_low:.2f} to {row.ci_high:.2f}")
+    print(f"{label}: {row.effect:.2f}, 95 % interval {row.ci_low:.2f} to {row.ci_high:.2f}")
 
 # %%
-# When there are many rows
-# ------------------------
-#
-# The exact model takes the memory of an n x n matrix. An approximation fits all rows with few
-# points: the answer is the same to a fraction of a standard error. A million rows take a minute.
+# Many rows
+# ---------
+# The exact model needs the memory of an n x n matrix. With landmarks, all rows are fitted with
+# fewer basis functions, and the effects differ by a fraction of a standard error. A million rows
+# take about a minute.
 
 from skimp.features import Nystroem
 
 fewer = Nystroem(budget=88, selector="kmeans")
 reduced = KRLS(approximation=fewer, random_state=0).fit(X, y).summary(errors="robust")
 difference = abs(reduced.effect - summary.effect) / summary.std_error
-print(f"a fifth of the points: averages differ by {difference.max():.2f} standard errors at most")
+print(f"88 landmarks: effects differ by at most {difference.max():.2f} standard errors")

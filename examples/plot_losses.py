@@ -1,22 +1,23 @@
 """
-What each loss makes of a row
+Losses and what they estimate
 =============================
 
-A loss says what a prediction costs. Its shape decides which rows pull at the model, and what the
-model estimates: a mean, a quantile, a probability, or a side.
+The loss is the cost of a prediction. Its shape determines how much each row influences the model,
+and whether the model estimates a mean, a quantile, a probability or a class.
 """
 
 # %%
 # Classification
 # --------------
-# The cost depends on y f, which is positive where the side is right. The hinge losses are zero
-# beyond 1: rows there do not matter any more. The logistic loss never is, and turns predictions
-# into probabilities. The squared loss punishes predictions that are right by too much.
+# The loss depends on the margin y f, which is positive if the predicted class is correct. The
+# hinge losses are zero for margins above 1, so these rows do not influence the model. The logistic
+# loss is always positive and gives probabilities. The squared loss also penalizes margins above 1.
 #
 # Regression
 # ----------
-# The cost depends on y - f. Squares follow every outlier. Huber's loss ends in lines, the
-# insensitive loss forgives small errors, and the quantile loss leans to one side.
+# The loss depends on the residual y - f. The squared loss is sensitive to outliers. The Huber loss
+# is linear for large residuals. The epsilon-insensitive loss ignores small residuals. The quantile
+# loss is asymmetric.
 
 # sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
@@ -55,7 +56,7 @@ plt.rcParams.update(
 f = np.linspace(-2.5, 2.5, 301)
 panels = [
     (
-        "Classification: the cost of a prediction f where y = 1",
+        "Classification: loss of a prediction f for y = 1",
         np.ones_like(f),
         [
             (squared, "squared", FAINT, (1.4, 1.4)),
@@ -65,7 +66,7 @@ panels = [
         ],
     ),
     (
-        "Regression: the cost of a prediction f where y = 0",
+        "Regression: loss of a prediction f for y = 0",
         np.zeros_like(f),
         [
             (squared, "squared", FAINT, (1.05, 3.2)),
@@ -85,10 +86,10 @@ for ax, (title, y, losses) in zip(axes, panels, strict=True):
 plt.show()
 
 # %%
-# A mean, a robust mean, and quantiles
-# ------------------------------------
-# The same rows, the same kernel. On the left a few rows are far off, and Huber's loss lets them
-# pull with a bounded force. On the right the spread of y grows, and three quantiles tell how far.
+# Means and quantiles
+# -------------------
+# All models use the same kernel. On the left, a few rows are outliers, and the Huber loss limits
+# their influence. On the right, the spread of y increases with x, and three quantiles show it.
 
 rng = np.random.default_rng(0)
 t = np.sort(rng.uniform(-3, 3, 600))
@@ -112,7 +113,7 @@ axes[0].plot(line, curve("squared", spoiled), c=BLUE, lw=1.8)
 axes[0].plot(line, curve(Huber(0.3), spoiled), c=RED, lw=1.8)
 axes[0].text(1.0, -1.3, "squared", c=BLUE, weight="bold")
 axes[0].text(1.3, 1.25, "Huber(0.3)", c=RED, weight="bold")
-axes[0].set_title("Outliers pull at the mean", loc="left")
+axes[0].set_title("Outliers: squared and Huber loss", loc="left")
 axes[1].scatter(t, spread, s=5, c=FAINT, linewidths=0)
 for share in (0.1, 0.5, 0.9):
     q = curve(Quantile(share), spread)
@@ -123,15 +124,14 @@ axes[1].set_title(f"Quantiles: {below:.0%} of the rows are below the upper curve
 plt.show()
 
 # %%
-# Landmarks where it matters
-# --------------------------
-# Rows that cost nothing tell where the border is *not*. So fit a small model, and draw the
-# landmarks of the final one from rows that cost something: those with a margin y f below 1 in any
-# of the outputs.
+# Landmarks near the decision boundary
+# ------------------------------------
+# Only rows with a margin below 1 have a nonzero hinge loss. This example fits a small model and
+# draws the landmarks of the final model from the rows with a margin below 1 in any of the outputs.
 
 
 def with_cost(model, X, y):
-    """Return the rows that are within the margin of any of the functions."""
+    """Return whether the margin of a row is below 1 in any of the outputs."""
     Y = np.where(y[:, None] == model.classes_, 1, -1)
     return X[(Y * model.decision_function(X) < 1).any(axis=1)]
 
@@ -155,12 +155,14 @@ for split in splits:
 mean = 100 * accuracy.mean(axis=2)
 
 # %%
-# On handwritten digits that pays once there are enough landmarks. It does not always: where a few
-# landmarks must cover the plane, as for the spirals of :ref:`sphx_glr_gallery_plot_first_model.py`,
-# those that the margin leaves out are missed.
+# On handwritten digits this improves the accuracy from 100 landmarks on. It can also fail: if few
+# landmarks have to cover the plane, as for the spirals of
+# :ref:`sphx_glr_gallery_plot_first_model.py`, the rows beyond the margin are needed too.
 
 fig, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
-for values, name, color in zip(mean, ("any rows", "rows that cost"), (BLUE, RED), strict=True):
+for values, name, color in zip(
+    mean, ("all rows", "rows near the boundary"), (BLUE, RED), strict=True
+):
     ax.plot(sizes, values, c=color, lw=1.8, marker="o", ms=4)
     ax.text(430, values[-1], name, c=color, weight="bold", va="center")
 ax.set(xscale="log", xlim=(45, 800), xlabel="landmarks", ylabel="accuracy in %")
@@ -170,4 +172,4 @@ ax.set_title(f"Digits, {len(X_train)} training rows, mean of {len(splits)} split
 plt.show()
 
 for m, (uniform, chosen) in zip(sizes, mean.T, strict=True):
-    print(f"{m:4d} landmarks: {uniform:.2f} % drawn from all rows, {chosen:.2f} % from costly ones")
+    print(f"{m:4d} landmarks: all rows {uniform:.2f} %, near the boundary {chosen:.2f} %")

@@ -2,24 +2,24 @@
 Random vectors in feature space
 ===============================
 
-A random projection takes inner products with vectors whose entries are independent. Polynomial
-kernels have feature spaces that are too large for that. Vectors that are made of a few short ones
-are cheap, as only the short ones are drawn. Are their entries independent, though?
+A random projection takes inner products with vectors whose entries are independent. The feature
+spaces of polynomial kernels are too large to draw such vectors. Vectors composed of a few short
+random vectors are cheap. This example shows how dependent their entries are.
 """
 
 # %%
 # Squares of one vector
 # ---------------------
-# Rows of 5 columns have 15 monomials of degree 2. A vector of 15 entries can be drawn at once, here
-# by Achlioptas' rule for s = 3. Or 5 entries are drawn, r, and the vector is :math:`\phi(r)`:
-# inner products with it are :math:`\langle x, r \rangle^2`, which needs no monomials. Or it is the
-# sum of 30 of them, half of which are subtracted: one feature of `Degree2Projection`. Each kind is
-# drawn 500 times.
+# Rows of 5 columns have 15 monomials of degree 2. The left vectors have 15 independent entries,
+# drawn by Achlioptas' rule with s = 3. The middle vectors are :math:`\phi(r)` for a random r with
+# 5 entries: inner products with them are :math:`\langle x, r \rangle^2`, which needs no monomials.
+# The right vectors are sums of 30 of these, half of them subtracted: one feature of
+# `Degree2Projection`. Each kind is drawn 500 times.
 #
-# Correlations, on top, see no difference. Distance correlations, below, are zero for independent
-# entries only, and see which of them share factors: where :math:`r_1^2` is zero, :math:`r_1 r_2` is
-# zero too, while :math:`r_1 r_2` and :math:`r_3 r_4` have nothing in common. The sum washes it out,
-# to what 500 draws of independent entries show by chance.
+# The correlations in the upper row are close to zero for all three. Distance correlations, in the
+# lower row, are zero only for independent entries. They show which entries share factors: if
+# :math:`r_1^2` is zero, so is :math:`r_1 r_2`, while :math:`r_1 r_2` and :math:`r_3 r_4` are
+# independent. In the sum, the dependence is no larger than the random fluctuation of 500 draws.
 
 # sphinx_gallery_thumbnail_number = 1
 import matplotlib.pyplot as plt
@@ -61,7 +61,7 @@ def draw_pictures(kinds, labels):
         for ax, matrix in zip(column, (np.abs(np.corrcoef(V.T)), found[name]), strict=True):
             image = ax.imshow(matrix, vmin=0, vmax=0.5, cmap="magma_r")
             ax.tick_params(length=0, labelsize=7)
-    axes[0, 0].set_ylabel("correlation, absolute")
+    axes[0, 0].set_ylabel("absolute correlation")
     axes[1, 0].set_ylabel("distance correlation")
     axes[0, 0].set_xticks([])
     axes[0, 0].set_yticks(range(len(labels)), labels)
@@ -77,9 +77,9 @@ one = phi.transform(achlioptas(draws, d) / 2**0.25)
 several = phi.transform(achlioptas(draws * terms, d) / (2 * terms) ** 0.25)
 signs = np.repeat([1, -1], terms // 2)
 kinds = {
-    "15 entries, drawn": achlioptas(draws, len(pairs)),
-    r"$\phi(r)$, of 5 drawn": one[:, order],
-    r"30 vectors $\pm \phi(r_i)$, summed": np.einsum(
+    "15 independent entries": achlioptas(draws, len(pairs)),
+    r"$\phi(r)$, r with 5 entries": one[:, order],
+    r"sum of 30 vectors $\pm \phi(r_i)$": np.einsum(
         "t,ntc->nc", signs, several.reshape(draws, terms, -1)
     )[:, order],
 }
@@ -89,31 +89,32 @@ draw_pictures(kinds, labels)
 # %%
 # Products of two vectors
 # -----------------------
-# The same for :math:`x \otimes x`, with its 25 entries :math:`x_i x_j`. They are normal numbers; or
-# all products of the entries of two normal vectors, :math:`r \otimes w`, with which inner products
-# are :math:`\langle x, r \rangle \langle x, w \rangle`; or sums of 30 of these over the root of 30:
-# one feature of `PolynomialProjection`. Entries :math:`r_i w_j` with the same i are next to each
-# other, in blocks of five on the diagonal; those with the same j are on the lines beside it. They
-# share a factor, all others do not. Some correlations on top are off zero by chance, more so of
-# products, which have long tails.
+# The same for :math:`x \otimes x` with its 25 entries :math:`x_i x_j`. The left vectors have
+# independent normal entries. The middle vectors are :math:`r \otimes w` for two normal vectors,
+# whose inner products are :math:`\langle x, r \rangle \langle x, w \rangle`. The right vectors are
+# sums of 30 of these divided by :math:`\sqrt{30}`: one feature of `PolynomialProjection`. Entries
+# :math:`r_i w_j` with the same i form blocks of five on the diagonal, and entries with the same j
+# form the lines next to it. Only these share a factor. Some correlations in the upper row differ
+# from zero by chance, especially for products, which have heavy tails.
 
 r, w = rng.standard_normal((2, draws, terms, d))
 products = np.einsum("nti,ntj->ntij", r, w).reshape(draws, terms, d * d)
 kinds = {
-    "25 entries, drawn": rng.standard_normal((draws, d * d)),
-    r"$r \otimes w$, of 10 drawn": products[:, 0],
-    r"30 vectors $r_i \otimes w_i$, summed": products.sum(axis=1) / np.sqrt(terms),
+    "25 independent entries": rng.standard_normal((draws, d * d)),
+    r"$r \otimes w$, 10 entries": products[:, 0],
+    r"sum of 30 vectors $r_i \otimes w_i$": products.sum(axis=1) / np.sqrt(terms),
 }
 labels = [f"$r_{i + 1} w_{j + 1}$" for i in range(d) for j in range(d)]
 found = draw_pictures(kinds, labels)
 
 # %%
-# Averages over pairs of entries that share a factor, and over those that do not. With 500 draws,
-# distance correlations of independent entries are not zero either, as the first line shows.
+# Mean distance correlations over pairs of entries that share a factor and over those that do not.
+# The first line shows that with 500 draws they are not exactly zero for independent entries
+# either.
 
 i, j = np.divmod(np.arange(d * d), d)
 shared = (i[:, None] == i) ^ (j[:, None] == j)
 apart = (i[:, None] != i) & (j[:, None] != j)
-print(f"{'mean distance correlation':28s} {'shared':>6s} {'apart':>6s}")
-for name, matrix in zip(("drawn", "one product", "30 products"), found.values(), strict=True):
+print(f"{'mean distance correlation':28s} {'shared':>6s} {'other':>6s}")
+for name, matrix in zip(("independent", "one product", "30 products"), found.values(), strict=True):
     print(f"{name:28s} {matrix[shared].mean():6.3f} {matrix[apart].mean():6.3f}")

@@ -2,29 +2,31 @@
 Projections from feature space
 ==============================
 
-The feature space of a polynomial kernel has thousands of dimensions for rows of some dozens of
-columns. A random projection keeps distances in it with a few hundred features, and need not go
-there. How well depends on the number of features, and on what they are made of.
+The feature space of a polynomial kernel has thousands of dimensions for a few dozen columns. A
+random projection preserves its distances with a few hundred features, without computing the space.
+The error depends on the number of features and on how they are built.
 """
 
 # %%
-# What becomes of distances
-# -------------------------
-# Digits, whose 64 pixels have 2,080 monomials of degree 2. The distortion is the mean relative
-# error of squared distances in feature space; bars reach one standard deviation.
+# Distances
+# ---------
+# The digits have 64 pixels and 2,080 monomials of degree 2. The distortion is the mean relative
+# error of squared distances in feature space. Bars are one standard deviation.
 #
-# On the left, maps are given more and more features k. The error of those that do not look at the
-# data falls with the root of k; both projections are ahead of `TensorSketch` and `RandomMaclaurin`.
-# Digits span few dimensions of feature space, which favours maps that look at rows. `Nystroem` is
-# far ahead from 256 features on; orthonormal directions in the span of 400 rows follow it.
-# Directions that are sums of 30 of these rows ("gaussian") shorten squared distances by 30 / 400 on
-# average, however many there are.
+# Left: the number of features k. The error of maps that do not depend on the data decreases as
+# 1 over the square root of k. `PolynomialProjection` and `Degree2Projection` have smaller errors
+# than `TensorSketch` and `RandomMaclaurin`. The digits span few dimensions of feature space, which
+# favours maps that use rows: `Nystroem` has the smallest error from 256 features on, followed by
+# orthonormal directions in the span of 400 rows. Directions that are sums of 30 of these rows
+# ("gaussian") shrink squared distances by 30 / 400 on average, for any number of features.
 #
-# In the middle, 300 features are sums of t terms. About ten are enough, where vectors are not
-# shared (`Degree2Projection`) or the pool is large. On the right, those of `PolynomialProjection`
-# share a pool of p vectors. Mapping takes as long as the pool is large, which pays up to about a
-# thousand vectors here. Vectors are dealt out so that all are used equally often; drawn at random
-# for each feature, as in the last line, errors of one term are a tenth larger.
+# Middle: the number of terms t of 300 features. About ten are enough if the vectors are not shared
+# (`Degree2Projection`) or the pool is large.
+#
+# Right: the pool size p of `PolynomialProjection`. The time to map a row is proportional to p.
+# Here the error decreases up to about a thousand vectors. Vectors are assigned so that all are
+# used equally often. If they are drawn at random for each feature, as in the last line, the
+# error for one term is a tenth larger.
 
 # sphinx_gallery_thumbnail_number = 1
 import matplotlib.pyplot as plt
@@ -101,11 +103,10 @@ axes[0].set_ylabel("mean relative error of squared distances")
 plt.show()
 
 # %%
-# What a linear model makes of them
-# ---------------------------------
-# Shares of digits that a linear model on these features gets right, of rows it has not seen. With
-# 256 features, all are ahead of a linear model on the pixels. Maps that differ much in what they
-# make of distances hardly differ here.
+# Linear models
+# -------------
+# Accuracy of linear models on these features, on held-out digits. With 256 features, all maps are
+# better than a linear model of the pixels. The maps differ less in accuracy than in distortion.
 
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
 
@@ -122,15 +123,15 @@ found["64 pixels, linear"] = linear.score(X_test, y_test)
 print(pd.Series(found).round(3).to_string())
 
 # %%
-# Codes for neighbours
-# --------------------
-# `KernelHash` keeps the signs of features, eight to a byte. Rows with codes that differ in few bits
-# are candidates for the nearest rows in feature space, to be looked at closely. Below is what share
-# of the 10 nearest rows are among them; bars, of one standard error, are smaller than the markers.
-# Bits of `KernelProjection` ("kernel") tell angles as seen from the mean of the rows, those of
-# `PolynomialProjection` ("polynomial"), which do not look at rows, angles as seen from the origin:
-# they say less about distances. Distance-based hashing ("dbh") is good with few bits, and gains
-# least from more.
+# Hash codes
+# ----------
+# `KernelHash` stores the signs of features, eight to a byte. Rows whose codes differ in few bits
+# are candidates for the nearest neighbours in feature space. The plots show the share of the 10
+# nearest rows among the candidates. Standard errors are smaller than the markers. The bits of
+# `KernelProjection` ("kernel") measure angles around the mean of the rows. Those of
+# `PolynomialProjection` ("polynomial"), which do not depend on the rows, measure angles around the
+# origin, and say less about distances. Distance-based hashing ("dbh") is good with few bits and
+# improves least with more.
 
 bits = (64, 256, 1024)
 fig, axes = plt.subplots(1, 3, figsize=(11, 4), sharey=True, layout="constrained")
@@ -145,6 +146,6 @@ for ax, n_bits in zip(axes, bits, strict=True):
     ax.minorticks_off()
     ax.get_legend().remove()
     ax.set_ylabel("")
-axes[0].set_ylabel("share of the 10 nearest rows among them")
+axes[0].set_ylabel("share of the 10 nearest rows found")
 axes[-1].legend(frameon=False, loc="lower right")
 plt.show()

@@ -1,21 +1,21 @@
 """
-How far features are from the kernel
-====================================
+Kernel error of random features
+===============================
 
-Random features have inner products that equal the kernel on average. How far they are from it in
-one draw depends on how many there are, and on how frequencies are drawn. It can be measured, and
-bounded before anything is drawn.
+Inner products of random features equal the kernel on average. The error of one draw depends on the
+number of features and on how the frequencies are sampled. This example measures it and compares it
+with bounds.
 """
 
 # %%
-# Six ways to draw
+# Sampling methods
 # ----------------
-# `KernelErrorDisplay` fits maps of several sizes and compares them with their kernel on a sample of
-# rows; bars reach one standard deviation. On top, three columns: evenly spread frequencies ("qmc")
-# are far ahead, and their error falls faster than the root of the size grows. Below, the 64 columns
-# of digits: orthogonal ones are ahead, and "structured" equals them; "fastfood" is behind
-# independent ones, and "qmc" needs more features than there are columns. For random binning, of
-# the Laplacian kernel, the size is the number of grids.
+# `KernelErrorDisplay` fits maps of several sizes and compares them with their kernel on a sample
+# of rows. Bars are one standard deviation. Upper row, 3 columns: quasi-random frequencies ("qmc")
+# have the smallest error, and it decreases faster than the square root of the size. Lower row, the
+# 64 columns of digits: orthogonal and structured frequencies have the smallest error, "fastfood"
+# is worse than independent frequencies, and "qmc" needs more features than columns. For random
+# binning, with the Laplacian kernel, the size is the number of grids.
 
 # sphinx_gallery_thumbnail_number = 1
 import matplotlib.pyplot as plt
@@ -59,17 +59,17 @@ for row, (name, X) in zip(axes, sets.items(), strict=True):
 plt.show()
 
 # %%
-# The numbers are in a frame. Here are those of digits.
+# The display also returns its data as a frame. These are the errors on digits.
 
 frame = display.to_frame()
 print(frame[frame["size"] == 1024].groupby("map", sort=False)[["frobenius", "max"]].mean().round(3))
 
 # %%
-# Which pairs are off
-# -------------------
-# The standard deviation of the inner product of two rows, by the formulas of the variance. Waves
-# are exact for equal rows in the pair form only, and as wrong for distant rows as they can be.
-# Grids are exact for equal rows, and nearly so for rows that are far apart.
+# Error by distance
+# -----------------
+# The standard deviation of the inner product of two rows, from the variance formulas. Fourier
+# features are exact for equal rows in the pair form only, and have the largest error for distant
+# rows. Random binning is exact for equal rows and nearly exact for distant rows.
 
 t = np.linspace(0, 4, 201)
 k, k_doubled, tent = np.exp(-(t**2)), np.exp(-((2 * t) ** 2)), np.exp(-t)
@@ -87,13 +87,13 @@ ax.legend(frameon=False, loc="upper right")
 plt.show()
 
 # %%
-# How far they can be
-# -------------------
-# Rows in a unit square. Dots are the largest errors over all pairs of a grid of 121 rows, in 5
-# draws. Lines are errors that are exceeded with a probability of 1 % at most: by one pair that is
-# given (Hoeffding), and by any pair of the square (`fourier_bound`, `binning_bound`). Bounds for
-# all pairs hold for rows that nobody has seen yet. They are some six times the errors of waves
-# here, and about three times those of grids.
+# Bounds
+# ------
+# The rows are in the unit square. Dots are the largest errors over all pairs of a grid of 121
+# rows, in 5 draws. Lines are errors that are exceeded with a probability of at most 1 %: by one
+# given pair (Hoeffding), and by any pair in the square (`fourier_bound`, `binning_bound`). The
+# bounds for all pairs also hold for unseen rows. Here they are about six times the measured errors
+# of Fourier features, and about three times those of random binning.
 
 side = np.linspace(0, 1, 11)
 X = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
@@ -114,7 +114,7 @@ panels = {
 
 
 def exceeded_rarely(bound, size):
-    """Return the error that a bound of 1 % belongs to, by bisection."""
+    """Return the error whose bound is 1 %, by bisection."""
     low, high = 1e-4, 2.0
     for _ in range(20):
         middle = (low + high) / 2
@@ -125,10 +125,16 @@ def exceeded_rarely(bound, size):
 fig, axes = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True, layout="constrained")
 for ax, (name, (feature_map, of_all, of_one)) in zip(axes, panels.items(), strict=True):
     frame = compare_maps({name: feature_map}, X, sizes=sizes, repeats=5, sample=121).to_frame()
-    ax.plot(sizes, [exceeded_rarely(of_all, s) for s in sizes], c=RED, label="any pair, bound")
-    ax.plot(sizes, [exceeded_rarely(of_one, s) for s in sizes], c=BLUE, label="one pair, bound")
+    ax.plot(sizes, [exceeded_rarely(of_all, s) for s in sizes], c=RED, label="bound for any pair")
+    ax.plot(sizes, [exceeded_rarely(of_one, s) for s in sizes], c=BLUE, label="bound for one pair")
     ax.plot(
-        frame["size"], frame["max"], "o", c="black", ms=3, alpha=0.5, label="largest of 121 rows"
+        frame["size"],
+        frame["max"],
+        "o",
+        c="black",
+        ms=3,
+        alpha=0.5,
+        label="largest error of 121 rows",
     )
     ax.set(xscale="log", yscale="log", xlabel="grids" if "Binning" in name else "features")
     ax.set_xticks(sizes, [f"{size:,}" for size in sizes])

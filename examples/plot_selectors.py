@@ -1,17 +1,18 @@
 """
-Which points stand for the data
-===============================
+Selecting landmarks
+===================
 
-A budget is a few points that stand for all rows. Rules choose them by luck, by clusters, by hashing
-or by what earlier points miss. What a budget is worth can be told before anything is trained.
+Landmarks are a few points that represent all rows. They are selected at random, by clustering, by
+hashing, or sequentially. The quality of landmarks can be measured before a model is trained.
 """
 
 # %%
-# Where the points go
-# -------------------
-# Nine tenths of these rows are in the dense blob, the others on a ring. Uniform rows go where the
-# rows are. Centres of k-means spread; so do points that are drawn by what those before them miss.
-# Medoids of hashing are central in their buckets. `Balanced` gives both classes as many points.
+# Where the landmarks are
+# -----------------------
+# Nine tenths of the rows are in the dense blob, the others on a ring. Uniform rows follow the
+# density. K-means centres are more spread out, and so are rows selected by what the previous ones
+# do not represent (`RPCholesky`). Medoids of hash buckets (`DBH`) are close to the centre.
+# `Balanced` selects equally many points of both classes.
 
 # sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
@@ -72,15 +73,15 @@ for ax, (name, rule) in zip(axes.flat, rules.items(), strict=True):
     quality = budget_quality(budget, kernel, X)
     ax.scatter(*X.T, s=2, c=FAINT, linewidths=0)
     ax.scatter(*budget.points.T, s=26, c=RED, edgecolors="white", linewidths=0.6)
-    ax.set_title(f"{name}\nmisses {quality.residual_trace:.2%} of the trace", loc="left")
+    ax.set_title(f"{name}\nresidual trace {quality.residual_trace:.2%}", loc="left")
     ax.set(aspect="equal", xticks=[], yticks=[])
 plt.show()
 
 # %%
-# Quality against size and seconds
-# --------------------------------
-# `SelectorDisplay` chooses budgets by several rules, without training, and shows what share of the
-# kernel matrix's trace they miss. It gives its numbers as a frame, too.
+# Quality against size and time
+# -----------------------------
+# `SelectorDisplay` selects landmarks by several rules and shows the share of the kernel matrix's
+# trace that they do not represent, without training a model. It also returns its data as a frame.
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X / 16, y, random_state=0)
@@ -89,16 +90,16 @@ digits = {name: rule for name, rule in rules.items() if name != "ColumnSubset()"
 display = SelectorDisplay.from_data(
     digits, kernel, X_train, y_train, sizes=[10, 20, 40, 80, 160], repeats=2
 ).plot()
-display.figure_.suptitle("Digits: what budgets miss, before training", x=0.01, ha="left")
+display.figure_.suptitle("Digits: residual trace of landmarks, before training", x=0.01, ha="left")
 plt.show()
 
 # %%
-# Does it tell how a model will do?
-# ---------------------------------
-# Train on each of 56 budgets, and compare. What a budget misses tells sizes apart, rules hardly: on
-# the left, rules that look at labels are better than it says. With labels at hand, the error of
-# leaving one out on a sample knows what points are worth, on the right. The sample is all rows
-# here, as there are few.
+# Does it predict the test error?
+# -------------------------------
+# A model is trained on each of 56 sets of landmarks. Left: the residual trace distinguishes sizes
+# but hardly rules, and rules that use labels are better than it predicts. Right: if labels are
+# available, the leave-one-out error on a sample predicts the test error well. The sample is all
+# rows here.
 
 found = []
 for name, rule in digits.items():
@@ -117,7 +118,7 @@ fig, axes = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True, layout="constrain
 for ax, before, label in zip(
     axes, (missed, sampled), ("residual_trace", "sample_error"), strict=True
 ):
-    ax.scatter(before[~labelled], error[~labelled], s=16, c=BLUE, label="rules that see rows alone")
+    ax.scatter(before[~labelled], error[~labelled], s=16, c=BLUE, label="rules without labels")
     ax.scatter(before[labelled], error[labelled], s=16, c=RED, label="Balanced(KMeans())")
     ax.set(xscale="log", yscale="log", xlabel=f"{label}, before training")
     correlation = spearmanr(before, error).statistic

@@ -1,16 +1,15 @@
 """
-Which solver, and how fast
-==========================
+Solvers and their speed
+=======================
 
-A solver looks for the coefficients that minimise a loss and a penalty. All solvers here minimise
-the same objective, so one question is left: how far from its minimum are they, after so many passes
-over the rows, and after so many seconds?
+All solvers minimize the same objective. This example shows how close they come to the minimum
+after a number of passes over the rows and a number of seconds.
 """
 
 # %%
-# The problem: 10,000 rows, two classes with some overlap, 300 features of a Gaussian kernel, and
-# the squared hinge loss. There is no intercept, because some of the solvers would penalise it and
-# others would not. scikit-learn's ``LinearSVC`` and ``SGDClassifier`` get the same features.
+# The problem has 10,000 rows, two overlapping classes, 300 features of a Gaussian kernel and the
+# squared hinge loss. There is no intercept, because only some of the solvers penalize it.
+# scikit-learn's ``LinearSVC`` and ``SGDClassifier`` get the same features.
 
 # sphinx_gallery_thumbnail_number = 1
 import warnings
@@ -22,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
 
-from skimp.data import Context, open_rows
+from skimp.data import Context, Listener, Progress, open_rows
 from skimp.features import Nystroem
 from skimp.kernels import Gaussian
 from skimp.losses import squared_hinge
@@ -63,27 +62,35 @@ def objective(coef, alpha):
 
 
 # %%
-# A solver calls the problem's ``monitor`` after each iteration, and the rows ``report`` how many of
-# them are done, which counts the passes. The coefficients are kept and judged afterwards, so that
-# nothing but the solver is timed. The first, tiny fits compile the loops.
+# A solver calls the problem's ``monitor`` after each iteration. A `~skimp.data.Listener` counts the
+# passes over the rows. The objective is computed afterwards, so that only the solver is timed. The
+# first, tiny fits compile the loops.
+
+
+class Passes(Listener):
+    """Counts passes over all rows."""
+
+    count = 0
+
+    def see_rows(self, phase):
+        """Count a complete pass."""
+        self.count += phase.rows == phase.n_rows
 
 
 def follow(solver, alpha, rows=n):
     """Return passes, seconds and coefficients after each iteration."""
-    trace, passes = [], 0
-
-    def report(done):
-        nonlocal passes
-        passes += done == rows
+    trace, passes = [], Passes()
+    progress = Progress(passes)
 
     def monitor(coef, intercept):
-        trace.append((passes, perf_counter() - start, coef[:, 0].copy()))
+        trace.append((passes.count, perf_counter() - start, coef[:, 0].copy()))
         return False
 
     source = open_rows(Z[:rows], target=y[:rows, None])
     problem = Problem(source, squared_hinge, alpha, fit_intercept=False, monitor=monitor)
     start = perf_counter()
-    solver.solve(problem, Context(report=report))
+    with progress.phase("solve"):
+        solver.solve(problem, Context(progress=progress))
     return trace
 
 
@@ -106,7 +113,7 @@ def follow_liblinear(alpha, sweeps=(2, 6, 16, 32, 64)):
 def follow_sgd(alpha, epochs=40):
     """Return the same for SGDClassifier, whose coefficients are averaged."""
     model = SGDClassifier("squared_hinge", alpha=2 * alpha, fit_intercept=False, random_state=0)
-    # its own schedule of steps is too bold for the squared hinge loss
+    # the default learning rate is too large for the squared hinge loss
     model.set_params(learning_rate="invscaling", eta0=0.3, power_t=0.25, average=True)
     trace, seconds = [], 0.0
     for epoch in range(1, epochs + 1):
@@ -118,7 +125,7 @@ def follow_sgd(alpha, epochs=40):
 
 
 def distances(trace, alpha, best):
-    """Return passes, seconds, and how far the objective is from its minimum, relative to it."""
+    """Return passes, seconds, and the relative distance of the objective from its minimum."""
     passes, seconds, coefs = zip(*trace, strict=True)
     return passes, seconds, [objective(coef, alpha) / best - 1 for coef in coefs]
 
@@ -137,20 +144,20 @@ traces = {
 best = objective(follow(Newton(tol=1e-12, max_iter=15), alpha)[-1][2], alpha)
 
 # %%
-# **Newton** needs few passes: each step solves a linear system by conjugate gradients, a product
-# with the rows at a time, and the last steps square the error. It begins on a sample of the rows,
-# sixteen for each feature and here almost half of them: that is in its seconds, but not in its
-# passes. **DualCD** improves from the first pass on and gains a digit in about as many sweeps each
-# time; rows beyond the margin are soon left out, so that its later sweeps are cheap. ``LinearSVC``
-# is the same method; about a third of the passes of DualCD check the duality gap. Stochastic
-# gradients are quick to a few percent and slow from there.
+# **Newton** needs few passes. Each step solves a linear system by conjugate gradients, and
+# convergence is quadratic at the end. It starts on a sample of 16 rows for each feature, here
+# almost half of the rows; this is included in the seconds but not in the passes. **DualCD**
+# improves from the first pass on and converges linearly. It skips rows beyond the margin, so later
+# sweeps are cheap. ``LinearSVC`` uses the same method; about a third of the passes of DualCD
+# compute the duality gap. Stochastic gradient descent reaches a few percent quickly and then slows
+# down.
 
 fig, axes = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True, layout="constrained")
 for name, trace in traces.items():
     *scales, distance = distances(trace, alpha, best)
     for ax, scale in zip(axes, scales, strict=True):
         ax.plot(scale, distance, c=COLORS[name], lw=1.8, marker="o", ms=3)
-labels = {  # the points that they stand at, and by how much aside
+labels = {  # index of the labelled point, and offset in points
     "Newton": [(1, (-8, 0)), (1, (-8, 0))],
     "DualCD": [(-1, (6, 0)), (-1, (6, 0))],
     "LinearSVC": [(0, (0, 9)), (-1, (8, 0))],
@@ -188,10 +195,10 @@ plt.show()
 # %%
 # Weak penalties
 # --------------
-# What decides between the two is the penalty. A weak one lets slopes of single rows grow large, and
-# coordinate descent, which moves one of them at a time, takes many sweeps; Newton's method hardly
-# minds. The figure shows the seconds to one part in a thousand of the minimum, beyond which
-# predictions hardly change.
+# The best solver depends on the penalty. With a weak penalty, the dual variables of single rows
+# can be large, and coordinate descent, which changes one at a time, needs many sweeps. Newton's
+# method is hardly affected. The plot shows the seconds to come within 0.1 % of the minimum,
+# beyond which predictions hardly change.
 
 alphas = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6]
 solvers = {"Newton": Newton(tol=1e-6), "DualCD": DualCD(tol=1e-3)}
@@ -208,18 +215,17 @@ for name, values in seconds.items():
     ax.text(alphas[-1] / 1.25, values[-1], name, c=COLORS[name], weight="bold", va="center")
 ax.set(xscale="log", yscale="log", xlim=(2e-2, 1.5e-7), xlabel="alpha", ylabel="seconds")
 ax.set_xticks(alphas)
-ax.set_title("Seconds to one part in a thousand of the minimum", loc="left", fontsize=12)
+ax.set_title("Seconds to come within 0.1 % of the minimum", loc="left", fontsize=12)
 ax.grid(axis="y", c="#eeeeee")
 plt.show()
 
 # %%
-# Which is chosen
-# ---------------
-# ``solver="auto"`` takes Newton's method for smooth losses, which the squared hinge is, normal
+# Which solver to use
+# -------------------
+# ``solver="auto"`` uses Newton's method for smooth losses such as the squared hinge, normal
 # equations (``"direct"``) or conjugate gradients (``"pcg"``) for the squared loss, and dual
-# coordinate descent for losses with kinks, such as the hinge. Choose ``"dual_cd"`` yourself for a
-# strong penalty, and where a certificate is wanted: its tolerance is the duality gap, which bounds
-# the distance to the minimum.
+# coordinate descent for nonsmooth losses such as the hinge. Choose ``"dual_cd"`` for strong
+# penalties, or if you need a bound on the suboptimality: its tolerance is the duality gap.
 
 for name, values in seconds.items():
     print(name, ", ".join(f"{a:g}: {s:.2f} s" for a, s in zip(alphas, values, strict=True)))

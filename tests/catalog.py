@@ -365,19 +365,17 @@ ESTIMATORS = [
             2.0 * Matern(nu=0.5), approximation=RandomFourier(n_components=40), alpha=1e-6
         )
     ),
-    _row(KernelClassifier("rbf", approximation=30, loss="hinge", alpha=0.1, tol=1e-10)),
+    _row(KernelClassifier("rbf", approximation=30, loss="hinge", alpha=0.1)),
     _row(KernelClassifier("rbf", approximation=30, loss="log", alpha=1e-2, tol=1e-12)),
     _row(KernelClassifier("rbf", approximation=30, loss="softmax", alpha=1e-3, tol=1e-12)),
-    _row(KernelClassifier("rbf", approximation=30, loss="multiclass_hinge", alpha=0.1, tol=1e-10)),
+    _row(KernelClassifier("rbf", approximation=30, loss="multiclass_hinge", alpha=0.1)),
     _row(KernelClassifier("rbf", approximation=30, loss="squared", alpha=1e-6)),
     _row(KernelClassifier("rbf", approximation=30, alpha=1e-2, early_stopping=True)),
     _row(KernelClassifier("rbf", approximation=30, alpha=1e-3, tol=1e-12, warm_start=True)),
     _row(KernelClassifier("rbf", approximation=30, loss="log", solver="dual_cd", alpha=0.1)),
     _row(KernelRegressor("rbf", approximation=30, loss="huber", alpha=1e-3, tol=1e-12)),
-    _row(KernelRegressor(Linear(), approximation=30, loss="quantile", alpha=1e-3, tol=1e-10)),
-    _row(
-        KernelRegressor("rbf", approximation=30, loss="epsilon_insensitive", alpha=0.1, tol=1e-10)
-    ),
+    _row(KernelRegressor(Linear(), approximation=30, loss="quantile", alpha=1e-3)),
+    _row(KernelRegressor("rbf", approximation=30, loss="epsilon_insensitive", alpha=0.1)),
     _row(KernelRegressor("rbf", approximation=30, solver="pcg", alpha=1e-3, tol=1e-12)),
     _row(KernelRegressor("rbf", approximation=None, loss="huber", alpha=1e-3, tol=1e-12)),
     _row(KernelClassifier("laplacian", approximation=RandomBinning(n_grids=20), alpha=1e-2)),

@@ -16,15 +16,6 @@ APPROXIMATIONS = [
 ESTIMATORS = [KernelRegressor, KernelClassifier]
 LABEL_LOSSES = ["hinge", "squared_hinge", "log", "softmax", "multiclass_hinge"]
 """Losses for classes only."""
-TARGET_LOSSES = [
-    "squared",
-    "huber",
-    "epsilon_insensitive",
-    "squared_epsilon_insensitive",
-    "quantile",
-]
-"""Losses for numbers; the squared one is for classes, too."""
-
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
 
 
@@ -37,3 +28,9 @@ def classifier(approximation=30, kernel="rbf", **params):
 def regressor(approximation=30, kernel="rbf", **params):
     params = {"alpha": ALPHA, "random_state": 0, **params}
     return KernelRegressor(kernel, approximation=approximation, **params)
+
+
+def outputs(model, X):
+    """Return decisions of a classifier, or predictions of a regressor, as columns."""
+    found = getattr(model, "decision_function", model.predict)(X)
+    return found.reshape(len(found), -1)

@@ -1,6 +1,7 @@
 """Small problems that most tests fit, and what they call close."""
 
 import numpy as np
+from scipy import sparse
 
 TOLERANCE = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-8}
 """What predictions may differ by across block sizes and sources, relative to the largest one."""
@@ -23,3 +24,13 @@ def labelled(n=200, d=3, n_classes=3, *, seed=0, dtype=np.float64):
 def difference(a, b):
     """Return the largest difference relative to the largest entry of b."""
     return np.abs(np.asarray(a, np.float64) - b).max() / np.abs(b).max()
+
+
+def with_gaps(X):
+    """Return CSR rows, some of them empty, with explicit zeros."""
+    X = X.copy()
+    X[np.abs(X) < 0.3] = 0
+    X[::7] = 0
+    S = sparse.csr_matrix(X)
+    S.data[::5] = 0
+    return S

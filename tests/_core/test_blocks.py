@@ -8,6 +8,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from skimp._core._blocks import Scratch, fold
+from tests.pairs import pairwise
 
 
 def within(seconds, fn):
@@ -65,9 +66,11 @@ def test_fold_holds_blas_to_one_thread(n_threads):
     assert fold(range(4), blas_threads, append, [], n_threads) == [{1}] * 4
 
 
-@pytest.mark.parametrize("n_threads", [1, 2, 4])
-@pytest.mark.parametrize("error", [ValueError, MemoryError, KeyboardInterrupt, SystemExit])
-@pytest.mark.parametrize("where", ["fn", "combine", "blocks"])
+@pairwise(
+    n_threads=[1, 2, 4],
+    error=[ValueError, MemoryError, KeyboardInterrupt, SystemExit],
+    where=["fn", "combine", "blocks"],
+)
 def test_fold_passes_an_exception_on_and_stops(n_threads, error, where):
     read = []
 

@@ -11,6 +11,7 @@ from skimp._core._draws import (
     OrthogonalDraws,
     QuasiDraws,
 )
+from tests.pairs import pairwise
 
 KINDS = ["iid", "orthogonal", "qmc"]
 
@@ -25,9 +26,7 @@ def test_kinds_have_names():
     assert set(KINDS) == set(NAMES)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("size", [1, 2, 5, 16, 33])
-@pytest.mark.parametrize("dimension", [1, 2, 7])
+@pairwise(kind=KINDS, size=[1, 2, 5, 16, 33], dimension=[1, 2, 7])
 def test_shapes(kind, size, dimension):
     made = draws(kind, size)
     assert made.normals(dimension).shape == (dimension, size)

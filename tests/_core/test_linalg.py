@@ -19,6 +19,7 @@ from skimp._core._linalg import (
     well_conditioned_factor,
     whitened,
 )
+from tests.pairs import pairwise
 from tests.reference import naive
 
 EPS = np.finfo(np.float64).eps
@@ -60,9 +61,7 @@ def test_dense_converts_and_passes_through():
         assert np.array_equal(converted, X)
 
 
-@pytest.mark.parametrize("X_sparse", [False, True])
-@pytest.mark.parametrize("W_sparse", [False, True])
-@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+@pairwise(X_sparse=[False, True], W_sparse=[False, True], dtype=[np.uint8, np.float32, np.float64])
 def test_product_and_squared_norms(X_sparse, W_sparse, dtype):
     rng = np.random.default_rng(0)
     X, W = rng.integers(0, 9, (5, 4)).astype(dtype), rng.normal(size=(4, 3)).astype(np.float32)
@@ -285,9 +284,7 @@ def test_mirror_upper(m, order):
     assert np.array_equal(mirrored, np.triu(A) + np.triu(A, 1).T)
 
 
-@pytest.mark.parametrize("lower", [False, True])
-@pytest.mark.parametrize("transposed", [False, True])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pairwise(lower=[False, True], transposed=[False, True], dtype=[np.float32, np.float64])
 def test_triangular_solve_looks_at_one_triangle(lower, transposed, dtype):
     rng = np.random.default_rng(0)
     one_side = np.tril if lower else np.triu

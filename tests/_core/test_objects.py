@@ -161,7 +161,7 @@ def test_objects_as_numbers():
 @pytest.mark.parametrize("value", ["one", Graph(3), {}])
 def test_objects_that_are_no_numbers(value):
     X = objects([1.0, value])[:, None]
-    with pytest.raises(ValueError, match=r"X must be numeric .* \.on\(\.\.\.\)"):
+    with pytest.raises(ValueError, match=r"X must hold numbers .*\.on\(\.\.\.\)"):
         as_numbers(X, np.dtype(np.float64))
 
 

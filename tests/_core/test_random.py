@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skimp._core._random import as_generator, draw_seed, row_keys
+from skimp._core._random import as_generator, content_keys, draw_seed, row_keys
 from tests.reference import naive
 
 
@@ -72,3 +72,10 @@ def test_keys_of_neighbouring_seeds_share_nothing():
     assert not set(first.tolist()) & set(second.tolist())
     correlation = np.corrcoef(first.astype(float), second.astype(float))[0, 1]
     assert abs(correlation) <= 5 / np.sqrt(2000)
+
+
+def test_content_keys_distinguish_rows_alone():
+    X = np.array([[a, b, c] for a in range(20) for b in range(-10, 10) for c in (0.0, 0.5)])
+    keys = content_keys(X)
+    assert len(set(keys)) == len(X)
+    assert np.array_equal(content_keys(np.where(X == 0, -0.0, X)[::-1]), keys[::-1])

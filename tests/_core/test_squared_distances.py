@@ -5,6 +5,7 @@ from scipy import sparse
 
 from skimp._core import _pairs
 from skimp._core._squared_distances import SquaredDistances
+from tests.pairs import in_turn, pairwise
 from tests.reference import naive
 from tests.strategies import FLOATS, pairs_of_matrices
 
@@ -75,10 +76,7 @@ DATA = {
 }
 
 
-@pytest.mark.parametrize("data", DATA)
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("d", [1, 4, 5, 33, 100])
+@pairwise(data=list(DATA), layout=LAYOUTS, dtype=FLOATS, d=[1, 4, 5, 33, 100])
 def test_accurate_nonnegative_and_zero_for_equal_rows(data, layout, dtype, d, monkeypatch):
     rng = np.random.default_rng(d)
     X, B = DATA[data](rng, 40, d).astype(dtype), DATA[data](rng, 25, d).astype(dtype)
@@ -89,19 +87,14 @@ def test_accurate_nonnegative_and_zero_for_equal_rows(data, layout, dtype, d, mo
     assert (out[np.arange(5, 10), np.arange(5)] == 0).all()
 
 
-@pytest.mark.parametrize("data", DATA)
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("d", [1, 2, 3, 4])
+@pairwise(data=list(DATA), dtype=FLOATS, d=[1, 2, 3, 4])
 def test_few_columns_are_right_to_rounding(data, dtype, d):
     rng = np.random.default_rng(d)
     X, B = DATA[data](rng, 40, d).astype(dtype), DATA[data](rng, 25, d).astype(dtype)
     assert_accurate(fill(X, B, dtype), exact(X, B), (d + 3) * np.finfo(dtype).eps)
 
 
-@pytest.mark.parametrize("data", DATA)
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("d", [3, 20])
+@pairwise(data=list(DATA), layout=LAYOUTS, dtype=FLOATS, d=[3, 20])
 def test_symmetric_with_a_diagonal_of_zeros(data, layout, dtype, d, monkeypatch):
     X = DATA[data](np.random.default_rng(d), 30, d).astype(dtype)
     S = fill(*lay_out(X, X, layout, monkeypatch), dtype)
@@ -109,9 +102,7 @@ def test_symmetric_with_a_diagonal_of_zeros(data, layout, dtype, d, monkeypatch)
     assert (np.abs(S - S.T) <= 2 * bound(dtype, d) * S).all()
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("d", [3, 20])
+@pairwise(layout=LAYOUTS, dtype=FLOATS, d=[3, 20])
 def test_weights_of_columns_zeros_included(layout, dtype, d, monkeypatch):
     rng = np.random.default_rng(d)
     X, B = clusters(rng, 30, d).astype(dtype), clusters(rng, 20, d).astype(dtype)
@@ -125,9 +116,7 @@ def test_weights_of_columns_zeros_included(layout, dtype, d, monkeypatch):
     assert (out.diagonal()[:5] == 0).all()
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("d", [5, 30, 100])
+@pairwise(layout=LAYOUTS, dtype=FLOATS, d=[5, 30, 100])
 def test_equal_columns_whose_roundings_add_up(layout, dtype, d, monkeypatch):
     rng = np.random.default_rng(d)
     X, B = (np.repeat(normal(rng, n, 1), d, axis=1).astype(dtype) for n in (40, 25))
@@ -156,9 +145,7 @@ def split_and_reversed(X):
     return sparse.csr_matrix(halves, X.shape)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("d", [3, 20])
+@pairwise(layout=LAYOUTS, dtype=FLOATS, d=[3, 20])
 def test_sparse_entries_out_of_order_or_twice(layout, dtype, d, monkeypatch):
     rng = np.random.default_rng(d)
     X, B = (DATA["with zeros"](rng, n, d).astype(dtype) for n in (30, 20))
@@ -190,9 +177,7 @@ def gradient(X, B, A, dtype, weights):
     return G - 1
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("d", [2, 9])
+@pairwise(layout=LAYOUTS, dtype=FLOATS, d=[2, 9])
 def test_gradient_is_its_naive_sum(layout, dtype, d, monkeypatch):
     rng = np.random.default_rng(d)
     X, B = (DATA["with zeros"](rng, n, d).astype(dtype) for n in (8, 20))
@@ -217,8 +202,7 @@ def test_sums_of_gradients_are_naive_sums_over_rows(layout, monkeypatch):
     assert np.abs(sums - 1 - expected).max() < 1e-12 * np.abs(expected).max()
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("d", [2, 9])
+@in_turn(layout=LAYOUTS, d=[2, 9])
 def test_gradient_is_a_central_difference_of_fill(layout, d, monkeypatch):
     rng = np.random.default_rng(d)
     X, B = normal(rng, 4, d), normal(rng, 6, d)
@@ -254,8 +238,7 @@ def test_rows_whose_squares_overflow_are_equal_or_infinitely_far(d, dtype, size)
     assert np.array_equal(S, np.where(np.eye(20) > 0, 0, np.inf))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("offset", [1e3, 1e5])
+@in_turn(layout=LAYOUTS, offset=[1e3, 1e5])
 def test_gradients_keep_their_digits_in_clusters_far_apart(layout, offset, monkeypatch):
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(60, 6)) + offset * rng.integers(0, 3, (60, 1))).astype(np.float32)

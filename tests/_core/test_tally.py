@@ -1,15 +1,10 @@
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-import numpy as np
 import pytest
 
 from skimp._core._blocks import fold
 from skimp._core._tally import Tally, count, counted
-from skimp.data import Context, open_rows
-from skimp.features import Landmarks
-from skimp.kernels import Gaussian
-from tests.problems import regression
 
 
 def test_numbers_are_added_up_inside():
@@ -93,16 +88,3 @@ def test_other_threads_have_counts_of_their_own():
 
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(own, (3, 5))) == [3, 5]
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_kernel_values_are_counted(n_jobs):
-    X = regression(100)[0]
-    landmarks = Landmarks(Gaussian(0.5), X[:7])
-    rows = open_rows(X, block_rows=16).mapped(landmarks)
-    with counted() as tally:
-        Z = Context(n_jobs).compute(rows, lambda block, _: block.X, (7,), np.float64)
-    assert Z.shape == (100, 7)
-    assert tally.count == 700
-    np.testing.assert_allclose(Z, Gaussian(0.5)(X, X[:7]))
-    assert tally.count == 700

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import pytest
 
 from skimp import KernelRegressor
-from skimp._params._parametrized import whole_or_nothing
+from skimp._params._parametrized import all_or_nothing
 from skimp.features import Nystroem
 from skimp.kernels import Gaussian, Linear
 
@@ -54,7 +54,7 @@ def test_a_misspelt_name_is_called_invalid(name):
 def test_a_fit_that_fails_leaves_the_attributes_as_they_were(error):
     model = SimpleNamespace(alpha=1, coef_=[1.0])
 
-    @whole_or_nothing(model)
+    @all_or_nothing(model)
     def fit():
         model.coef_, model.n_iter_ = [2.0], 3
         del model.alpha
@@ -67,7 +67,7 @@ def test_a_fit_that_fails_leaves_the_attributes_as_they_were(error):
 
 def test_a_fit_that_succeeds_keeps_its_attributes():
     model = SimpleNamespace(alpha=1)
-    with whole_or_nothing(model):
+    with all_or_nothing(model):
         model.coef_ = [2.0]
     assert vars(model) == {"alpha": 1, "coef_": [2.0]}
 

@@ -5,11 +5,10 @@ from scipy import sparse
 from skimp._core._random import draw_seed
 from skimp.budgets import Agglomerative
 from skimp.budgets._agglomerative import _bisect, _merge
-from skimp.data import ArrayRows
-from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Precomputed
+from skimp.kernels import Gaussian, Laplacian, Linear
+from tests.pairs import in_turn, pairwise
 from tests.problems import regression
 from tests.reference import budgets, naive
-from tests.words import shared_letters, words
 
 LINKAGES = ["single", "complete", "average"]
 SEPARATED = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0], [30.0, 30.0]], [20, 5, 12, 1], axis=0)
@@ -28,9 +27,11 @@ def as_clusters(K, size, linkage):
     return [sorted(cluster) for cluster in budgets.merged(K, size, linkage)]
 
 
-@pytest.mark.parametrize("linkage", LINKAGES)
-@pytest.mark.parametrize("kernel", [Gaussian(gamma=0.1), Laplacian(gamma=0.3), Linear()], ids=repr)
-@pytest.mark.parametrize("size", [1, 2, 7, 24, 25])
+@pairwise(
+    linkage=LINKAGES,
+    kernel=[Gaussian(gamma=0.1), Laplacian(gamma=0.3), Linear()],
+    size=[1, 2, 7, 24, 25],
+)
 def test_clusters_of_naive_merging(linkage, kernel, size):
     K = kernel(regression(25)[0])
     expected = budgets.merged(K, size, linkage)
@@ -74,8 +75,7 @@ def test_or_its_mean(linkage):
     )
 
 
-@pytest.mark.parametrize("linkage", [*LINKAGES, "bisecting"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8])
+@in_turn(linkage=[*LINKAGES, "bisecting"], dtype=[np.float32, np.float64, np.int8])
 def test_a_point_of_each_of_separated_groups(linkage, dtype):
     rng = np.random.default_rng(0)
     X = (SEPARATED + rng.integers(0, 2, SEPARATED.shape)).astype(dtype)
@@ -103,14 +103,12 @@ def test_bisecting_divides_until_the_sum_of_squares_is_small():
     assert inertia[0] < ((X - X.mean(axis=0)) ** 2).sum()
 
 
-@pytest.mark.parametrize("points", ["rows", "centres"])
-@pytest.mark.parametrize("linkage", [*LINKAGES, "bisecting"])
-@pytest.mark.parametrize(
-    "X",
-    [np.ones((10, 2)), np.repeat(np.eye(3), [1, 4, 5], axis=0), np.zeros((10, 1))],
-    ids=["equal", "repeated", "zero"],
+@pairwise(
+    points=["rows", "centres"],
+    linkage=[*LINKAGES, "bisecting"],
+    X=[np.ones((10, 2)), np.repeat(np.eye(3), [1, 4, 5], axis=0), np.zeros((10, 1))],
+    size=[1, 3, 9],
 )
-@pytest.mark.parametrize("size", [1, 3, 9])
 def test_equal_rows_are_completed(X, size, linkage, points):
     budget = select(X, size, linkage=linkage, points=points)
     assert len(budget.points) == size
@@ -137,20 +135,6 @@ def test_a_sample_has_two_rows_a_point_at_least():
     sample = naive.sampled_rows(100, 60, draw_seed(np.random.default_rng(4)))
     assert len(np.unique(budget.indices)) == 30
     assert set(budget.indices) <= set(sample)
-
-
-def test_means_are_for_vectors():
-    W = np.array(words()[0], dtype=object)[:, None]
-    for X, kernel in (
-        (ArrayRows(W), FunctionKernel(shared_letters)),
-        (np.arange(30)[:, None], Precomputed(np.eye(30))),
-    ):
-        assert len(np.unique(select(X, 5, kernel).indices)) == 5
-        for params in ({"points": "centres"}, {"linkage": "bisecting"}):
-            with pytest.raises(
-                ValueError, match="Agglomerative: kernel must be a kernel on numeric vectors"
-            ):
-                select(X, 5, kernel, **params)
 
 
 @pytest.mark.parametrize(("dtype", "scale"), [(np.float32, 1e25), (np.float64, 1e200)])

@@ -6,6 +6,7 @@ from skimp._core._random import draw_seed
 from skimp.budgets import Auto, Balanced, KMeans, Uniform
 from skimp.data import ArrayRows, open_rows
 from skimp.kernels import FunctionKernel, Gaussian, Linear, Precomputed
+from tests.pairs import pairwise
 from tests.problems import labelled, regression
 from tests.reference import naive
 from tests.sources import ChunkedRows
@@ -97,9 +98,11 @@ def test_centres_come_from_a_sample_of_many_rows():
     np.testing.assert_allclose(select(X, 8, y).points, expected.points, rtol=1e-9)
 
 
-@pytest.mark.parametrize("y", [np.zeros(60), np.repeat([0, 1], [59, 1]), None])
-@pytest.mark.parametrize("size", [1, 2, 30, 59])
-@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix])
+@pairwise(
+    y=[np.zeros(60), np.repeat([0, 1], [59, 1]), None],
+    size=[1, 2, 30, 59],
+    wrap=[np.asarray, sparse.csr_matrix],
+)
 def test_equal_rows_give_as_many_points(wrap, size, y):
     X = np.full((60, 2), 3.0)
     points = select(wrap(X), size, y).points
@@ -123,11 +126,3 @@ def test_centres_scale_with_the_rows(scale, dtype):
     X, y, _ = labelled(100)
     found = select((X * scale).astype(dtype), 12, y).points / scale
     np.testing.assert_allclose(found, select(X, 12, y).points, rtol=1e-3)
-
-
-def test_a_seed_decides():
-    X, y, _ = labelled(100)
-    first, again, other = (select(X, 12, y, seed=seed).points for seed in (1, 1, 2))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-    assert Auto().needs_targets

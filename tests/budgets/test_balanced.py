@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skimp.budgets import Balanced, Fixed, KMeans, Uniform, Weighted
+from skimp.budgets import Balanced, KMeans, Uniform
 from skimp.data import open_rows
 from skimp.kernels import Linear, Precomputed
 from tests.problems import regression
@@ -83,20 +83,6 @@ def test_row_numbers_of_a_precomputed_kernel():
     assert np.bincount(y[budget.indices]).tolist() == [4, 4]
 
 
-@pytest.mark.parametrize("size", [100, 101])
-def test_all_rows_where_there_are_no_more(size):
-    X, y = regression(100)[0], classes(90, 10)
-    assert np.array_equal(select(X, size, y).indices, np.arange(100))
-
-
-@pytest.mark.parametrize("selector", ["uniform", KMeans(), Balanced("kmeans"), Uniform()])
-def test_a_seed_decides(selector):
-    X, y = regression(100)[0], classes(70, 30)
-    first, again, other = (select(X, 8, y, selector, seed).points for seed in (1, 1, 2))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 def test_rows_repeat_only_where_the_rule_repeats_them():
     assert not Balanced("kmeans").repeats
     assert Balanced(Uniform(replacement=True)).repeats
@@ -121,20 +107,3 @@ def test_classes_need_labels(size):
         ValueError, match=r"Balanced: y must hold one class label.*found continuous"
     ):
         select(X, size, y)
-
-
-@pytest.mark.parametrize("size", [5, 1000])
-@pytest.mark.parametrize(
-    ("selector", "message"),
-    [
-        (None, "Balanced: selector must be a selector object or one of .*got None"),
-        ("kmedians", "Balanced: selector must be .*got 'kmedians'"),
-        (KMeans, "Balanced: selector must be .*got <class"),
-        (Weighted(), r"Balanced: selector must be a RowSelector.*got Weighted\(\)"),
-        (Fixed(np.ones((2, 3))), "Balanced: selector must be a RowSelector"),
-        (KMeans(presample=0), "KMeans: presample must be an integer >= 1, got 0"),
-    ],
-)
-def test_what_cannot_choose_within_a_class_is_refused(selector, message, size):
-    with pytest.raises(ValueError, match=message):
-        select(np.ones((20, 3)), size, classes(10, 10), selector)

@@ -17,6 +17,7 @@ from skimp.budgets import (
 )
 from skimp.data import open_rows
 from skimp.kernels import Gaussian, Linear
+from tests.pairs import in_turn
 from tests.problems import regression
 from tests.sources import ChunkedRows
 from tests.strategies import BAD
@@ -152,8 +153,7 @@ def test_the_kernel_must_be_one():
         select(Last(), np.ones((5, 2)), kernel=3)
 
 
-@pytest.mark.parametrize("size", [2, 1000])
-@pytest.mark.parametrize("bad", BAD)
+@in_turn(size=[2, 1000], bad=BAD)
 def test_bad_rows_are_refused(bad, size):
     X, message = BAD[bad]
     with pytest.raises((ValueError, TypeError), match=message):

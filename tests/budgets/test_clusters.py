@@ -5,6 +5,7 @@ from scipy import sparse
 from skimp.budgets import _clusters
 from skimp.budgets._clusters import Scaling, cluster, means, spread_seeds, vectors
 from skimp.kernels import FunctionKernel, Gaussian, Precomputed
+from tests.pairs import in_turn, pairwise
 
 STEPS, FEW = 5, 64
 GAUSSIAN = Gaussian(gamma=1.0)
@@ -123,8 +124,7 @@ def test_the_rows_do_not_change():
     assert np.array_equal(X, before)
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e-6, 1e6, 1e30, 1e300])
-@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix])
+@in_turn(scale=[1e-300, 1e-30, 1e-6, 1e6, 1e30, 1e300], wrap=[np.asarray, sparse.csr_matrix])
 def test_centres_scale_with_the_rows(wrap, scale):
     X = data()[0]
     found = centres_of(wrap(X * scale), 6) / scale
@@ -178,9 +178,11 @@ def test_a_scaling_does_not_shift_sparse_rows():
     assert np.array_equal(scaled.toarray(), np.diag([0.5, 0.0, -1.0]))
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix, sparse.csr_array])
+@pairwise(
+    weighted=[False, True],
+    dtype=[np.float32, np.float64],
+    wrap=[np.asarray, sparse.csr_matrix, sparse.csr_array],
+)
 def test_means_of_clusters(wrap, dtype, weighted):
     X, weight = data(60)
     labels = np.random.default_rng(0).integers(0, 7, 60)

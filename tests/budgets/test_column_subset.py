@@ -7,6 +7,7 @@ from skimp.budgets import ColumnSubset
 from skimp.budgets._column_subset import _choose_columns, _gram
 from skimp.data import LOCAL, ArrayRows
 from skimp.kernels import Gaussian, Linear, Polynomial
+from tests.pairs import in_turn, pairwise
 from tests.problems import TOLERANCE, difference, regression
 from tests.reference import budgets, naive
 
@@ -25,9 +26,9 @@ def near_duplicates():
     return rng.permutation(centres + 0.01 * rng.normal(size=centres.shape))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix])
-@pytest.mark.parametrize("block_rows", [1, 16, 1000])
+@pairwise(
+    dtype=[np.float32, np.float64], wrap=[np.asarray, sparse.csr_matrix], block_rows=[1, 16, 1000]
+)
 def test_the_gram_matrix_of_kernel_columns(dtype, wrap, block_rows):
     X = regression(100, dtype=dtype)[0]
     rows = ArrayRows(wrap(X), block_rows=block_rows)
@@ -37,8 +38,7 @@ def test_the_gram_matrix_of_kernel_columns(dtype, wrap, block_rows):
     assert difference(G, A.T @ A) < 0.1 * TOLERANCE[np.dtype(dtype)]
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 9, 12])
-@pytest.mark.parametrize("seed", range(5))
+@in_turn(size=[1, 2, 5, 9, 12], seed=range(5))
 def test_both_stages_choose_what_a_slow_twin_does(size, seed):
     A = np.random.default_rng(9).normal(size=(40, 12)) * np.geomspace(1, 30, 12)
     V = np.linalg.svd(A)[2][:size]
@@ -52,8 +52,7 @@ def test_both_stages_choose_what_a_slow_twin_does(size, seed):
         assert chosen.tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 4])
-@pytest.mark.parametrize("seed", range(20))
+@in_turn(size=[1, 2, 3, 4], seed=range(20))
 def test_the_error_is_within_a_proven_factor_of_the_best(size, seed):
     A = near_duplicates().T
     V = np.linalg.svd(A)[2][:size]
@@ -102,10 +101,6 @@ def test_as_many_candidates_as_points_are_all_taken():
     assert sorted(select(X, 10, candidates=1, seed=3).indices) == sorted(sample)
 
 
-def test_all_rows_are_candidates_where_there_are_no_more():
-    assert len(np.unique(select(regression(20)[0], 19, candidates=1000).indices)) == 19
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("size", [3, 4, 20])
 def test_columns_of_a_low_rank_are_spanned_and_completed(dtype, size):
@@ -120,18 +115,6 @@ def test_repeated_rows_give_one_column_of_each():
     for seed in range(20):
         budget = select(X, 3, Linear(), seed, candidates=10)
         assert len(np.unique(budget.points, axis=0)) == 3
-
-
-def test_a_seed_decides():
-    X = regression(100)[0]
-    assert np.array_equal(select(X, 10, seed=1).indices, select(X, 10, seed=1).indices)
-    assert not np.array_equal(select(X, 10, seed=1).indices, select(X, 10, seed=2).indices)
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8, np.bool_])
-def test_points_keep_their_dtype(dtype):
-    X = (3 * regression(100)[0]).astype(dtype)
-    assert select(X, 9).points.dtype == dtype
 
 
 @pytest.mark.parametrize(("dtype", "scale"), [(np.float32, 1e25), (np.float64, 1e200)])

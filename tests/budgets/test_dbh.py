@@ -7,10 +7,10 @@ from skimp.budgets import DBH
 from skimp.budgets._dbh import _bits, _number
 from skimp.budgets._groups import share_points
 from skimp.data import LOCAL, ArrayRows
-from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Precomputed
+from skimp.kernels import Gaussian, Laplacian, Linear
+from tests.pairs import in_turn, pairwise
 from tests.problems import regression
 from tests.reference import budgets
-from tests.words import shared_letters, words
 
 
 def select(X, size, kernel=None, seed=0, **params):
@@ -57,9 +57,7 @@ def test_a_bit_parts_the_upper_half_from_the_lower_one(n):
     assert projection[bits].min() > projection[~bits].max()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [2, 3, 50, 101])
-@pytest.mark.parametrize("value", [0.0, 1.0, -3e-7])
+@pairwise(dtype=[np.float32, np.float64], n=[2, 3, 50, 101], value=[0.0, 1.0, -3e-7])
 def test_equal_projections_are_split_evenly(dtype, n, value):
     halves = [_bits(np.full(n, value, dtype), 0.5, seed) for seed in range(30)]
     assert all(abs(2 * np.count_nonzero(bits) - n) <= 1 for bits in halves)
@@ -115,9 +113,7 @@ def test_numbers_are_equal_where_all_codes_are_and_have_no_gaps():
     assert len(np.unique(np.column_stack([numbers, codes]), axis=0)) == numbers.max() + 1
 
 
-@pytest.mark.parametrize("hashing", ["median", "interval", "floor"])
-@pytest.mark.parametrize("members", [1, 10, 1000])
-@pytest.mark.parametrize("size", [1, 3, 8, 13, 99])
+@pairwise(hashing=["median", "interval", "floor"], members=[1, 10, 1000], size=[1, 3, 8, 13, 99])
 def test_each_bucket_gives_medoids_of_members_of_its_own(size, members, hashing):
     X, kernel = regression(100)[0], Gaussian(gamma=0.1)
     rng = np.random.default_rng(5)
@@ -141,17 +137,15 @@ def test_the_first_algorithm_where_no_bucket_is_empty():
     assert set(select(X, 4, kernel, members=200).indices.tolist()) == expected
 
 
-@pytest.mark.parametrize("hashing", ["median", "interval", "floor"])
-@pytest.mark.parametrize("size", [1, 5, 32, 59])
-@pytest.mark.parametrize(
-    "X",
-    [
+@pairwise(
+    hashing=["median", "interval", "floor"],
+    size=[1, 5, 32, 59],
+    X=[
         np.ones((60, 3)),
         np.repeat(np.eye(3), 20, axis=0),
         np.column_stack([np.arange(60.0), np.ones(60)]),
         np.append(np.zeros((59, 1)), [[1e6]], axis=0),
     ],
-    ids=["equal", "repeated", "constant column", "outlier"],
 )
 def test_as_many_rows_as_asked_for_where_buckets_are_empty(X, size, hashing):
     assert len(np.unique(select(X, size, hashing=hashing).indices)) == size
@@ -162,27 +156,7 @@ def test_equal_rows_fall_into_two_buckets_of_a_half_each():
     assert np.bincount(numbers).tolist() == [30, 30]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, np.bool_, np.float16])
-def test_points_keep_their_dtype(dtype):
-    X = (3 * regression(100)[0]).astype(dtype)
-    budget = select(X, 9)
-    assert budget.points.dtype == dtype
-    assert np.array_equal(budget.points, X[budget.indices])
-
-
-def test_floor_hashing_is_for_vectors():
-    W = np.array(words()[0], dtype=object)[:, None]
-    for X, kernel in (
-        (ArrayRows(W), FunctionKernel(shared_letters)),
-        (np.arange(30)[:, None], Precomputed(np.eye(30))),
-    ):
-        assert len(np.unique(select(X, 5, kernel).indices)) == 5
-        with pytest.raises(ValueError, match="DBH: kernel must be a kernel on numeric vectors"):
-            select(X, 5, kernel, hashing="floor")
-
-
-@pytest.mark.parametrize("hashing", ["median", "interval", "floor"])
-@pytest.mark.parametrize("scale", [1e-170, 1e-160, 1e-155, 1e150])
+@in_turn(hashing=["median", "interval", "floor"], scale=[1e-170, 1e-160, 1e-155, 1e150])
 def test_a_linear_kernel_of_any_scale(scale, hashing):
     budget = select(scale * regression(100)[0], 8, Linear(), hashing=hashing)
     assert len(np.unique(budget.indices)) == 8

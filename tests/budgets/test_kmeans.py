@@ -1,19 +1,15 @@
-import re
-
 import numpy as np
 import pytest
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from skimp._core._random import draw_seed
 from skimp.budgets import KMeans
-from skimp.data import ArrayRows, open_rows
-from skimp.kernels import FunctionKernel, Gaussian, Linear, Precomputed
+from skimp.data import open_rows
+from skimp.kernels import Gaussian
 from tests.budgets.test_clusters import lloyd
 from tests.problems import regression
 from tests.reference import naive
 from tests.sources import ChunkedRows
-from tests.words import shared_letters, words
 
 
 def select(X, size, seed=0, **options):
@@ -64,16 +60,6 @@ def test_rows_are_the_nearest_to_the_centres(offset):
 
 @pytest.mark.parametrize("size", [1, 20, 99])
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix])
-def test_as_many_different_rows_as_asked_for(wrap, size):
-    X = np.repeat(regression(10)[0], 10, axis=0)
-    budget = select(wrap(X), size, points="rows")
-    points = budget.points.toarray() if sparse.issparse(budget.points) else budget.points
-    assert len(np.unique(budget.indices)) == size
-    assert np.array_equal(points, X[budget.indices])
-
-
-@pytest.mark.parametrize("size", [1, 20, 99])
-@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix])
 def test_as_many_centres_as_asked_for_where_few_rows_differ(wrap, size):
     X = np.repeat(regression(10)[0], 10, axis=0)
     points = select(wrap(X), size).points
@@ -111,23 +97,6 @@ def test_far_groups_have_a_centre_each():
     np.testing.assert_allclose(found[np.argsort(-found.argmax(axis=1))], expected[::-1])
 
 
-@pytest.mark.parametrize(
-    ("dtype", "computed"),
-    [(np.float16, np.float32), (np.float32, np.float32), (np.uint8, np.float64), (bool, float)],
-)
-def test_centres_have_the_dtype_of_the_computation_and_rows_that_of_the_data(dtype, computed):
-    X = np.abs(regression(100)[0] * 3).astype(dtype)
-    assert select(X, 9).points.dtype == computed
-    assert select(X, 9, points="rows").points.dtype == dtype
-
-
-@pytest.mark.parametrize("points", ["centres", "rows"])
-def test_all_rows_where_there_are_no_more(points):
-    X = regression(30)[0]
-    for size in (30, 31):
-        assert np.array_equal(select(X, size, points=points).points, X)
-
-
 @pytest.mark.parametrize("points", ["centres", "rows"])
 @pytest.mark.parametrize("scale", [1e-200, 1e-30, 1e30, 1e160])
 def test_points_scale_with_the_rows(points, scale):
@@ -141,47 +110,3 @@ def test_the_scale_of_weights_does_not_matter(scale):
     X, _, weight = regression(100, dtype=np.float32)
     found, expected = (select(open_rows(X, weight=w), 9).points for w in (weight * scale, weight))
     np.testing.assert_allclose(found, expected, rtol=1e-4)
-
-
-@pytest.mark.parametrize("points", ["centres", "rows"])
-def test_a_seed_decides(points):
-    X = regression(100)[0]
-    first, again, other = (select(X, 9, seed, points=points).points for seed in (1, 1, 2))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
-def test_the_same_bits_for_any_number_of_threads():
-    X = regression(3000)[0]
-    with threadpool_limits(1):
-        alone = select(X, 70).points
-    with threadpool_limits(2):
-        assert np.array_equal(select(X, 70).points, alone)
-
-
-@pytest.mark.parametrize("points", ["centres", "rows"])
-def test_only_vectors_have_means(points):
-    W = np.array(words()[0], dtype=object)[:, None]
-    cases = [
-        (ArrayRows(W), FunctionKernel(shared_letters)),
-        (np.arange(60)[:, None], Precomputed(np.eye(60))),
-    ]
-    for X, kernel in cases:
-        with pytest.raises(ValueError, match="KMeans: kernel must be a kernel on numeric vectors"):
-            KMeans(points=points).select(X, 5, kernel, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize("size", [3, 1000])
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"points": "medoids"}, "points must be 'centres' or 'rows', got 'medoids'."),
-        ({"points": None}, "points must be 'centres' or 'rows', got None."),
-        ({"presample": 0}, "presample must be an integer >= 1, got 0."),
-        ({"presample": 1e4}, "presample must be an integer >= 1, got 10000.0."),
-        ({"presample": True}, "presample must be an integer >= 1, got True."),
-    ],
-)
-def test_bad_parameters_are_refused(options, message, size):
-    with pytest.raises(ValueError, match=re.escape(f"KMeans: {message}")):
-        KMeans(**options).select(np.ones((9, 2)), size, Linear(), np.random.default_rng(0))

@@ -9,6 +9,7 @@ from skimp.budgets import Leverage
 from skimp.budgets._leverage import _draw, _scores
 from skimp.data import LOCAL, ArrayRows
 from skimp.kernels import Gaussian, Laplacian, Linear, Tanh
+from tests.pairs import pairwise
 from tests.problems import regression
 from tests.reference import budgets
 
@@ -18,9 +19,11 @@ def select(X, size, kernel=None, seed=0):
     return Leverage().select(X, size, kernel, np.random.default_rng(seed))
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(gamma=0.1), Laplacian(gamma=0.3)], ids=repr)
-@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix])
-@pytest.mark.parametrize("rank", [1, 3, 10])
+@pairwise(
+    kernel=[Gaussian(gamma=0.1), Laplacian(gamma=0.3)],
+    wrap=[np.asarray, sparse.csr_matrix],
+    rank=[1, 3, 10],
+)
 def test_all_rows_as_points_give_the_scores_themselves(kernel, wrap, rank):
     X = regression(80)[0]
     K = kernel(X)
@@ -92,26 +95,12 @@ def test_the_residual_is_less_than_that_of_uniform_rows():
     assert max(ours) < min(uniform)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 50, 99])
-@pytest.mark.parametrize("n", [100, 101, 127, 1000])
-def test_any_size(n, size):
-    budget = select(regression(n)[0], size)
-    assert len(np.unique(budget.indices)) == size
-    assert budget.weights is None
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("size", [3, 10, 99])
 def test_a_low_rank_is_completed(dtype, size):
     X = regression(100, 2, dtype=dtype)[0]
     budget = select(X, size, Linear())
     assert len(np.unique(budget.indices)) == size
-
-
-def test_a_seed_decides():
-    X = regression(1000)[0]
-    assert np.array_equal(select(X, 10, seed=1).indices, select(X, 10, seed=1).indices)
-    assert not np.array_equal(select(X, 10, seed=1).indices, select(X, 10, seed=2).indices)
 
 
 def test_a_kernel_without_a_root_is_refused():

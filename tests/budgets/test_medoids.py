@@ -5,6 +5,7 @@ from scipy import sparse
 from skimp.budgets._groups import _BATCH_ROWS, find_medoids
 from skimp.data import Context
 from skimp.kernels import FunctionKernel, Gaussian, Linear, Precomputed
+from tests.pairs import pairwise
 from tests.problems import regression
 from tests.reference import budgets
 from tests.words import shared_letters, words
@@ -20,9 +21,11 @@ def naive_medoids(K, groups):
     return [budgets.medoid(K, np.flatnonzero(groups == g)) for g in np.unique(groups)]
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(gamma=0.3), Linear()], ids=repr)
-@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix])
-@pytest.mark.parametrize("sizes", [[1], [2], [5], [1, 7, 3, 1, 1, 20], [9] * 12])
+@pairwise(
+    kernel=[Gaussian(gamma=0.3), Linear()],
+    wrap=[np.asarray, sparse.csr_matrix],
+    sizes=[[1], [2], [5], [1, 7, 3, 1, 1, 20], [9] * 12],
+)
 def test_the_least_sum_of_squared_distances(kernel, wrap, sizes):
     groups = in_groups(sizes)
     X = regression(len(groups))[0]

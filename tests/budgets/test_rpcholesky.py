@@ -10,6 +10,7 @@ from skimp.budgets import RPCholesky, _rpcholesky
 from skimp.budgets._rpcholesky import _accept, _extend, _pivots
 from skimp.data import LOCAL, ArrayRows, Context
 from skimp.kernels import Gaussian, Laplacian, Linear, Precomputed, Tanh
+from tests.pairs import in_turn, pairwise
 from tests.problems import regression
 from tests.reference import budgets, naive
 
@@ -63,9 +64,9 @@ def test_the_first_pivots_of_a_budget_have_the_law_of_a_budget(monkeypatch, prop
     check_law(Counter(tuple(p[:2].tolist()) for p in found), budgets.rpcholesky_law(K, 2))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix])
-@pytest.mark.parametrize("block_rows", [7, 1000])
+@pairwise(
+    dtype=[np.float32, np.float64], wrap=[np.asarray, sparse.csr_matrix], block_rows=[7, 1000]
+)
 def test_the_factor_and_the_residual_of_given_pivots(dtype, wrap, block_rows):
     X, kernel = regression(60, dtype=dtype)[0], Laplacian(gamma=0.3)
     K = kernel(X.astype(np.float64))
@@ -86,8 +87,7 @@ def test_the_factor_and_the_residual_of_given_pivots(dtype, wrap, block_rows):
     np.testing.assert_allclose(F.astype(np.float64) @ F.T, explained, rtol=0, atol=200 * eps)
 
 
-@pytest.mark.parametrize("tol", [0.9, 0.5, 0.1, 1e-2, 1e-4])
-@pytest.mark.parametrize("seed", range(3))
+@in_turn(tol=[0.9, 0.5, 0.1, 1e-2, 1e-4], seed=range(3))
 def test_tol_is_reached(tol, seed):
     X, kernel = regression(200)[0], Gaussian(gamma=0.1)
     budget = select(X, 200, kernel, seed, tol=tol)
@@ -125,9 +125,7 @@ def test_a_tol_counts_where_all_rows_could_be_taken():
     assert len(select(X, 1000, Gaussian(gamma=1.0)).points) == 30
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("d", [1, 2, 5])
-@pytest.mark.parametrize("size", [10, 99])
+@pairwise(dtype=[np.float32, np.float64], d=[1, 2, 5], size=[10, 99])
 def test_a_low_rank_is_spanned_first_and_completed(dtype, d, size):
     X = regression(100, 5, dtype=dtype)[0][:, :d]
     for seed in range(5):
@@ -144,13 +142,11 @@ def test_what_completes_a_budget_is_random():
     assert len(seen) > 200
 
 
-@pytest.mark.parametrize("size", [1, 5, 29])
-@pytest.mark.parametrize(
-    "X",
-    [np.ones((30, 2)), np.repeat(np.eye(3), 10, axis=0), np.zeros((30, 1))],
-    ids=["equal", "repeated", "zero"],
+@pairwise(
+    size=[1, 5, 29],
+    X=[np.ones((30, 2)), np.repeat(np.eye(3), 10, axis=0), np.zeros((30, 1))],
+    kernel=[Gaussian(gamma=1.0), Linear()],
 )
-@pytest.mark.parametrize("kernel", [Gaussian(gamma=1.0), Linear()], ids=repr)
 def test_equal_rows_come_last(X, size, kernel):
     budget = select(X, size, kernel)
     assert len(np.unique(budget.indices)) == size
@@ -207,24 +203,10 @@ def test_a_sample_as_large_as_the_data_is_the_data():
     assert np.array_equal(select(X, 20, presample=10**20).indices, expected)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.int8, np.uint8, np.bool_])
-def test_points_keep_their_dtype(dtype):
-    X = (3 * np.abs(regression(100)[0])).astype(dtype)
-    budget = select(X, 9)
-    assert budget.points.dtype == dtype
-    assert np.array_equal(budget.points, X[budget.indices])
-
-
 def test_a_kernel_without_a_root_is_refused():
     message = "RPCholesky: kernel must be positive definite (its matrix is factorized), got Tanh("
     with pytest.raises(ValueError, match=re.escape(message)):
         select(regression(100)[0], 5, Tanh(gamma=0.1))
-
-
-@pytest.mark.parametrize("tol", [0, -1.0, 1, 1.0, 5.0, np.nan, np.inf, "small", True])
-def test_a_bad_tol_is_refused(tol):
-    with pytest.raises(ValueError, match="RPCholesky: tol must be None or a number"):
-        select(regression(100)[0], 5, tol=tol)
 
 
 @pytest.mark.parametrize(("dtype", "scale"), [(np.float32, 1e25), (np.float64, 1e200)])

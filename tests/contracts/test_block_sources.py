@@ -9,6 +9,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 
 from skimp.data import open_rows
 from tests.catalog import ESTIMATORS, MAPS, parts
+from tests.pairs import in_turn
 from tests.problems import TOLERANCE, difference, labelled, regression
 from tests.sources import ChunkedRows
 
@@ -80,8 +81,7 @@ def test_one_row_blocks_and_threads(estimator):
     np.testing.assert_array_equal(outputs(one, rows), outputs(two, rows))
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=repr)
+@in_turn(n_classes=[2, 4], estimator=CLASSIFIERS)
 def test_labels_of_any_kind(estimator, n_classes):
     X, y, weight = labelled(n_classes=n_classes)
     estimator = clone(estimator).set_params(random_state=0)
@@ -101,8 +101,7 @@ def test_several_outputs(estimator):
     np.testing.assert_array_equal(model.predict(X), expected)
 
 
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
-@pytest.mark.parametrize("feature_map", parts(MAPS), ids=repr)
+@in_turn(sizes=SIZES, feature_map=parts(MAPS))
 def test_map(feature_map, sizes):
     X = np.abs(regression(d=5)[0])
     rows = ChunkedRows(X, sizes=sizes, block_rows=open_rows(X).block_rows)

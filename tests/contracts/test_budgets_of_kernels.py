@@ -42,7 +42,7 @@ def needs_vectors(selector):
 def refusal(selector, kernel):
     """Return what the message of a refusal must say, None if there must be none."""
     if isinstance(selector, Fixed):
-        return "points must have 1 columns" if isinstance(kernel, Precomputed) else None
+        return "points .*found 5" if isinstance(kernel, Precomputed) else None
     if kernel.takes_objects and needs_vectors(selector):
         return "kernel must be .*vectors"
     if not kernel.positive_definite and isinstance(selector, Leverage | RPCholesky):
@@ -59,8 +59,10 @@ def select(selector, kernel, rows, seed=1):
 
 
 def computes_values(selector):
-    """Return whether a rule computes kernel values."""
+    """Return whether a rule computes kernel values of all pairs of some rows."""
     inner = selector.selector if isinstance(selector, Balanced) else selector
+    if getattr(inner, "hashing", None) == "floor" or getattr(inner, "linkage", None) == "bisecting":
+        return False
     return isinstance(inner, Agglomerative | ColumnSubset | DBH | Leverage | RPCholesky)
 
 
@@ -68,8 +70,8 @@ CASES = [
     (selector, kernel)
     for turn, selector in enumerate(parts(SELECTORS))
     for place, kernel in enumerate(parts(KERNELS))
-    if (place + turn) % (3 if computes_values(selector) else 12) == 0
-    or isinstance(kernel, Precomputed | FunctionKernel | Tanh)
+    if (place + turn) % (6 if computes_values(selector) else 24) == 0
+    or isinstance(kernel, Precomputed | Tanh)
 ]
 
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from skimp import features
 from skimp.budgets import Fixed
@@ -11,6 +12,15 @@ from tests.catalog import MAPS, parts
 @pytest.mark.parametrize(("feature_map", "options"), MAPS)
 def test_feature_map(feature_map, options):
     check_feature_map(feature_map, **options)
+
+
+def test_an_output_of_another_shape_is_refused():
+    X = np.abs(np.random.default_rng(0).normal(size=(30, 5)))
+    for feature_map in parts(MAPS):
+        fitted = clone(feature_map).fit(X)
+        for shape in ((30, fitted.width + 1), (29, fitted.width)):
+            with pytest.raises(ValueError, match="shape"):
+                fitted.map_block(X, np.empty(shape))
 
 
 def test_landmarks_of_the_user():

@@ -1,3 +1,4 @@
+import pickle
 from inspect import isabstract
 
 import pytest
@@ -14,12 +15,15 @@ def test_kernel(kernel, options):
     check_kernel(kernel, **options)
 
 
-@pytest.mark.parametrize("kernel", parts(KERNELS), ids=repr)
-def test_repr_is_the_call_that_makes_the_kernel(kernel):
-    if isinstance(kernel, kernels.Precomputed):
-        assert repr(kernel) == "Precomputed(<array of shape (40, 40)>)"
-        return
-    assert eval(repr(kernel), {**vars(kernels), **vars(naive)}) == kernel
+def test_a_pickle_is_equal_and_repr_is_the_call_that_makes_the_kernel():
+    for kernel in parts(KERNELS):
+        copied = pickle.loads(pickle.dumps(kernel))
+        assert copied == kernel
+        assert hash(copied) == hash(kernel)
+        if isinstance(kernel, kernels.Precomputed):
+            assert repr(kernel) == "Precomputed(<array of shape (40, 40)>)"
+        else:
+            assert eval(repr(kernel), {**vars(kernels), **vars(naive)}) == kernel
 
 
 def test_every_kernel_has_a_row():

@@ -5,6 +5,7 @@ from skimp import losses
 from skimp.losses import Loss
 from skimp.testing import check_loss
 from tests.catalog import LOSSES, parts
+from tests.pairs import in_turn, pairwise
 
 SEPARABLE = [loss for loss in parts(LOSSES) if not loss.joint]
 JOINT = [loss for loss in parts(LOSSES) if loss.joint]
@@ -20,15 +21,12 @@ def test_one_output(loss):
     check_loss(loss, np.repeat([-1.0, 1.0], 50))
 
 
-@pytest.mark.parametrize("loss", [loss for loss in SEPARABLE if not loss.labels], ids=repr)
-@pytest.mark.parametrize("scale", [0.01, 1.0, 1e3])
+@in_turn(loss=[loss for loss in SEPARABLE if not loss.labels], scale=[0.01, 1.0, 1e3])
 def test_any_targets(loss, scale):
     check_loss(loss, scale * np.random.default_rng(1).normal(size=(100, 2)))
 
 
-@pytest.mark.parametrize("loss", JOINT, ids=repr)
-@pytest.mark.parametrize("k", [1, 2, 7])
-@pytest.mark.parametrize("others", [0.0, -1.0])
+@pairwise(loss=JOINT, k=[1, 2, 7], others=[0.0, -1.0])
 def test_any_number_of_classes(loss, k, others):
     own = np.random.default_rng(1).integers(k, size=(100, 1)) == np.arange(k)
     check_loss(loss, np.where(own, 1.0, others))

@@ -5,7 +5,17 @@ import pytest
 from tests.repository import ROOT, run_python
 
 README = (ROOT / "README.md").read_text()
-PAGES = ["index", "guide", "choosing", "kernels", "losses_and_solvers", "features"]
+PAGES = [
+    "index",
+    "guide",
+    "choosing",
+    "kernels",
+    "budgets",
+    "features",
+    "projections",
+    "losses_and_solvers",
+    "effects",
+]
 
 
 def test_code_runs_from_top_to_bottom(capsys):

@@ -6,6 +6,7 @@ from skimp.data import open_rows
 from skimp.kernels import Gaussian
 from skimp.testing import check_selector
 from tests.catalog import SELECTORS, parts
+from tests.pairs import in_turn
 from tests.sources import ChunkedRows
 
 
@@ -14,8 +15,7 @@ def test_selector(selector, options):
     check_selector(selector, **options)
 
 
-@pytest.mark.parametrize("sizes", [(1,), (3, 0, 1, 17, 0, 5), (0, 150)])
-@pytest.mark.parametrize("selector", parts(SELECTORS), ids=repr)
+@in_turn(sizes=[(1,), (3, 0, 1, 17, 0, 5), (0, 150)], selector=parts(SELECTORS))
 def test_same_budget_from_any_chunks(selector, sizes):
     X = np.random.default_rng(0).normal(size=(100, 5))
     y = np.arange(100) % 3

@@ -1,5 +1,3 @@
-from dataclasses import FrozenInstanceError
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -52,8 +50,3 @@ def test_targets_and_weights_may_be_absent(block):
     assert joined.y is None
     assert joined.weight is None
     assert joined.size == bare[:].size == 10
-
-
-def test_a_block_is_frozen(block):
-    with pytest.raises(FrozenInstanceError):
-        block.start = 3

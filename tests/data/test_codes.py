@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from skimp.data import ArrayRows, Codes
+from tests.pairs import in_turn
 
 HALF = np.float32(0.5)
 
@@ -24,8 +25,7 @@ def by_hand(given):
 every_first = pytest.mark.parametrize("first", [0, 1])
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
-@pytest.mark.parametrize("value", [np.float32(0.25), np.float64(0.1)])
+@in_turn(dtype=[np.uint8, np.uint16, np.uint32], value=[np.float32(0.25), np.float64(0.1)])
 @every_first
 def test_csr_is_its_naive_twin(dtype, value, first):
     given = random_codes(dtype=dtype, value=value, first=first)
@@ -121,11 +121,6 @@ def test_blocks_of_rows():
     parts = list(rows.blocks())
     assert [part.size for part in parts] == [6, 6, 6, 2]
     assert np.array_equal(np.vstack([part.X.tocsr().toarray() for part in parts]), by_hand(given))
-
-
-def test_it_is_frozen():
-    with pytest.raises(AttributeError):
-        random_codes().width = 3
 
 
 GOOD = {

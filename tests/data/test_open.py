@@ -124,7 +124,7 @@ def test_as_rows_compares_the_names_of_columns(wrap):
         ([1, 2], "sample_weight must have shape (5,), found (2,)."),
         (np.ones((5, 1)), "sample_weight must have shape (5,), found (5, 1)."),
         ([1, 1, 1, 1, -1], "sample_weight must not be negative"),
-        (np.zeros(5), "sample_weight must not be negative, nor zero for every row"),
+        (np.zeros(5), "found values from 0 to 0"),
         ([1, 1, np.nan, 1, 1], "sample_weight contains NaN"),
         (["a"] * 5, "could not convert string to float"),
     ],

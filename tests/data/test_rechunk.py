@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from skimp.data import concatenate_rows, rechunk
+from tests.pairs import in_turn
 
 
 def cut(values, sizes):
@@ -12,8 +13,7 @@ def cut(values, sizes):
     return [values[a:b] for a, b in pairwise(bounds)]
 
 
-@pytest.mark.parametrize("size", [1, 3, 7, 100])
-@pytest.mark.parametrize("sizes", [[20], [1] * 20, [0, 5, 0, 0, 13, 1, 0, 1, 0], [7, 7, 6]])
+@in_turn(size=[1, 3, 7, 100], sizes=[[20], [1] * 20, [0, 5, 0, 0, 13, 1, 0, 1, 0], [7, 7, 6]])
 def test_blocks_have_one_size_and_keep_the_order(size, sizes):
     values = np.arange(20)
     blocks = list(rechunk(iter(cut(values, sizes)), size, np.concatenate))

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from skimp import KRLS, KernelClassifier, KernelRegressor
 from skimp.data import open_rows
 from skimp.features import Nystroem
+from tests.pairs import in_turn
 
 N = 12
 X = np.random.default_rng(0).normal(size=(N, 3))
@@ -19,9 +20,7 @@ NAMES = ["a", "b", "c"]
 CLASSIFIER = KernelClassifier(approximation=5, alpha=0.1, loss="squared", random_state=0)
 REGRESSOR = KernelRegressor(approximation=5, alpha=0.1, random_state=0)
 MODELS = [REGRESSOR, CLASSIFIER, KRLS()]
-IMPUTE = (
-    r": fill them, for instance with sklearn\.impute\.SimpleImputer in a pipeline, or leave out"
-)
+IMPUTE = r": impute them, .*SimpleImputer"
 
 
 def fit(model, rows=X, y=None, weight=None):
@@ -46,8 +45,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
+@in_turn(form=FORMS, model=MODELS)
 def test_missing_entries_are_found_in_their_columns(model, form):
     make, (first, second) = FORMS[form]
     columns = f"columns {first} (2 of 12 rows), {second} (1 of 12 rows)"
@@ -74,7 +72,7 @@ def test_missing_entries_are_found_in_predict_and_transform():
 
 def test_a_long_list_of_columns_is_cut():
     rows = np.where(np.arange(30) % 3, np.nan, 1.0) * np.ones((4, 1))
-    with pytest.raises(ValueError, match=r"X\[:, 7\] \(4 of 4 rows\) and 15 more: fill them"):
+    with pytest.raises(ValueError, match=r"X\[:, 7\] \(4 of 4 rows\) and 15 more"):
         open_rows(rows)
 
 
@@ -84,7 +82,9 @@ def test_what_pandas_and_polars_have_for_missing_numbers():
         pd.DataFrame({"a": np.array([1, None, 3], dtype=object), "b": [1.0, 2, 3]}),
         pl.DataFrame({"a": [1, None, 3], "b": [1.0, 2, 3]}),
     ):
-        with pytest.raises(ValueError, match=r"missing values in column 'a' \(1 of 3 rows\): fill"):
+        with pytest.raises(
+            ValueError, match=r"missing values in column 'a' \(1 of 3 rows\): impute"
+        ):
             open_rows(frame)
 
 
@@ -116,7 +116,7 @@ def test_rows_that_are_not_in_memory_masked_or_of_equal_names(model):
     for rows, message in (
         (lazy, r"X must be in memory, found a LazyFrame: call \.collect\(\) on it first"),
         (masked, r"X must not have masked entries, found 2: fill them with X\.filled"),
-        (pd.DataFrame(X, columns=["a", "b", "a"]), "different names, found several named 'a': "),
+        (pd.DataFrame(X, columns=["a", "b", "a"]), "found several columns named 'a'"),
         ("rows.csv", "X must be an array, CSR matrix, frame in memory or Rows, got 'rows.csv'"),
         ({"a": Y}, "X must be an array, CSR matrix, frame in memory or Rows, got <class 'dict'>"),
     ):
@@ -150,10 +150,10 @@ NUMBERS = [REGRESSOR, KRLS()]
     ("y", "message"),
     [
         (DATES, r"found dtype datetime64\[D\]: convert it, .* \(y - y\.min\(\)\) / np\.timedelta"),
-        (DATES - DATES[0], r"found dtype timedelta64\[D\]: convert it, .* days, y / np\.timedelta"),
+        (DATES - DATES[0], r"found dtype timedelta64\[D\]: convert it, .* y / np\.timedelta"),
         (pd.Series(DATES), "found dtype datetime64"),
         (pl.Series(DATES), "found dtype datetime64"),
-        (np.array(TEXT), r"found the text 'u': convert it with y\.astype\(float\), or use Kernel"),
+        (np.array(TEXT), r"found the text 'u'.*y\.astype\(float\).*KernelClassifier"),
         (TEXT, "found the text 'u'"),
         (np.array(["1.5", "2"] * 6), "found the text '1.5'"),
         (np.array([1.0, "2"] * 6, dtype=object), "found the text '2'"),
@@ -180,10 +180,9 @@ def test_sparse_targets(model, make):
         fit(model, y=make(LABELS[:, None]))
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
-@pytest.mark.parametrize(
-    "y",
-    [
+@in_turn(
+    model=MODELS,
+    y=[
         [0, 1, None, 1] * 3,
         np.array([0, 1, np.nan, 1] * 3),
         ["u", "v", np.nan, "v"] * 3,
@@ -194,10 +193,9 @@ def test_sparse_targets(model, make):
         pl.Series(["u", "v", None, "v"] * 3),
         pl.Series([0, 1, None, 1] * 3),
     ],
-    ids=lambda y: type(y).__name__,
 )
 def test_missing_targets(model, y):
-    message = "y contains NaN or other missing values in 3 of 12 rows, the first in row 2: leave "
+    message = "y contains NaN or other missing values in 3 of 12 rows, the first in row 2: drop"
     with pytest.raises(ValueError, match=message):
         fit(model, y=y)
     with pytest.raises(ValueError, match=message):

@@ -11,6 +11,7 @@ from skimp._core._blocks import block_rows_for
 from skimp.data import LOCAL, Codes, Context, open_rows
 from skimp.features import Nystroem
 from skimp.kernels import Linear
+from tests.pairs import pairwise
 from tests.problems import regression
 from tests.sources import ChunkedRows
 
@@ -28,9 +29,7 @@ class Doubled:
         out[...] = np.hstack([X, -X])
 
 
-@pytest.mark.parametrize("sizes", CHUNKINGS)
-@pytest.mark.parametrize("block_rows", [1, 16, 1000])
-@pytest.mark.parametrize("as_csr", [False, True])
+@pairwise(sizes=CHUNKINGS, block_rows=[1, 16, 1000], as_csr=[False, True])
 def test_any_chunking_gives_the_same_blocks(sizes, block_rows, as_csr):
     X, y, weight = regression(100)
     data = sparse.csr_matrix(X) if as_csr else X
@@ -75,14 +74,6 @@ def test_map_reduce_folds_in_order(n_jobs):
         rows, lambda block, _: block.start, lambda a, b: [*a, b], []
     )
     assert starts == [0, 16, 32, 48, 64, 80]
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_map_reduce_reports_the_rows_done(n_jobs):
-    seen = []
-    rows = ChunkedRows(np.ones((40, 1)))
-    Context(n_jobs, seen.append).map_reduce(rows, lambda block, _: None, lambda a, b: a, None)
-    assert seen == [16, 32, 40]
 
 
 def test_other_blocks_leave_the_original_alone():
@@ -145,9 +136,7 @@ def test_blocks_are_powers_of_two_of_about_16_megabytes(dtype):
 NUMBERS = [[0], [99, 0, 50], [3, 3, 3], [17, 16, 15, 16], list(range(99, -1, -1)), [40] * 30]
 
 
-@pytest.mark.parametrize("numbers", NUMBERS, ids=lambda numbers: f"{len(numbers)} rows")
-@pytest.mark.parametrize("as_csr", [False, True])
-@pytest.mark.parametrize("block_rows", [1, 16, 1000])
+@pairwise(numbers=NUMBERS, as_csr=[False, True], block_rows=[1, 16, 1000])
 def test_rows_by_number_in_their_order(numbers, as_csr, block_rows):
     X, y, weight = regression(100)
     data = sparse.csr_matrix(X) if as_csr else X
@@ -342,5 +331,5 @@ def test_rows_that_change_during_a_pass_are_refused():
     rows = ChunkedRows(np.ones((40, 2)))
     assert rows.n_rows == 40
     rows._whole = rows._whole[:30]
-    with pytest.raises(ValueError, match="found 30 after 40"):
+    with pytest.raises(ValueError, match="found 30 rows after 40"):
         LOCAL.compute(rows, lambda block, _: block.X, (2,), np.float64)

@@ -4,6 +4,7 @@ from scipy import sparse
 
 from skimp.data import ArrayRows, open_rows
 from skimp.data._split import masked_rows, split_rows
+from tests.pairs import pairwise
 from tests.problems import regression
 from tests.reference import naive
 from tests.sources import ChunkedRows
@@ -84,9 +85,7 @@ def masks(n):
     return [np.ones(n, bool), np.arange(n) == n - 1, np.arange(n) >= n // 2, rng.random(n) < 0.3]
 
 
-@pytest.mark.parametrize("mask", masks(100), ids=lambda mask: f"{mask.sum()} rows")
-@pytest.mark.parametrize("as_csr", [False, True])
-@pytest.mark.parametrize("block_rows", [1, 7, 1000])
+@pairwise(mask=masks(100), as_csr=[False, True], block_rows=[1, 7, 1000])
 def test_masked_rows_are_those_of_the_mask(mask, as_csr, block_rows):
     X, y, weight = numbered(100)
     data = sparse.csr_matrix(X) if as_csr else X

@@ -1,12 +1,9 @@
-import re
-
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from skimp.data import open_rows
 from skimp.diagnostics import (
-    _bounds,
     binning_bound,
     binning_size,
     fourier_bound,
@@ -36,11 +33,9 @@ def binning(kernel=None, eps=0.3, size=1000, d=2, diameter=2.0):
     return binning_bound(kernel, eps, size, n_features=d, diameter=diameter)
 
 
-@pytest.mark.parametrize("eps", [0.05, 0.3, 1.5])
-@pytest.mark.parametrize("size", [2, 10, 1000, 4000])
-def test_hoeffdings_bound_by_its_formulas(eps, size):
-    rates = {"pair": 1 / 4, "phase": 1 / 8, "binning": 2}
-    for form, rate in rates.items():
+@pytest.mark.parametrize(("form", "rate"), [("pair", 1 / 4), ("phase", 1 / 8), ("binning", 2)])
+def test_hoeffdings_bound_by_its_formulas(form, rate):
+    for eps, size in ((0.05, 4000), (0.3, 10), (1.5, 2)):
         expected = min(1, 2 * np.exp(-rate * size * eps**2))
         assert hoeffding_bound(eps, size, form=form) == pytest.approx(expected, rel=1e-12)
 
@@ -54,19 +49,16 @@ def test_an_odd_number_of_pairs_leaves_one_alone(size):
 
 
 def fourier_twin(moment, eps, size, d, diameter, form):
+    """The least over shares of the error and radii, of which the bound tries a grid."""
     terms = size / 2 if form == "pair" else size
     rate, growth = (1 / 2, 4) if form == "pair" else (1 / 8, (2 + np.sqrt(2)) ** 2)
     if form == "phase":
         d, diameter = 2 * d, np.sqrt(2) * diameter
-    best = 1.0
-    for s in _bounds._SHARES:
-        for log_radius in _bounds._LOG_RADII:
-            r = s * eps * np.exp(log_radius) / np.sqrt(growth * moment)
-            log_anchors = d * np.log1p(2 * diameter / r) - rate * terms * (1 - s) ** 2 * eps**2
-            if log_anchors < 0:
-                missed = 2 * np.exp(log_anchors) + growth * moment * r**2 / (s * eps) ** 2
-                best = min(best, missed)
-    return best
+    s, log_radius = np.meshgrid(np.linspace(0.002, 0.998, 500), np.linspace(-20, 5, 2000))
+    r = s * eps * np.exp(log_radius) / np.sqrt(growth * moment)
+    log_anchors = d * np.log1p(2 * diameter / r) - rate * terms * (1 - s) ** 2 * eps**2
+    missed = 2 * np.exp(np.minimum(log_anchors, 1)) + growth * moment * r**2 / (s * eps) ** 2
+    return min(1.0, missed.min())
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -79,7 +71,8 @@ def fourier_twin(moment, eps, size, d, diameter, form):
 def test_the_fourier_bound_by_its_formula(form, kernel, moment):
     assert kernel.spectral_moment(2) == pytest.approx(moment)
     found = fourier(kernel, 0.4, 2000, form=form)
-    assert found == pytest.approx(fourier_twin(moment, 0.4, 2000, 2, 2.0, form), rel=1e-9)
+    least = fourier_twin(moment, 0.4, 2000, 2, 2.0, form)
+    assert least * (1 - 1e-3) <= found <= 1.05 * least
     assert 0 < found < 1
 
 
@@ -99,9 +92,9 @@ def test_the_binning_bound_by_its_formula(kernel, diameter, steps):
         T = np.prod([max(1, np.ceil(2 * d * step / (s * 0.3))) for step in steps])
         return T * (T + 1) * np.exp(-2 * 150 * (1 - s) ** 2 * 0.3**2)
 
-    expected = min(missed(s) for s in _bounds._SHARES)
+    least = min(missed(s) for s in np.linspace(0.002, 0.998, 2000))
     found = binning(kernel, 0.3, 150, diameter=diameter)
-    assert found == pytest.approx(expected, rel=1e-9)
+    assert least * (1 - 1e-3) <= found <= 1.05 * least
     assert 0 < found < 1
 
 
@@ -118,9 +111,8 @@ SIZES = [
 
 
 @pytest.mark.parametrize(("size_of", "bound", "kernel", "known"), SIZES)
-@pytest.mark.parametrize("eps", [0.17, 0.4])
-@pytest.mark.parametrize("delta", [0.3, 0.01])
-def test_sizes_are_the_least(size_of, bound, kernel, known, eps, delta):
+def test_sizes_are_the_least(size_of, bound, kernel, known):
+    eps, delta = 0.17, 0.01
     size = size_of(*kernel, eps, delta, **known)
     assert bound(*kernel, eps, size, **known) <= delta
     smaller = range(max(1, size - 20), size)
@@ -140,20 +132,7 @@ def test_more_features_and_larger_errors_are_less_probable(size_of, bound, kerne
     assert sizes[0] > sizes[2]
 
 
-def test_wider_sets_and_narrower_kernels_need_more():
-    for bound, kernel in ((fourier, Gaussian), (binning, Laplacian)):
-        size = 2000 if bound is fourier else 200
-        for found in (
-            [bound(kernel(0.5), size=size, diameter=width) for width in (0.5, 1.0, 2.0, 4.0)],
-            [bound(kernel(gamma), size=size) for gamma in (0.1, 0.3, 1.0)],
-            [bound(kernel(0.1), size=size, d=d, diameter=1.0) for d in (1, 2, 3)],
-        ):
-            assert found == sorted(set(found))
-
-
-@pytest.mark.parametrize("d", [1, 2, 5, 10])
-@pytest.mark.parametrize("eps", [0.1, 0.3])
-@pytest.mark.parametrize("diameter", [1.0, 10.0])
+@pytest.mark.parametrize(("d", "eps", "diameter"), [(1, 0.1, 1.0), (5, 0.3, 10.0), (10, 0.1, 1.0)])
 def test_the_fourier_bound_is_below_its_closed_form(d, eps, diameter):
     # Sutherland and Schneider (2015), proposition 1, with 4 sigma^2 for sigma^2. It has 4 l / r
     # for 1 + 2 l / r, which is more by a factor of 4/3 where r <= l: for d <= 30 that outweighs
@@ -173,10 +152,9 @@ def test_the_fourier_bound_is_below_its_closed_form(d, eps, diameter):
     assert compared > 0
 
 
-@pytest.mark.parametrize("d", [1, 2, 5, 10])
-@pytest.mark.parametrize("eps", [0.1, 0.3])
-@pytest.mark.parametrize("gamma", [0.3, 3.0])
-@pytest.mark.parametrize("diameter", [0.5, 4.0])
+@pytest.mark.parametrize(
+    ("d", "eps", "gamma", "diameter"), [(1, 0.1, 3.0, 0.5), (5, 0.3, 0.3, 4.0), (10, 0.3, 3.0, 4.0)]
+)
 def test_the_binning_bound_is_below_that_of_rahimi_and_recht(d, eps, gamma, diameter):
     compared = 0
     for size in (10 ** np.linspace(2, 6, 60)).astype(int):
@@ -251,54 +229,40 @@ def test_single_pairs_keep_to_hoeffdings_bound(form):
     assert errors.max() > 0.1
 
 
-@pytest.mark.parametrize("eps", [0.1, 0.3])
-def test_five_columns_need_no_millions(eps):
-    known = {"n_features": 5, "diameter": 3.0}
-    for form in FORMS:
-        size = fourier_size(Gaussian(0.3), eps, 0.1, form=form, **known)
-        assert size < 10**6
-        assert fourier_bound(Gaussian(0.3), eps, size, form=form, **known) <= 0.1
-    assert binning_size(Laplacian(0.3), eps, 0.1, **known) < 10**4
-
-
 @pytest.mark.parametrize(
-    ("bound", "options", "message"),
+    ("bound", "name", "value"),
     [
-        (fourier, {"kernel": Laplacian(1.0)}, "fourier_bound: kernel must be of a spectrum with a"),
-        (fourier, {"kernel": Matern(nu=1.0, gamma=1.0)}, "second moment (this one's is infinite)"),
-        (fourier, {"kernel": Gaussian(1.0) + Laplacian(1.0)}, "(this one's is infinite)"),
-        (fourier, {"kernel": Linear()}, "fourier_bound: kernel must be stationary"),
-        (fourier, {"kernel": Gaussian([1.0, 2.0, 3.0])}, "one for each of the 2 columns"),
-        (fourier, {"eps": 0}, "fourier_bound: eps must be a number > 0, got 0."),
-        (fourier, {"size": 0}, "fourier_bound: n_components must be an integer >= 1, got 0."),
-        (fourier, {"diameter": -1.0}, "fourier_bound: diameter must be a number > 0, got -1.0."),
-        (fourier, {"diameter": [1.0, 2.0]}, "fourier_bound: diameter must be a number > 0"),
-        (fourier, {"form": "binning"}, "form must be 'pair' or 'phase', got 'binning'."),
-        (hoeffding_bound, {"eps": -1, "n_components": 2}, "hoeffding_bound: eps must be a number"),
-        (hoeffding_bound, {"eps": 0.1, "n_components": 0}, "n_components must be an integer >= 1"),
-        (hoeffding_size, {"eps": 0.1, "delta": 0.1, "form": "x"}, "'phase' or 'binning', got 'x'."),
-        (hoeffding_size, {"eps": 1e-7, "delta": 0.1}, "more than 1099511627776 features would be"),
-        (binning, {"kernel": Separable(steep, gamma=1.0)}, "pitches h with a mean of 1/h"),
-        (binning, {"kernel": Laplacian()}, "Laplacian: gamma must be a number where the kernel is"),
-        (binning, {"kernel": Linear()}, "kernel must be a product over columns of functions"),
-        (
-            binning,
-            {"kernel": Gaussian(1.0)},
-            "of functions that fall ever more slowly",
-        ),
-        (binning, {"eps": np.nan}, "binning_bound: eps must be a number > 0, got nan."),
-        (binning, {"diameter": 0.0}, "diameter must be a number > 0 or one for each column"),
-        (binning, {"diameter": [1.0, 1.0, 1.0]}, "diameter must be a number > 0 or one for each"),
+        (fourier, "kernel", Laplacian(1.0)),
+        (fourier, "kernel", Gaussian(1.0) + Laplacian(1.0)),
+        (fourier, "kernel", Linear()),
+        (fourier, "eps", 0),
+        (fourier, "diameter", -1.0),
+        (fourier, "diameter", [1.0, 2.0]),
+        (fourier, "form", "binning"),
+        (binning, "kernel", Separable(steep, gamma=1.0)),
+        (binning, "kernel", Linear()),
+        (binning, "kernel", Gaussian(1.0)),
+        (binning, "eps", np.nan),
+        (binning, "diameter", [1.0, 1.0, 1.0]),
     ],
 )
-def test_refusals(bound, options, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        bound(**options)
+def test_refusals(bound, name, value):
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        bound(**{name: value})
 
 
-@pytest.mark.parametrize("delta", [0, 1, -0.1, 1.5, "0.1"])
+def test_other_refusals():
+    with pytest.raises(ValueError, match="n_components must be"):
+        hoeffding_bound(0.1, 0)
+    with pytest.raises(ValueError, match="features"):
+        hoeffding_size(1e-7, 0.1)
+    with pytest.raises(ValueError, match="2 columns"):
+        fourier(Gaussian([1.0, 2.0, 3.0]))
+
+
 @pytest.mark.parametrize(("size_of", "bound", "kernel", "known"), SIZES[2:6])
-def test_probabilities_are_between_0_and_1(size_of, bound, kernel, known, delta):
-    message = f"{size_of.__name__}: delta must be a number between 0 and 1, got {delta!r}."
-    with pytest.raises(ValueError, match=re.escape(message)):
-        size_of(*kernel, 0.1, delta, **known)
+def test_probabilities_are_between_0_and_1(size_of, bound, kernel, known):
+    for delta in (0, 1, "0.1"):
+        message = f"{size_of.__name__}: delta .*got {delta!r}"
+        with pytest.raises(ValueError, match=message):
+            size_of(*kernel, 0.1, delta, **known)

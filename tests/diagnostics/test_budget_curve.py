@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,25 +21,6 @@ SIZES, ALPHAS = [2, 5, 14], [1e-4, 1e-2, 1.0]
 KERNEL = Gaussian(0.4)
 
 
-@pytest.fixture
-def seen(monkeypatch):
-    """The fitted maps that curves were computed from, and their nested functions."""
-    found = []
-    original = _budget_curve.nest
-
-    def nest(feature_map, *rest):
-        found.append((feature_map, original(feature_map, *rest)))
-        return found[-1][1]
-
-    monkeypatch.setattr(_budget_curve, "nest", nest)
-    return found
-
-
-def points(seen):
-    basis = seen[-1][1].basis
-    return getattr(basis, "landmarks_", basis).points
-
-
 def refitted(kernel, chosen, X):
     """The functions that a model of these points is fitted in, at all rows, and their penalty."""
     size = chosen.shape[0]
@@ -51,8 +30,8 @@ def refitted(kernel, chosen, X):
     return Z.astype(np.float64), basis.penalty
 
 
-def of_points(seen, X, kernel=KERNEL):
-    return lambda size: refitted(kernel, points(seen)[:size], X)
+def of_points(X, kernel=KERNEL):
+    return lambda size: refitted(kernel, X[:size], X)
 
 
 def of_labels(y):
@@ -97,40 +76,36 @@ def check_curve(curve, features, Y, weight=None, *, fit_intercept=True, labels=F
             np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("selector", ["uniform", "rpcholesky", "kmeans", "auto"])
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_landmarks_equal_refits(seen, selector, fit_intercept):
+def test_landmarks_equal_refits(fit_intercept):
     X, y, _ = regression(50)
-    approximation = Nystroem(budget=14, selector=selector)
+    approximation = Nystroem(budget=14, selector=Fixed(X[:14]))
     options = {"fit_intercept": fit_intercept, "random_state": 0}
     model = KernelRegressor(KERNEL, approximation=approximation, **options)
     curve = budget_curve(model, X, y, sizes=SIZES, alphas=ALPHAS)
     assert (curve.what, curve.measure) == ("landmarks", "mean squared error")
     assert (curve.sizes.tolist(), curve.alphas.tolist()) == (SIZES, ALPHAS)
-    check_curve(curve, of_points(seen, X), y[:, None], fit_intercept=fit_intercept)
+    check_curve(curve, of_points(X), y[:, None], fit_intercept=fit_intercept)
 
 
-@pytest.mark.parametrize("selector", ["uniform", "kmeans"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
-def test_weights_several_outputs_and_any_rows(seen, selector, dtype, form):
+@pytest.mark.parametrize(
+    ("dtype", "form"), [(np.float32, np.asarray), (np.float64, sparse.csr_matrix)]
+)
+def test_weights_several_outputs_and_any_rows(dtype, form):
     X, y, weight = regression(50, dtype=dtype)
     Y = np.column_stack([y, X[:, 0] ** 2])
     given = form(X)
-    approximation = Nystroem(budget=14, selector=selector)
+    approximation = Nystroem(budget=14, selector=Fixed(given[:14]))
     model = KernelRegressor(KERNEL, approximation=approximation, random_state=0)
     curve = budget_curve(model, given, Y, sizes=SIZES, alphas=ALPHAS, sample_weight=weight)
-    check_curve(curve, of_points(seen, given), Y, weight)
+    check_curve(curve, of_points(given), Y, weight)
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("weighted", ["", "rows", "classes"])
-@pytest.mark.parametrize("selector", ["uniform", "kmeans"])
-def test_labels_equal_refits(seen, n_classes, weighted, selector):
+@pytest.mark.parametrize(("n_classes", "weighted"), [(2, ""), (4, "rows"), (2, "classes")])
+def test_labels_equal_refits(n_classes, weighted):
     X, y, weight = labelled(60, n_classes=n_classes)
-    model = KernelClassifier(
-        KERNEL, approximation=Nystroem(budget=14, selector=selector), loss="squared", random_state=0
-    )
+    landmarks = Nystroem(budget=14, selector=Fixed(X[:14]))
+    model = KernelClassifier(KERNEL, approximation=landmarks, loss="squared", random_state=0)
     options = {"sizes": SIZES, "alphas": ALPHAS}
     if weighted == "classes":
         model.set_params(class_weight={"a": 3.0})
@@ -139,7 +114,7 @@ def test_labels_equal_refits(seen, n_classes, weighted, selector):
         options["sample_weight"] = weight
     curve = budget_curve(model, X, np.array(list("abcd"))[y], **options)
     assert curve.measure == "share of wrong labels"
-    check_curve(curve, of_points(seen, X), of_labels(y), weight if weighted else None, labels=True)
+    check_curve(curve, of_points(X), of_labels(y), weight if weighted else None, labels=True)
 
 
 def sliced(feature_map, X, size):
@@ -155,43 +130,29 @@ def sliced(feature_map, X, size):
 @pytest.mark.parametrize(
     "feature_map",
     [
-        RandomFourier(n_components=14),
-        RandomFourier(n_components=13, form="phase"),
-        RandomLayer(13),
+        RandomFourier(n_components=14, random_state=0),
+        RandomFourier(n_components=13, form="phase", random_state=0),
+        RandomLayer(13, random_state=0),
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_features_equal_refits(seen, feature_map, dtype):
-    X, y, weight = regression(50, dtype=dtype)
+def test_features_equal_refits(feature_map):
+    X, y, weight = regression(50)
     model = KernelRegressor(KERNEL, approximation=feature_map, random_state=0)
     curve = budget_curve(model, X, y, alphas=ALPHAS, sample_weight=weight)
     assert curve.what == "features"
-    assert (curve.sizes % seen[-1][1].step == 0).all()
     assert curve.sizes[-1] == feature_map.n_components
-    check_curve(curve, lambda size: sliced(seen[-1][0], X, size), y[:, None], weight)
+    fitted = clone(model).fit(X, y, weight).approximation_
+    check_curve(curve, lambda size: sliced(fitted, X, size), y[:, None], weight)
 
 
-@pytest.mark.parametrize("gamma", [1e-2, 1e-3])
-def test_points_that_are_nearly_dependent(seen, gamma):
+def test_points_that_are_nearly_dependent():
     X, y, _ = regression(60)
-    kernel = Gaussian(gamma)
-    approximation = Nystroem(budget=30, selector="uniform", random_state=0)
+    kernel = Gaussian(1e-3)
+    approximation = Nystroem(budget=30, selector=Fixed(X[:30]))
     model = KernelRegressor(kernel, approximation=approximation)
     curve = budget_curve(model, X, y, sizes=[12, 30], alphas=[1e-5, 1e-3, 0.1])
-    assert seen[-1][1].basis.penalty is None
-    check_curve(curve, of_points(seen, X, kernel), y[:, None])
-
-
-def test_a_row_given_twice_is_a_weight_of_two():
-    X, y, _ = regression(50)
-    times = np.random.default_rng(0).integers(1, 4, 50)
-    approximation = Nystroem(budget=14, selector=Fixed(X[:14]))
-    model = KernelRegressor(KERNEL, approximation=approximation, random_state=0)
-    options = {"sizes": SIZES, "alphas": ALPHAS}
-    weighted = budget_curve(model, X, y, sample_weight=times, **options)
-    repeated = budget_curve(model, np.repeat(X, times, 0), np.repeat(y, times), **options)
-    np.testing.assert_allclose(weighted.dimensions, repeated.dimensions, rtol=1e-9)
+    check_curve(curve, of_points(X, kernel), y[:, None])
 
 
 def test_models_of_smaller_uniform_budgets():
@@ -207,8 +168,7 @@ def test_models_of_smaller_uniform_budgets():
             assert np.mean((refit.predict(X) - y) ** 2) == pytest.approx(residuals[i, j], rel=1e-6)
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
-def test_other_losses_are_confirmed_by_refits(seen, monkeypatch, loss):
+def test_other_losses_are_confirmed_by_refits(monkeypatch):
     X, y, weight = labelled(90)
     parts = []
 
@@ -218,8 +178,10 @@ def test_other_losses_are_confirmed_by_refits(seen, monkeypatch, loss):
 
     original = _budget_curve.split_rows
     monkeypatch.setattr(_budget_curve, "split_rows", split_rows)
-    approximation = Nystroem(budget=14, selector="kmeans")
-    model = KernelClassifier(KERNEL, approximation=approximation, loss=loss, random_state=0)
+    approximation = Nystroem(budget=14, selector=Fixed(X[:14]))
+    model = KernelClassifier(
+        KERNEL, approximation=approximation, loss="squared_hinge", random_state=0
+    )
     options = {"sizes": [2, 5, 8, 14], "sample_weight": weight}
     curve = budget_curve(model, X, y, **options)
     squared = budget_curve(clone(model).set_params(loss="squared"), X, y, **options)
@@ -229,7 +191,7 @@ def test_other_losses_are_confirmed_by_refits(seen, monkeypatch, loss):
     assert list(curve.confirmed) == sorted({int(curve.sizes[i]) for i in (max(0, at - 1), at, 3)})
     training, judging = (part.collect() for part in parts[0])
     for size, error in curve.confirmed.items():
-        chosen = Nystroem(budget=size, selector=Fixed(points(seen)[:size]))
+        chosen = Nystroem(budget=size, selector=Fixed(X[:size]))
         alpha = float(curve.best_alphas[curve.sizes == size][0])
         refit = clone(model).set_params(approximation=chosen, alpha=alpha)
         refit.fit(training.X, training.y, training.weight)
@@ -238,7 +200,6 @@ def test_other_losses_are_confirmed_by_refits(seen, monkeypatch, loss):
 
 
 def test_the_knee_and_the_best_penalties():
-    assert _budget_curve._find_knee(np.array([1, 2, 3, 4]), np.array([9.0, 2.11, 2.1, 2.0])) == 3
     X, y, _ = regression(80)
     model = KernelRegressor(KERNEL, approximation=30, random_state=0)
     curve = budget_curve(model, X, np.sin(X[:, 0]) + 0.5 * np.sin(99 * y))
@@ -287,20 +248,22 @@ def test_the_estimator_is_not_changed():
 @pytest.mark.parametrize(
     ("estimator", "options", "message"),
     [
-        (Ridge(), {}, "budget_curve: estimator must be a KernelClassifier, a KernelRegressor or"),
-        (KernelRegressor(), {"sizes": [0]}, "a sequence of integers >= 1, got [0]."),
-        (KernelRegressor(), {"alphas": [0.0]}, "alphas must be None or a sequence of numbers > 0"),
-        (KernelRegressor(), {"sample": 1}, "budget_curve: sample must be an integer >= 2, got 1."),
-        (
-            KernelRegressor(approximation=RBFSampler()),
-            {},
-            "must be a map that has a size, got",
-        ),
-        (KernelRegressor(), {"sample_weight": [1.0]}, "sample_weight must have shape (9,), found"),
+        (Ridge(), {}, "estimator must be"),
+        (KRLS, {}, "estimator must be"),
+        (KernelRegressor(), {"sizes": [0]}, r"sizes .*got \[0\]"),
+        (KernelRegressor(), {"alphas": [0.0]}, "alphas must be"),
+        (KernelRegressor(), {"sample": 1}, "sample must be .*got 1"),
+        (KernelRegressor(approximation=RBFSampler()), {}, "must be a map with a size"),
+        (KernelRegressor(), {"sample_weight": [1.0]}, r"sample_weight .*\(9,\)"),
+        (KRLS(approximation="sign"), {}, "approximation must be"),
+        (KRLS(approximation="sample"), {}, "approximation must be"),
+        (KRLS(sigmas=[1.0]), {}, "sigmas must be None"),
+        (KRLS(alpha=-1.0), {}, "alpha must be"),
     ],
+    ids=str,
 )
 def test_nonsense_is_refused(estimator, options, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
+    with pytest.raises(ValueError, match=message):
         budget_curve(estimator, np.eye(9), np.arange(9.0), **options)
 
 
@@ -321,24 +284,14 @@ def test_curves_of_krls_are_errors_of_rows_left_out():
         assert found.best_errors[-1] < np.var(y)
 
 
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (
-            KRLS(approximation="sign"),
-            "approximation must be None, a number of points or a selector",
-        ),
-        (
-            KRLS(approximation="sample"),
-            "approximation must be None, a number of points or a selector",
-        ),
-        (KRLS(sigmas=[1.0]), "sigmas must be None for budget_curve"),
-        (KRLS(alpha=-1.0), "alpha must be"),
-        (KRLS, "estimator must be a KernelClassifier, a KernelRegressor or a KRLS"),
-    ],
-    ids=str,
-)
-def test_what_has_no_curve_is_refused(model, message):
-    X, y, _ = regression(40)
-    with pytest.raises(ValueError, match=message):
-        budget_curve(model, X, y)
+@pytest.mark.parametrize("selector", ["rpcholesky", "kmeans", "auto"])
+def test_all_points_of_a_curve_are_those_of_a_fit(selector):
+    X, y, _ = regression(80)
+    approximation = Nystroem(budget=14, selector=selector)
+    model = KernelRegressor(KERNEL, approximation=approximation, random_state=0, alpha=1e-2)
+    curve = budget_curve(model, X, y, sizes=SIZES, alphas=[1e-2])
+    residuals = curve.gcv * (1 - (curve.dimensions + 1) / 80) ** 2
+    missed = np.mean((clone(model).fit(X, y).predict(X) - y) ** 2)
+    assert residuals[-1, 0] == pytest.approx(missed, rel=1e-6)
+    # smaller sets of points are parts of larger ones
+    assert (np.diff(residuals[:, 0]) < 0).all()

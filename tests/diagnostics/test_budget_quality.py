@@ -4,20 +4,17 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from skimp._core._random import draw_seed
 from skimp.budgets import Budget, KMeans, Uniform
 from skimp.data import ArrayRows, open_rows
 from skimp.diagnostics import budget_quality
-from skimp.diagnostics._budget_quality import _JUDGING
-from skimp.features import Nystroem
-from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Polynomial, Precomputed
+from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Polynomial
+from tests.pairs import pairwise
 from tests.problems import labelled, regression
 from tests.reference import naive
 from tests.sources import ChunkedRows
 from tests.words import letter_indicators, shared_letters, words
 
 KERNEL = Laplacian(0.5)
-KERNELS = [KERNEL, Gaussian(2.0), Linear(), Polynomial(2, 0.3), 3.0 * KERNEL + Linear()]
 NUMBERS = ["residual_trace", "effective_dimension", "largest_distance", "mean_distance"]
 
 
@@ -57,9 +54,7 @@ def near(X, m, seed=1):
     return X[:m] + 0.1 * np.random.default_rng(seed).normal(size=(m, X.shape[1]))
 
 
-@pytest.mark.parametrize("alpha", [1e-6, 1e-2, 1.0])
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@pytest.mark.parametrize("m", [1, 3, 20])
+@pairwise(kernel=[KERNEL, Linear(), 3.0 * KERNEL + Linear()], alpha=[1e-6, 1e-2], m=[1, 3, 20])
 def test_equals_its_naive_twin(kernel, alpha, m):
     X = regression(80)[0]
     B = near(X, m)
@@ -67,22 +62,6 @@ def test_equals_its_naive_twin(kernel, alpha, m):
     assert quality.size == m
     assert_numbers(quality, twin(B, kernel, X, alpha))
     assert quality.standard_error == 0
-
-
-def test_the_default_penalty_is_that_of_the_estimators():
-    X = regression(80)[0]
-    assert budget_quality(X[:9], KERNEL, X) == budget_quality(X[:9], KERNEL, X, alpha=1e-6)
-
-
-@pytest.mark.parametrize("kernel", [KERNEL, Gaussian(2.0)], ids=repr)
-def test_all_rows_miss_nothing(kernel):
-    X = regression(60)[0]
-    quality = budget_quality(X, kernel, X, alpha=1e-3)
-    K = kernel(X) / 60
-    assert quality.residual_trace <= 1e-12
-    assert quality.largest_distance <= 1e-7
-    dimension = np.trace(K @ np.linalg.inv(K + 1e-3 * np.eye(60)))
-    assert quality.effective_dimension == pytest.approx(dimension, rel=1e-9)
 
 
 def test_points_that_are_of_no_use_miss_everything():
@@ -98,8 +77,9 @@ def test_a_kernel_that_is_zero_has_nothing_to_miss():
     assert quality.condition_number == np.inf
 
 
-@pytest.mark.parametrize("m", [1, 2, 3, 8, 20])
-@pytest.mark.parametrize("kernel", [KERNEL, Gaussian(0.3), 3.0 * KERNEL + Linear()], ids=repr)
+@pytest.mark.parametrize(
+    ("kernel", "m"), [(KERNEL, 1), (Gaussian(0.3), 2), (3.0 * KERNEL + Linear(), 8), (KERNEL, 20)]
+)
 def test_condition_number_is_lapacks_estimate_of_that_of_numpy(kernel, m):
     X = regression(80)[0][:, : 1 if m < 3 else 3]
     B = X[:m]
@@ -113,22 +93,6 @@ def test_a_repeated_point_makes_the_matrix_singular_and_changes_nothing_else():
     quality = budget_quality(X[[0, 1, 2, 1]], KERNEL, X)
     assert quality.condition_number == np.inf
     assert_numbers(quality, budget_quality(X[:3], KERNEL, X).to_dict())
-
-
-@pytest.mark.parametrize("size", [2, 30, 299])
-def test_standard_error_is_that_of_a_ratio(size):
-    X = regression(300)[0]
-    kernel, B = Polynomial(2, 0.3), X[:1]
-    quality = budget_quality(B, kernel, X, sample=size, random_state=4)
-    seed = draw_seed(np.random.default_rng(4)) ^ _JUDGING
-    drawn = X[naive.sampled_rows(300, size, seed)]
-    whole = kernel(drawn).diagonal()
-    K = kernel(drawn, B)
-    missed = whole - naive.nystroem(K, kernel(B), K.T).diagonal()
-    ratio = missed.sum() / whole.sum()
-    variance = ((missed - ratio * whole) ** 2).sum() * (1 - size / 300)
-    assert quality.residual_trace == pytest.approx(ratio, rel=1e-9)
-    assert quality.standard_error == pytest.approx(np.sqrt(variance) / whole.sum(), rel=1e-9)
 
 
 def test_budgets_are_not_judged_on_their_own_rows():
@@ -153,10 +117,9 @@ def test_standard_error_is_the_spread_of_estimates():
     assert abs(spread / claimed - 1) <= 5 * np.sqrt(2 / (seeds - 1))
 
 
-@pytest.mark.parametrize("sample", [100, 101, 5000])
-def test_no_error_where_all_rows_are_drawn(sample):
+def test_no_error_where_all_rows_are_drawn():
     X = regression(100)[0]
-    assert budget_quality(X[:9], KERNEL, X, sample=sample).standard_error == 0
+    assert budget_quality(X[:9], KERNEL, X, sample=100).standard_error == 0
     assert budget_quality(X[:9], KERNEL, X, sample=99).standard_error > 0
 
 
@@ -173,16 +136,6 @@ def test_weights_count_rows():
     assert_numbers(quality, twin(X[:9], KERNEL, X, 1e-3, weight))
     repeated = np.repeat(X, weight.astype(int), axis=0)
     assert_numbers(quality, budget_quality(X[:9], KERNEL, repeated, alpha=1e-3).to_dict())
-
-
-def test_rows_of_weight_zero_are_absent():
-    X, y, weight = labelled(200)
-    weight = np.minimum(weight, 1)
-    whole = budget_quality(X[:9], KERNEL, open_rows(X, target=y, weight=weight))
-    present = budget_quality(X[:9], KERNEL, X[weight > 0], y[weight > 0])
-    assert whole.standard_error == 0
-    assert_same(whole, present)
-    assert whole.class_imbalance == pytest.approx(present.class_imbalance)
 
 
 def test_shares_of_classes_are_those_of_the_chosen_rows():
@@ -204,33 +157,11 @@ def test_centres_count_for_the_label_of_the_nearest_row():
     assert budget_quality(budget, KERNEL, X, y).class_shares == dict(enumerate(expected.tolist()))
 
 
-def test_equal_shares_are_balanced():
-    X, y = regression(60)[0], np.arange(60) % 3
-    rows = np.arange(12)
-    assert budget_quality(Budget(X[rows], rows), KERNEL, X, y).class_imbalance == 0
-    one_sided = budget_quality(Budget(X[::3], np.arange(0, 60, 3)), KERNEL, X, y)
-    assert one_sided.class_shares == {0: 1.0, 1: 0.0, 2: 0.0}
-    assert one_sided.class_imbalance == pytest.approx(2 / 3)
-
-
 def test_imbalance_is_to_the_shares_of_weight():
     X, y = regression(60)[0], np.arange(60) % 2
     rows = open_rows(X, target=y, weight=np.where(y == 0, 3.0, 1.0))
     quality = budget_quality(Budget(X[:10], np.arange(10)), KERNEL, rows)
     assert quality.class_imbalance == pytest.approx(0.25)
-
-
-def test_no_labels_no_shares():
-    X = regression(60)[0]
-    quality = budget_quality(X[:5], KERNEL, X)
-    assert (quality.class_shares, quality.class_imbalance) == (None, None)
-
-
-def test_the_record_as_a_dict():
-    X, y, _ = labelled(60)
-    quality = budget_quality(X[:5], KERNEL, X, y)
-    assert quality.to_dict() == {name: getattr(quality, name) for name in quality.to_dict()}
-    assert set(quality.to_dict()) == set(vars(quality))
 
 
 SOURCES = {
@@ -245,45 +176,17 @@ SOURCES = {
 
 
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
-@pytest.mark.parametrize("sample", [30, 2000])
-def test_rows_from_any_source(source, sample):
+def test_rows_from_any_source(source):
     X, y, _ = labelled(150)
-    expected = budget_quality(X[:9], KERNEL, X, y, sample=sample)
-    assert_same(budget_quality(X[:9], KERNEL, *source(X, y), sample=sample), expected)
+    expected = budget_quality(X[:9], KERNEL, X, y, sample=30)
+    assert_same(budget_quality(X[:9], KERNEL, *source(X, y), sample=30), expected)
 
 
-@pytest.mark.parametrize("wrap", [sparse.csr_matrix, pd.DataFrame, np.ndarray.tolist, Budget])
-def test_points_in_any_form(wrap):
-    X, y, _ = labelled(150)
-    assert_same(budget_quality(wrap(X[:9]), KERNEL, X, y), budget_quality(X[:9], KERNEL, X, y))
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8, bool])
+@pytest.mark.parametrize("dtype", [np.float16, np.int8])
 def test_numbers_are_computed_in_float64(dtype):
     X = (3 * regression(80)[0]).astype(dtype)
     expected = budget_quality(X[:5].astype(float), KERNEL, X.astype(float))
     assert_same(budget_quality(X[:5], KERNEL, X), expected)
-
-
-def test_the_points_of_a_map():
-    X = regression(80)[0]
-    fitted = Nystroem(KERNEL, budget=9, random_state=0).fit(X)
-    quality = budget_quality(fitted.budget_, KERNEL, X)
-    missed = KERNEL.diag(X) - (fitted.transform(X) ** 2).sum(axis=1)
-    assert quality.residual_trace == pytest.approx(missed.mean(), rel=1e-9)
-
-
-def test_a_name_and_parameters_that_the_rows_determine():
-    X = regression(80)[0]
-    expected = budget_quality(X[:5], Gaussian("scale").resolve(open_rows(X), 0), X)
-    assert budget_quality(X[:5], "rbf", X) == expected
-
-
-def test_row_numbers_with_a_matrix():
-    X, y, _ = labelled(80)
-    numbers = np.arange(80)[:, None]
-    expected = budget_quality(X[:9], KERNEL, X, y)
-    assert_same(budget_quality(numbers[:9], Precomputed(KERNEL(X)), numbers, y), expected)
 
 
 def test_objects():
@@ -341,9 +244,3 @@ def test_numbers_are_classes_where_they_are_whole_and_few():
     assert budget_quality(X[:3], KERNEL, X, many).class_shares is None
     said = open_rows(X, target=many).labelled_as(True)
     assert budget_quality(X[:3], KERNEL, said).class_shares is not None
-
-
-@pytest.mark.parametrize("wrong", [None, "kmeans", 3, KMeans(), {"a": 1}, Gaussian], ids=str)
-def test_what_is_no_budget_is_refused(wrong):
-    with pytest.raises(ValueError, match="budget must be a Budget, or points"):
-        budget_quality(wrong, Gaussian(0.3), np.eye(4))

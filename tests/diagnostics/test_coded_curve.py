@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp.data import Codes, open_rows
+from skimp.data import open_rows
 from skimp.diagnostics import _budget_curve, _coded_curve, budget_curve
-from skimp.diagnostics._coded_curve import _first_grids
 from skimp.features import RandomBinning
 from skimp.kernels import Laplacian
 from skimp.solvers import Newton
+from tests.pairs import pairwise
 from tests.problems import labelled, regression
 from tests.reference import naive
 
@@ -61,10 +61,12 @@ def refits(seen, sizes, alphas, *, fit_intercept, labels):
     return errors
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_outputs", [1, 2])
+@pairwise(
+    weighted=[False, True],
+    fit_intercept=[False, True],
+    dtype=[np.float32, np.float64],
+    n_outputs=[1, 2],
+)
 def test_regression_equals_refits(seen, weighted, fit_intercept, dtype, n_outputs):
     X, y, weight = regression(90, dtype=dtype)
     Y = y if n_outputs == 1 else np.column_stack([y, X[:, 0] ** 2])
@@ -77,8 +79,7 @@ def test_regression_equals_refits(seen, weighted, fit_intercept, dtype, n_output
     assert seen["fraction"] == 0.2
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("n_classes", "weighted"), [(2, True), (3, False)])
 def test_classification_equals_refits(seen, n_classes, weighted):
     X, y, weight = labelled(120, n_classes=n_classes)
     model = KernelClassifier(approximation=MAP, loss="squared", random_state=0)
@@ -122,32 +123,6 @@ def test_other_losses_are_fitted_themselves(seen):
         np.testing.assert_allclose(curve.errors[i, 0], error, rtol=1e-5)
     squared = refits(seen, [3, 8], [1e-2], fit_intercept=True, labels=False)
     assert (np.abs(curve.errors / squared - 1) > 1e-2).all()
-
-
-def test_rows_are_coded_once(monkeypatch):
-    X, y, _ = regression(200)
-    counted = []
-    original = RandomBinning.map_codes
-
-    def map_codes(self, rows, out):
-        counted.append(rows.shape[0])
-        original(self, rows, out)
-
-    monkeypatch.setattr(RandomBinning, "map_codes", map_codes)
-    budget_curve(KernelRegressor(approximation=MAP, random_state=0), X, y, sizes=SIZES)
-    assert sum(counted) == 200
-
-
-def test_first_grids_are_columns_of_the_matrix():
-    codes = np.random.default_rng(0).integers(0, 4, (20, 3)).astype(np.uint8)
-    Z = Codes(codes, np.array([0, 4, 8]), np.float32(0.5), 12, first=1)
-    whole = Z.tocsr().toarray()
-    for size in (1, 2, 3):
-        part = _first_grids(Z, size)
-        assert part.width == 4 * size
-        assert part.value.dtype == np.float32
-        expected = np.sqrt(3 / size) * whole[:, : 4 * size]
-        np.testing.assert_allclose(part.tocsr().toarray(), expected, rtol=1e-6)
 
 
 def test_rows_of_any_source():

@@ -1,13 +1,8 @@
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 
-from skimp._core._random import draw_seed
-from skimp.data import open_rows
 from skimp.diagnostics import compare_maps, distance_distortion
 from skimp.diagnostics._distortion import pair_errors
 from skimp.features import (
@@ -21,13 +16,7 @@ from skimp.kernels import Gaussian, Laplacian, Linear, Polynomial
 from tests.problems import regression
 from tests.sources import ChunkedRows
 
-KERNELS = [
-    Gaussian(0.3),
-    2.0 * Laplacian([0.3, 0.0, 1.0]),
-    Polynomial(2, 1.0, 0.0),
-    Polynomial(3, 0.5, 1.0),
-    Linear(),
-]
+KERNELS = [2.0 * Laplacian([0.3, 0.0, 1.0]), Gaussian(0.3), Polynomial(2, 1.0, 0.0)]
 EPS = np.finfo(np.float64).eps
 
 
@@ -60,8 +49,8 @@ def test_it_is_the_mean_over_pairs(kernel):
     assert found == pytest.approx(naive(X, Z, kernel), rel=1e-10)
 
 
-@pytest.mark.parametrize("kernel", [KERNELS[0], KERNELS[2]], ids=repr)
-def test_rows_and_features_from_any_source(kernel):
+def test_rows_and_features_from_any_source():
+    kernel = Polynomial(2, 1.0, 0.0)
     X, Z = regression(40)[0] * np.random.default_rng(2).integers(0, 2, (40, 3)), features()
     Z[np.abs(Z) < 1] = 0
     expected = naive(X, Z, kernel)
@@ -70,14 +59,14 @@ def test_rows_and_features_from_any_source(kernel):
             assert distance_distortion(rows, mapped, kernel) == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_float32_is_compared_in_float64(kernel):
+def test_float32_is_compared_in_float64():
+    kernel = Gaussian(0.3)
     X, Z = regression(40, dtype=np.float32)[0], features(dtype=np.float32)
     expected = naive(X.astype(np.float64), Z.astype(np.float64), kernel)
     assert distance_distortion(X, Z, kernel) == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("n", [1, 2, 255, 256, 257, 600])
+@pytest.mark.parametrize("n", [1, 256, 600])
 def test_more_rows_than_a_block(n):
     rng = np.random.default_rng(n)
     X, Z = rng.normal(size=(n, 3)), rng.normal(size=(n, 4))
@@ -88,8 +77,7 @@ def test_more_rows_than_a_block(n):
     assert distance_distortion(X, Z, Linear()) == pytest.approx(expected, rel=1e-8, nan_ok=True)
 
 
-@pytest.mark.parametrize("form", ["monomials", "kronecker"])
-@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize(("degree", "form"), [(2, "monomials"), (3, "kronecker")])
 def test_exact_features_are_not_distorted(degree, form):
     X = regression(50, d=4)[0]
     phi = ExplicitPolynomial(degree, coef0=0.5, form=form).fit(X)
@@ -100,28 +88,6 @@ def test_exact_features_are_not_distorted(degree, form):
     # inner products, of degree * d factors and of width terms, are right to that many roundings
     rounding = (degree * 5 + Z.shape[1]) * EPS * np.max(2 * sums / (sums - 2 * K[i, j]))
     assert distance_distortion(X, Z, kernel) <= rounding
-
-
-@pytest.mark.parametrize("factor", [0.0, 0.5, 1.1, 3.0])
-def test_scaled_features_are_distorted_by_the_square(factor):
-    X = regression(50)[0]
-    phi = ExplicitPolynomial(2).fit(X)
-    found = distance_distortion(X, factor * phi.transform(X), phi.kernel_)
-    assert found == pytest.approx(abs(factor**2 - 1), rel=1e-10)
-
-
-def test_shifted_features_are_as_far_apart():
-    X, Z = regression(50)[0], features(50)
-    shift = 10 * np.random.default_rng(3).normal(size=7)
-    found = distance_distortion(X, Z + shift, Gaussian(0.3))
-    assert found == pytest.approx(distance_distortion(X, Z, Gaussian(0.3)), rel=1e-8)
-
-
-def test_the_order_of_rows_does_not_matter():
-    X, Z = regression(300)[0], features(300)
-    order = np.random.default_rng(4).permutation(300)
-    found = distance_distortion(X[order], Z[order], Gaussian(0.3))
-    assert found == pytest.approx(distance_distortion(X, Z, Gaussian(0.3)), rel=1e-10)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
@@ -146,8 +112,8 @@ def test_equal_rows_are_counted_across_blocks():
     assert found <= 20 * EPS * (X**2).sum(axis=1).max() * np.mean(1 / distances)
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_without_rows_that_differ_there_is_no_distortion(kernel):
+def test_without_rows_that_differ_there_is_no_distortion():
+    kernel = Gaussian(0.3)
     X = np.repeat(regression(1)[0], 5, axis=0)
     found, left_out = distortion(X, features(5), kernel)
     assert np.isnan(found)
@@ -155,43 +121,8 @@ def test_without_rows_that_differ_there_is_no_distortion(kernel):
     assert np.isnan(distance_distortion(X, features(5), kernel))
 
 
-def test_rows_are_equal_if_the_kernel_cannot_tell_them_apart():
-    X = regression(20)[0]
-    found, left_out = distortion(X * [0, 0, 1], features(20), Gaussian([1.0, 1.0, 0.0]))
-    assert np.isnan(found)
-    assert left_out == 190
-
-
-def test_the_kernel_of_a_map_that_was_fitted_to_a_frame():
-    frame = pd.DataFrame(regression(40)[0], columns=["a", "b", "c"])
-    fitted = RandomFourier(Gaussian(0.3).on(["c", "a"]), random_state=0).fit(frame)
-    Z = fitted.transform(frame)
-    expected = naive(frame.to_numpy()[:, [2, 0]], Z, Gaussian(0.3))
-    assert distance_distortion(frame, Z, fitted.kernel_) == pytest.approx(expected, rel=1e-8)
-
-
-def test_nothing_given_is_changed():
-    X, Z = regression(40)[0], features()
-    X_before, Z_before = X.copy(), Z.copy()
-    distance_distortion(X, Z, Gaussian(0.3))
-    assert np.array_equal(X, X_before)
-    assert np.array_equal(Z, Z_before)
-
-
 def compare(maps, X, **options):
     return compare_maps(maps, X, **{"sizes": [2, 6], "repeats": 2, **options})
-
-
-def test_compared_maps_have_a_distortion():
-    X = np.vstack([regression(40)[0], regression(5)[0]])
-    feature_map = RandomFourier(Gaussian(0.3), n_components=8)
-    (record,) = compare(feature_map, X, sizes=[8], repeats=1, random_state=5).records
-    rng = np.random.default_rng(5)
-    draw_seed(rng)  # of the sample, which is all rows
-    fitted = clone(feature_map).fit_rows(open_rows(X), np.random.default_rng(draw_seed(rng)))
-    expected = distance_distortion(X, fitted.transform(X), fitted.kernel_)
-    assert record["distortion"] == pytest.approx(expected, rel=1e-8)
-    assert record["equal_pairs"] == 5
 
 
 def test_maps_are_compared_by_another_parameter(monkeypatch):
@@ -217,47 +148,27 @@ def test_maps_are_compared_by_another_parameter(monkeypatch):
 def test_a_parameter_that_maps_lack_is_refused():
     X = regression(40)[0]
     maps = {"poly": PolynomialProjection(), "fourier": RandomFourier()}
-    with pytest.raises(ValueError, match="Invalid parameter 'n_terms' for estimator RandomFourier"):
+    with pytest.raises(ValueError, match="'n_terms'"):
         compare(maps, X, parameter="n_terms")
-    with pytest.raises(ValueError, match="n_terms must be an even integer >= 2, or 1, got 3"):
+    with pytest.raises(ValueError, match=r"n_terms must be .*got 3"):
         compare(Degree2Projection(), X, parameter="n_terms", sizes=[3])
-
-
-OBJECT = "kernel must be a kernel object, with numbers for parameters"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kernel": "rbf"}, f"distance_distortion: {OBJECT}, got 'rbf'."),
-        ({"kernel": None}, f"distance_distortion: {OBJECT}, got None."),
-        ({"kernel": Gaussian}, f"distance_distortion: {OBJECT}, got"),
-        ({"kernel": Gaussian()}, "Gaussian: gamma must be a number where the kernel is used on"),
-        ({"Z": np.eye(3)[:2]}, "inconsistent numbers of samples: [3, 2]"),
-        ({"Z": np.eye(4, 2)}, "inconsistent numbers of samples: [3, 4]"),
-        ({"Z": sparse.coo_matrix((5, 2))}, "inconsistent numbers of samples: [3, 5]"),
-        ({"Z": np.ones(3)}, "Expected 2D array, got 1D array instead"),
-        ({"Z": np.full((3, 2), np.nan)}, "Input Z contains NaN"),
+        ({"kernel": "rbf"}, "distance_distortion: kernel must be .*got 'rbf'"),
+        ({"kernel": Gaussian}, "distance_distortion: kernel must be"),
+        ({"kernel": Gaussian()}, "Gaussian: gamma must be a number"),
+        ({"Z": np.eye(4, 2)}, r"\[3, 4\]"),
+        ({"Z": np.full((3, 2), np.nan)}, "Z contains NaN"),
         ({"X": np.full((3, 2), np.nan)}, "NaN"),
+        ({"Z": Nystroem(budget=2)}, "Z must be the features of X"),
+        ({"Z": None}, "Z must be the features of X"),
     ],
+    ids=str,
 )
 def test_rules(options, message):
     given = {"X": np.eye(3), "Z": np.eye(3), "kernel": Gaussian(1.0)}
-    with pytest.raises(ValueError, match=re.escape(message)):
+    with pytest.raises(ValueError, match=message):
         distance_distortion(**{**given, **options})
-
-
-def test_columns_of_a_kernel_may_be_named():
-    pd = pytest.importorskip("pandas")
-    X = np.random.default_rng(0).normal(size=(20, 3))
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    named = distance_distortion(frame, X, Gaussian(0.3).on(["c", "a"]))
-    assert named == distance_distortion(X, X, Gaussian(0.3).on([2, 0]))
-
-
-def test_a_map_is_no_features():
-    X = np.eye(4)
-    feature_map = Nystroem(Gaussian(0.3), budget=2).fit(X)
-    for wrong in (feature_map, None, 3):
-        with pytest.raises(ValueError, match=r"Z must be the features of X, such as .*transform"):
-            distance_distortion(X, wrong, Gaussian(0.3))

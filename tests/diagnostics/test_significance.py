@@ -1,6 +1,3 @@
-import re
-from dataclasses import FrozenInstanceError
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +5,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from skimp.diagnostics import Significance, compare_significance
-from skimp.diagnostics._significance import _stepwise
+from tests.pairs import pairwise
 
 METHODS = [
     *("explicit", "t = 1", "t = 2", "t = 10", "t = 30"),
@@ -76,9 +73,7 @@ def fields(found):
     return np.array([getattr(found, name) for name in names])
 
 
-@pytest.mark.parametrize("greater_is_better", [True, False])
-@pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize("shape", [(2, 3), (9, 5), (30, 8)])
+@pairwise(shape=[(2, 3), (30, 8)], ties=[False, True], greater_is_better=[True, False])
 def test_it_follows_the_formulas(shape, ties, greater_is_better):
     S = scores(*shape, ties=ties)
     found = compare_significance(S, control=1, greater_is_better=greater_is_better)
@@ -100,23 +95,6 @@ def test_it_follows_the_formulas(shape, ties, greater_is_better):
     ):
         assert getattr(found, name)[others] == pytest.approx(values, rel=1e-10)
     assert np.isnan(fields(found)[1:, 1]).all()
-
-
-@pytest.mark.parametrize(
-    ("p", "holm", "hochberg"),
-    [
-        ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02], [0.03, 0.04, 0.04, 0.02]),
-        ([0.04, 0.03], [0.06, 0.06], [0.04, 0.04]),
-        ([0.01, 0.02, 0.03], [0.03, 0.04, 0.04], [0.03, 0.03, 0.03]),
-        ([0.6, 0.7, 0.2], [1.0, 1.0, 0.6], [0.7, 0.7, 0.6]),
-        ([0.02, 0.02, 0.5], [0.06, 0.06, 0.5], [0.04, 0.04, 0.5]),
-        ([0.03], [0.03], [0.03]),
-    ],
-)
-def test_adjusted_by_hand(p, holm, hochberg):
-    found = _stepwise(np.array(p))
-    assert found[0] == pytest.approx(holm, rel=1e-12)
-    assert found[1] == pytest.approx(hochberg, rel=1e-12)
 
 
 def test_adjusted_as_by_statsmodels():
@@ -161,15 +139,8 @@ def test_the_table_of_the_thesis():
     assert np.array_equal(fields(better), fields(found), equal_nan=True)
 
 
-def test_ties_share_ranks():
-    S = np.array([[3.0, 3.0, 1.0, 0.0], [2.0, 2.0, 2.0, 5.0]])
-    ranks = [(1.5 + 3) / 2, (1.5 + 3) / 2, (3 + 3) / 2, (4 + 1) / 2]
-    assert compare_significance(S).ranks.tolist() == ranks
-    assert compare_significance(S).control == "0"
-
-
-@pytest.mark.parametrize("shape", [(2, 3), (7, 4), (10, 11)])
-def test_equal_methods_do_not_differ(shape):
+def test_equal_methods_do_not_differ():
+    shape = (7, 4)
     S = np.repeat(scores(shape[0], 1), shape[1], axis=1)
     found = compare_significance(S)
     assert (found.statistic, found.p_value, found.control) == (0.0, 1.0, "0")
@@ -179,13 +150,6 @@ def test_equal_methods_do_not_differ(shape):
     assert (fields(found)[2:, 1:] == 1).all()
 
 
-def test_sets_without_a_difference_leave_the_order():
-    S = np.vstack([scores(), np.ones((3, 5))])
-    found, alone = compare_significance(S), compare_significance(scores())
-    assert found.ranks == pytest.approx((9 * alone.ranks + 3 * 3.0) / 12, rel=1e-12)
-    assert found.statistic == pytest.approx(alone.statistic, rel=1e-10)
-
-
 def test_the_best_is_the_control_by_default():
     frame = pd.DataFrame(scores(), columns=list("abcde"))
     ranks = naive_ranks(scores()).mean(axis=0)
@@ -193,7 +157,7 @@ def test_the_best_is_the_control_by_default():
     assert compare_significance(frame, greater_is_better=False).control == "abcde"[ranks.argmax()]
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", [0, 3])
 def test_controls_by_name_and_number(number):
     frame = pd.DataFrame(scores(), columns=list("abcde"))
     found = compare_significance(frame, control="abcde"[number])
@@ -208,18 +172,8 @@ def test_controls_by_name_and_number(number):
     assert np.array_equal(fields(unnamed), fields(found), equal_nan=True)
 
 
-def test_the_other_direction_reverses_ranks():
+def test_only_the_order_within_a_set_counts():
     S = scores(ties=True)
-    up, down = (compare_significance(S, control=2, greater_is_better=b) for b in (True, False))
-    assert up.ranks + down.ranks == pytest.approx(np.full(5, 6.0), rel=1e-12)
-    assert up.statistic == pytest.approx(down.statistic, rel=1e-10)
-    assert up.z == pytest.approx(-down.z, rel=1e-10, nan_ok=True)
-    assert fields(up)[2:] == pytest.approx(fields(down)[2:], rel=1e-10, nan_ok=True)
-
-
-@pytest.mark.parametrize("ties", [False, True])
-def test_only_the_order_within_a_set_counts(ties):
-    S = scores(ties=ties)
     changed = S.copy()
     for i, change in enumerate((np.exp, np.cbrt, np.arctan, lambda row: 1e6 * row - 3)):
         changed[i] = change(S[i])
@@ -251,58 +205,45 @@ def test_the_frame_has_the_best_first():
     assert tied.index.tolist() == ["1", "2", "0", "3"]
 
 
-def test_results_are_not_changed():
-    with pytest.raises(FrozenInstanceError):
-        compare_significance(scores()).statistic = 0.0
-
-
 GAPS = pd.DataFrame({"a": [1.0, 2, 3], "b": [1.0, np.nan, 3], "c": [3.0, 2, 1]})
-SCORES = "scores must be finite numbers of at least 2 data sets (rows) and 3 methods (columns)"
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("given", "found"),
     [
-        ({"scores": np.full((3, 3), np.nan)}, f"{SCORES}, got nan in column 0: leave out this col"),
-        ({"scores": [[1.0, 2.0, np.inf], [1.0, 2.0, 3.0]]}, "got inf in column 2: leave out these"),
-        ({"scores": scores(5, 2)}, f"compare_significance: {SCORES}, got shape (5, 2)."),
-        ({"scores": scores(1, 5)}, f"{SCORES}, got shape (1, 5)."),
-        ({"scores": [1.0, 2.0, 3.0]}, f"{SCORES}, got shape (3,)."),
-        ({"scores": np.eye(3).astype(str)}, f"{SCORES}, got '1.0' in column 0: leave out this col"),
-        ({"scores": [[1.0, 2.0, 3.0], [1.0, 2.0]]}, f"{SCORES}, got rows of unequal lengths."),
-        ({"scores": "scores"}, f"{SCORES}, got str."),
-        ({"scores": None}, f"{SCORES}, got NoneType."),
-        ({"scores": np.array([["1", 2, 3]] * 3, object)}, f"{SCORES}, got '1' in column 0"),
-        ({"scores": np.eye(3, dtype=bool)}, f"{SCORES}, got True in column 0"),
-        ({"scores": GAPS}, f"{SCORES}, got nan in column 'b': leave out these data sets."),
-        ({"scores": GAPS.assign(a="iris")}, f"{SCORES}, got 'iris' in column 'a': leave out this"),
-        ({"scores": GAPS[["b", "c"]]}, f"{SCORES}, got shape (3, 2)."),
-        ({"control": "z"}, "compare_significance: control must be one of a, b, c, or its column"),
-        ({"control": 3}, "control must be one of a, b, c, or its column, got 3."),
-        ({"control": -1}, "control must be one of a, b, c, or its column, got -1."),
-        ({"control": True}, "control must be one of a, b, c, or its column, got True."),
-        ({"control": 1.0}, "control must be one of a, b, c, or its column, got 1.0."),
-        ({"greater_is_better": 1}, "greater_is_better must be True or False, got 1."),
+        ([[1.0, 2.0, np.inf], [1.0, 2.0, 3.0]], "inf in column 2"),
+        (scores(5, 2), r"shape \(5, 2\)"),
+        ([1.0, 2.0, 3.0], r"shape \(3,\)"),
+        (np.eye(3).astype(str), "'1.0' in column 0"),
+        ([[1.0, 2.0, 3.0], [1.0, 2.0]], "unequal lengths"),
+        ("scores", "str"),
+        (np.eye(3, dtype=bool), "True in column 0"),
+        (GAPS, "nan in column 'b'"),
+        (GAPS.assign(a="iris"), "'iris' in column 'a'"),
     ],
 )
-def test_rules(options, message):
-    given = {"scores": pd.DataFrame(scores(4, 3), columns=list("abc"))}
-    with pytest.raises(ValueError, match=re.escape(message)):
-        compare_significance(**{**given, **options})
+def test_scores_are_finite_numbers(given, found):
+    with pytest.raises(ValueError, match=f"scores must be .*{found}"):
+        compare_significance(given)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("control", "z"), ("control", 3), ("control", True), ("greater_is_better", 1)],
+)
+def test_rules(name, value):
+    frame = pd.DataFrame(scores(4, 3), columns=list("abc"))
+    with pytest.raises(ValueError, match=f"{name} must be .*got {value!r}"):
+        compare_significance(frame, **{name: value})
 
 
 def test_names_that_occur_twice_are_told_apart_by_number():
     frame = pd.DataFrame(scores(4, 3), columns=["a", "b", "a"])
     assert compare_significance(frame, control=2).control == "a"
-    with pytest.raises(ValueError, match="control must be one of a, b, a, or its column, got 'a'"):
+    with pytest.raises(ValueError, match=r"control must be .*got 'a'"):
         compare_significance(frame, control="a")
 
 
 def test_unsigned_scores_rank_as_others():
     scores = np.array([[0, 1, 2]] * 2, np.uint8)
     assert compare_significance(scores).ranks.tolist() == [3, 2, 1]
-
-
-def test_frames_with_dtypes_of_their_own():
-    frame = pd.DataFrame([[1, 2, 3]] * 2, columns=list("abc")).convert_dtypes()
-    assert compare_significance(frame).ranks.tolist() == [3, 2, 1]

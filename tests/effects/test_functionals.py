@@ -56,7 +56,7 @@ def test_effects_are_differences_of_the_function(kernel):
 
 
 @KERNELS
-@pytest.mark.parametrize("by", [None, 0, 2, 4])
+@pytest.mark.parametrize("by", [None, 4])
 def test_sums_are_those_of_effects(kernel, by):
     weights = RNG.uniform(size=60)
     made = functionals(kernel, by)

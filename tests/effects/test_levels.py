@@ -53,7 +53,7 @@ def test_missing_and_strange_values_are_named():
     with pytest.raises(ValueError, match="found some in column 'city'"):
         find_levels(pl.DataFrame({"city": ["a", None]}))
     frame = pd.DataFrame({"city": ["a", "d"]})
-    with pytest.raises(ValueError, match=r"levels of fit, \['a', 'b'\], found 'd'"):
+    with pytest.raises(ValueError, match=r"levels seen in fit, \['a', 'b'\], found 'd'"):
         encode_levels(frame, {0: ["a", "b"]})
 
 

@@ -17,8 +17,9 @@ def choose(kernels, approximation=None, alpha="loo", **params):
     return choose_models(spec, ROWS, kernels, 0, LOCAL)
 
 
-@pytest.mark.parametrize("approximation", [None, 20, "gaussian"])
-@pytest.mark.parametrize("criterion", ["loo", "gcv", "kfold"])
+@pytest.mark.parametrize(
+    ("approximation", "criterion"), [(None, "loo"), (20, "gcv"), ("gaussian", "kfold")]
+)
 def test_the_best_of_several_is_that_of_the_least_error(approximation, criterion):
     found = choose(KERNELS, approximation, criterion)
     alone = [choose([kernel], approximation, criterion) for kernel in KERNELS]

@@ -31,14 +31,14 @@ def test_functions_are_sums_of_kernel_columns(name, monkeypatch):
 
 @pytest.mark.parametrize("name", SKETCHES)
 def test_matrices_are_isotropic_on_average(name):
-    n, size, draws = 16, 8, 4000
+    n, size, draws = 16, 8, 2000
     rng = np.random.default_rng(0)
     products = []
     for _ in range(draws):
         T = dense(random_matrix(name, n, size, rng))
         products.append(T @ T.T)
     mean, spread = np.mean(products, axis=0), np.std(products, axis=0)
-    # 16^2 means of 4,000: beyond five and a half standard errors with probability 1e-5
+    # 16^2 means of 2,000: beyond five and a half standard errors with probability 1e-5
     assert (np.abs(mean - np.eye(n)) <= 5.5 * spread / np.sqrt(draws) + 1e-12).all()
 
 

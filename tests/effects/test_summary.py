@@ -39,17 +39,6 @@ def test_every_output_has_its_effects():
     assert np.array_equal(found.pointwise[:, 4], POINTWISE[:, 1, 1])
 
 
-def test_a_row_refers_to_one_estimate():
-    found = summary(np.arange(6.0).reshape(3, 2))
-    assert found.corrected
-    assert np.array_equal(found.effect, [0, 2, 4, 1, 3, 5])
-    assert np.array_equal(found.mean, summary().mean)
-    assert np.allclose(found.effect - found.ci_low, found.ci_high - found.effect)
-    assert ((found.ci_low <= found.effect) & (found.effect <= found.ci_high)).all()
-    varied = found.std_error > 0
-    assert np.array_equal(found.t[varied], found.effect[varied] / found.std_error[varied])
-
-
 def test_means_outside_the_intervals_are_counted():
     corrected = POINTWISE.mean(axis=0).copy()
     assert "outside" not in str(summary(corrected))

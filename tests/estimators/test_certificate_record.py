@@ -11,6 +11,7 @@ from skimp.estimators import Certificate
 from skimp.estimators._certificate import measure_quality
 from skimp.features import Landmarks, Nystroem, RandomBinning, RandomFourier, RandomLayer
 from skimp.kernels import Gaussian, Laplacian, Linear
+from tests.pairs import pairwise
 from tests.problems import regression
 from tests.reference import naive
 
@@ -78,7 +79,8 @@ def test_numbers_are_short_and_lines_fit_a_screen():
     [
         ({}, "large enough.* 34 of 1,024"),
         ({"size": 4096, "effective_dimension": 600.0}, "converged: .* 600 of 4,096"),
-        ({"size": 50}, "larger size may help.* 34 of 50"),
+        ({"size": 50, "trials": ()}, "larger size may help.* 34 of 50"),
+        ({"size": 50}, "larger size was not worth it.* 34 of 50"),
         ({"approximation": "exact"}, "not approximated"),
         ({"kernel": None}, "not approximated"),
         ({"converged": False}, "not converged.*max_iter"),
@@ -125,20 +127,13 @@ def test_html_escapes_what_users_named():
     assert "&lt;b&gt;&amp;" in html
 
 
-def test_certificates_do_not_change():
-    with pytest.raises(AttributeError):
-        CERTIFICATE.alpha = 1.0
-
-
 def dimension(K, weight):
     roots = np.sqrt(weight / weight.sum())
     K = roots[:, None] * K * roots
     return np.trace(K @ np.linalg.inv(K + ALPHA * np.eye(len(K))))
 
 
-@pytest.mark.parametrize("weight", [np.ones(60), WEIGHT], ids=["equal", "weighted"])
-@pytest.mark.parametrize("gamma", [0.5, 0.01], ids=["conditioned", "dependent"])
-@pytest.mark.parametrize("rank", [None, 6])
+@pairwise(weight=[np.ones(60), WEIGHT], gamma=[0.5, 0.01], rank=[None, 6])
 def test_landmarks_equal_their_naive_twins(weight, gamma, rank):
     fitted = Nystroem(Gaussian(gamma), budget=12, selector="uniform", rank=rank, random_state=0)
     fitted.fit(X)
@@ -192,18 +187,6 @@ def test_maps_without_a_kernel_have_a_dimension_alone():
     found = measure_quality(layer, X, WEIGHT, ALPHA)
     assert (found.residual_trace, found.kernel_error, found.condition_number) == (None, None, None)
     assert found.dimension == pytest.approx(dimension(Z @ Z.T, WEIGHT))
-
-
-def test_every_row_a_landmark_misses_nothing():
-    found = measure_quality(Landmarks(Laplacian(0.5), X), X, np.ones(60), ALPHA)
-    assert found.residual_trace <= 1e-12
-    assert found.kernel_error <= 1e-12
-
-
-def test_sparse_rows_are_those_rows():
-    fitted = Nystroem(Laplacian(0.5), budget=12, selector="uniform", random_state=0).fit(X)
-    dense, thin = (measure_quality(fitted, A, WEIGHT, ALPHA) for A in (X, sparse.csr_matrix(X)))
-    assert thin._asdict() == pytest.approx(dense._asdict(), rel=1e-6)
 
 
 def test_kernel_of_nothing_has_no_residual():

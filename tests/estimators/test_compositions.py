@@ -1,26 +1,19 @@
 """Whole fits with kernels that are sums, products and multiples, and have a width per column."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 
-from skimp.data import open_rows
 from skimp.features import RandomFourier
-from skimp.kernels import ArcCosine, Cauchy, Gaussian, Laplacian, Linear, Matern, Polynomial
-from tests.models import ALPHA, every_estimator, regressor
-from tests.problems import TOLERANCE, difference, labelled, regression
+from skimp.kernels import Cauchy, Gaussian, Laplacian, Linear, Matern
+from tests.models import ALPHA, regressor
+from tests.pairs import pairwise
+from tests.problems import difference, regression
 from tests.reference import naive
-from tests.sources import ChunkedRows
 
 ARD = Gaussian(gamma=[0.5, 0.1, 0.3])
-SUM = Matern(gamma=[0.5, 0.1, 0.3]) + 0.5 * Linear().on([0, 2])
-KERNELS = [ARD, SUM, Cauchy("median") * (Laplacian().on([1]) + Polynomial(degree=1))]
 MODES = [None, 30]
 
-every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 every_mode = pytest.mark.parametrize("approximation", MODES)
 
 
@@ -52,60 +45,6 @@ def test_widths_of_columns_are_a_rescaling_of_them(approximation):
     assert difference(ours, theirs) <= 1e-7
 
 
-@every_kernel
-@every_mode
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_any_source_and_block_size_gives_the_same_predictions(
-    kernel, approximation, dtype, tmp_path
-):
-    X, y, weight = regression(200, dtype=dtype)
-    X[X < -1] = 0
-    np.save(tmp_path / "X.npy", X)
-    expected = regressor(approximation, kernel).fit(X, y, weight).predict(X)
-    bound = TOLERANCE[np.dtype(dtype)]
-    wrapped = (sparse.csr_matrix(X), pd.DataFrame(X), np.load(tmp_path / "X.npy", mmap_mode="r"))
-    for source in wrapped:
-        model = regressor(approximation, kernel).fit(source, y, weight)
-        assert model.predict(source).dtype == dtype
-        assert difference(model.predict(source), expected) <= bound
-    blocks = [open_rows(X, target=y, weight=weight, block_rows=b) for b in (1, 7, 64)]
-    for rows in (*blocks, ChunkedRows(X, y, weight)):
-        assert (
-            difference(regressor(approximation, kernel).fit(rows).predict(rows), expected) <= bound
-        )
-
-
-@every_kernel
-@pytest.mark.parametrize("approximation", [None, 30])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix])
-def test_bits_do_not_depend_on_threads(kernel, approximation, dtype, wrap):
-    X, y, weight = regression(300, dtype=dtype)
-    rows = open_rows(wrap(X), target=y, weight=weight, block_rows=32)
-    one, two = (regressor(approximation, kernel, n_jobs=n).fit(rows) for n in (1, 2))
-    assert np.array_equal(one.coef_, two.coef_)
-    assert np.array_equal(one.predict(rows), two.predict(rows))
-
-
-@every_kernel
-@every_mode
-def test_float32_is_close_to_float64(kernel, approximation):
-    X, y, _ = regression(200, dtype=np.float32)
-    single = regressor(approximation, kernel, alpha=1e-3).fit(X, y).predict(X)
-    double = regressor(approximation, kernel, alpha=1e-3).fit(X.astype(np.float64), y)
-    assert difference(single, double.predict(X.astype(np.float64))) <= 1e-3
-
-
-@every_mode
-def test_several_outputs_are_one_model_each(approximation):
-    X, y, weight = regression(100)
-    Y = np.column_stack([y, np.cos(y), X[:, 0]])
-    together = regressor(approximation, SUM).fit(X, Y, weight).predict(X)
-    for output, column in enumerate(Y.T):
-        alone = regressor(approximation, SUM).fit(X, column, weight).predict(X)
-        assert difference(together[:, output], alone) <= 1e-8
-
-
 @pytest.mark.parametrize("approximation", [None, 30, RandomFourier(n_components=30)])
 def test_heuristics_are_resolved_on_the_columns_that_a_kernel_sees(approximation):
     X, y, _ = regression(100)
@@ -120,24 +59,7 @@ def test_heuristics_are_resolved_on_the_columns_that_a_kernel_sees(approximation
     assert kernel.k1.kernel.gamma == "scale"
 
 
-@every_estimator
-def test_grid_search_reaches_inside_compositions(estimator):
-    X, y, _ = labelled(120)
-    model = estimator(Gaussian() + 0.1 * ArcCosine(), approximation=30, random_state=0)
-    grid = {"kernel__k1__gamma": [1e-9, 0.5, "median"], "kernel__k2__factor": [1e-6, 0.1]}
-    search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(X, y)
-    best = search.best_params_
-    assert best["kernel__k1__gamma"] != 1e-9
-    assert search.best_estimator_.kernel.k2.factor == best["kernel__k2__factor"]
-    assert model.kernel == Gaussian() + 0.1 * ArcCosine()
-    assert len(set(search.cv_results_["mean_test_score"])) > 3
-
-
-@pytest.mark.parametrize("approximation", [None, 300])
-@pytest.mark.parametrize(
-    "kernel", [Gaussian(1.0), Gaussian([1.0]), Matern(gamma=1.0), Cauchy(1.0)], ids=repr
-)
-@pytest.mark.parametrize("offset", [0, 1e4])
+@pairwise(kernel=[Gaussian(1.0), Matern(gamma=1.0)], approximation=[None, 300], offset=[0, 1e4])
 def test_float32_rows_over_ten_thousand_widths_lose_no_digits(kernel, approximation, offset):
     X = np.random.default_rng(0).uniform(offset, offset + 1e4, (600, 1)).astype(np.float32)
     y = np.sin(X[:, 0] / 1000)

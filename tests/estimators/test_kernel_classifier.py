@@ -1,20 +1,15 @@
 import re
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
-from scipy import sparse
 from sklearn.linear_model import RidgeClassifier
 
-from skimp.data import open_rows
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Gaussian
 from tests.models import classifier, regressor
-from tests.problems import TOLERANCE, difference, labelled
-from tests.sources import ChunkedRows
+from tests.pairs import pairwise
+from tests.problems import difference, labelled
 
-APPROXIMATIONS = [None, 30, Nystroem(budget=30, rank=8), RandomFourier(n_components=31)]
 SAME_POINTS = [
     None,
     Nystroem(budget=30, selector="uniform"),
@@ -23,8 +18,9 @@ SAME_POINTS = [
 ]
 
 
-@pytest.mark.parametrize("approximation", SAME_POINTS)
-@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize(
+    ("approximation", "fit_intercept"), list(zip(SAME_POINTS, [True, False] * 2, strict=True))
+)
 def test_two_classes_are_a_regression_on_signs(approximation, fit_intercept):
     X, y, weight = labelled(150, n_classes=2)
     model = classifier(approximation, loss="squared", fit_intercept=fit_intercept)
@@ -56,28 +52,6 @@ def test_the_linear_kernel_is_a_ridge_classifier(n_classes):
     assert difference(ours.decision_function(X), theirs.decision_function(X)) <= 1e-8
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        ["no", "yes", "perhaps"],
-        np.array(["no", "yes", "perhaps"], dtype=object),
-        [-5, 0, 7],
-        [0.0, 1.0, 2.0],
-        np.array([1, 2, 3], np.uint8),
-    ],
-)
-def test_labels_of_any_kind_come_back(labels):
-    X, codes, _ = labelled(150)
-    y = np.asarray(labels)[codes]
-    model = classifier().fit(X, y)
-    assert model.classes_.tolist() == sorted(labels)
-    assert set(model.predict(X)) <= set(labels)
-    assert np.mean(model.predict(X) == y) > 0.7
-    expected = np.argsort(np.argsort(labels))[codes]
-    by_code = classifier().fit(X, expected)
-    assert np.array_equal(model.coef_, by_code.coef_)
-
-
 def test_boolean_labels():
     X, y, _ = labelled(100, n_classes=2)
     predicted = classifier().fit(X, y == 1).predict(X)
@@ -85,25 +59,7 @@ def test_boolean_labels():
     assert np.array_equal(predicted, classifier().fit(X, y).predict(X) == 1)
 
 
-@pytest.mark.parametrize("approximation", APPROXIMATIONS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_any_source_gives_the_same_decisions(approximation, dtype, n_classes):
-    X, codes, weight = labelled(200, n_classes=n_classes, dtype=dtype)
-    y = np.array(["a", "bcd", "ef"])[codes]
-    expected = classifier(approximation).fit(X, y, weight).decision_function(X)
-    bound = TOLERANCE[np.dtype(dtype)]
-    for wrap in (sparse.csr_matrix, pd.DataFrame, pl.DataFrame, np.asfortranarray):
-        model = classifier(approximation).fit(wrap(X), y, weight)
-        assert model.decision_function(wrap(X)).dtype == dtype
-        assert difference(model.decision_function(wrap(X)), expected) <= bound
-    for rows in (ChunkedRows(X, y, weight), open_rows(X, target=y, weight=weight, block_rows=9)):
-        model = classifier(approximation).fit(rows)
-        assert model.classes_.tolist() == sorted(set(y))
-        assert difference(model.decision_function(rows), expected) <= bound
-
-
-@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+@pytest.mark.parametrize("approximation", [None, 30])
 def test_class_weights_are_factors_of_sample_weights(approximation):
     X, y, weight = labelled(150)
     factors = {0: 0.5, 2: 3.0}
@@ -125,9 +81,7 @@ def test_balanced_classes_have_equal_totals(weighted):
     assert difference(model.decision_function(X), by_hand.decision_function(X)) <= 1e-9
 
 
-@pytest.mark.parametrize("approximation", APPROXIMATIONS)
-@pytest.mark.parametrize("label", [-1, 1, 9])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pairwise(label=[-1, 1, 9], approximation=[None, 30], n_classes=[2, 3])
 def test_a_label_of_weight_zero_is_an_absent_one(approximation, label, n_classes):
     X, y, _ = labelled(120, n_classes=n_classes)
     y = 2 * y
@@ -139,22 +93,12 @@ def test_a_label_of_weight_zero_is_an_absent_one(approximation, label, n_classes
     assert difference(model.decision_function(X), absent.decision_function(X)) <= 1e-8
 
 
-def test_many_classes_in_a_short_last_block_are_no_reason_to_warn():
-    rng = np.random.default_rng(0)
-    y = rng.permutation(np.arange(640) % 100)
-    X = np.column_stack([y / 100, rng.normal(size=640)])
-    model = classifier(50).fit(open_rows(X, target=y, block_rows=600))
-    assert len(model.classes_) == 100
-
-
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([1] * 5, "y must hold at least two classes with positive weight, found one class: 1."),
-        (["a"] * 5, "y must hold at least two classes with positive weight, found one class: 'a'."),
+        ([1] * 5, "one class: 1"),
+        (["a"] * 5, "one class: 'a'"),
         ([0.5, 1.5, 2.5, 0.1, 0.2], "Unknown label type: continuous"),
-        ([0, 1, 0, 1, np.nan], "NaN"),
-        (None, "requires y"),
         (np.ones((5, 2)), "y should be a 1d array"),
         ([0, 1], "inconsistent numbers of samples: [5, 2]"),
     ],
@@ -167,11 +111,9 @@ def test_bad_labels_are_refused(y, message):
 @pytest.mark.parametrize(
     ("class_weight", "message"),
     [
-        ("fair", "KernelClassifier: class_weight must be None or 'balanced' or a dict of class"),
-        ([1, 2], "KernelClassifier: class_weight must be None or 'balanced' or a dict of class"),
-        ({7: 1.0}, "class_weight must name classes of y, found [7]."),
+        ("fair", "KernelClassifier: class_weight must be"),
+        ({7: 1.0}, "[7]"),
         ({0: -1.0}, "class_weight must"),
-        ({0: np.nan}, "class_weight must"),
         ({0: 0.0, 1: 0.0, 2: 0.0}, "class_weight must"),
     ],
 )

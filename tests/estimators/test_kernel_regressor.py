@@ -8,12 +8,14 @@ from skimp.budgets import Fixed
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Gaussian, Laplacian
 from tests.models import ALPHA, APPROXIMATIONS, regressor
+from tests.pairs import pairwise
 from tests.problems import difference, regression
 from tests.reference import naive
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", "linear"])
+@pytest.mark.parametrize(
+    ("weighted", "kernel"), [(True, "rbf"), (False, "laplacian"), (True, "poly")]
+)
 def test_exact_equals_kernel_ridge_of_scikit_learn(weighted, kernel):
     X, y, weight = regression(150)
     weight = weight if weighted else None
@@ -37,10 +39,11 @@ def test_exact_with_an_intercept_equals_its_naive_twin(weighted):
     assert difference(model.predict(X), (K @ coef + intercept)[:, 0]) <= 1e-9
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize(("kernel", "bound"), [(Laplacian(0.5), 1e-9), (Gaussian(0.5), 1e-6)])
-def test_a_full_budget_is_exact(weighted, fit_intercept, kernel, bound):
+@pairwise(
+    weighted=[False, True], fit_intercept=[False, True], kernel=[Laplacian(0.5), Gaussian(0.5)]
+)
+def test_a_full_budget_is_exact(weighted, fit_intercept, kernel):
+    bound = 1e-6 if isinstance(kernel, Gaussian) else 1e-9
     X, y, weight = regression(150)
     weight = weight if weighted else None
     exact = regressor(None, kernel, fit_intercept=fit_intercept).fit(X, y, weight)
@@ -48,9 +51,7 @@ def test_a_full_budget_is_exact(weighted, fit_intercept, kernel, bound):
     assert difference(budget.predict(X), exact.predict(X)) <= bound
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("approximation", [None, 50])
+@pairwise(weighted=[False, True], fit_intercept=[False, True], approximation=[None, 50])
 def test_the_linear_kernel_is_ridge(weighted, fit_intercept, approximation):
     X, y, weight = regression(150)
     weight = weight if weighted else None
@@ -85,8 +86,7 @@ def test_features_are_a_ridge(approximation):
     assert difference(model.predict(X), (Z @ coef + intercept)[:, 0]) <= 1e-7
 
 
-@pytest.mark.parametrize("approximation", APPROXIMATIONS)
-@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize(("approximation", "fit_intercept"), [(None, True), (30, False)])
 def test_several_outputs_are_several_models(approximation, fit_intercept):
     X, y, weight = regression(150)
     Y = np.column_stack([y, X[:, 0], y**2])
@@ -122,15 +122,6 @@ def test_a_weight_of_zero_is_an_absent_row(approximation):
     assert difference(weighted.predict(X), absent.predict(X)) <= 1e-8
 
 
-@pytest.mark.parametrize("approximation", APPROXIMATIONS)
-def test_weights_have_no_scale(approximation):
-    X, y, weight = regression(100)
-    expected = regressor(approximation).fit(X, y, weight).predict(X)
-    for factor in (1e-6, 1e6):
-        scaled = regressor(approximation).fit(X, y, weight * factor)
-        assert difference(scaled.predict(X), expected) <= 1e-7
-
-
 @pytest.mark.parametrize("approximation", [None, 30, RandomFourier(n_components=100)])
 def test_a_large_mean_of_y_loses_no_digits_in_float32(approximation):
     X, y, _ = regression(200, dtype=np.float32)
@@ -139,12 +130,16 @@ def test_a_large_mean_of_y_loses_no_digits_in_float32(approximation):
     assert difference(far.predict(X) - 1e6, near.predict(X)) <= 0.05
 
 
-@pytest.mark.parametrize("approximation", APPROXIMATIONS)
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("approximation", "kernel", "dtype"),
+    [
+        (None, "linear", np.float32),
+        (30, "linear", np.float64),
+        (Nystroem(budget=30, rank=8), "rbf", np.float32),
+        (RandomFourier(n_components=31), "laplacian", np.float32),
+    ],
+)
 def test_a_constant_y_and_constant_rows(approximation, kernel, dtype):
-    if kernel == "linear" and isinstance(approximation, RandomFourier):
-        kernel = "laplacian"
     X, y, _ = regression(50, dtype=dtype)
     model = regressor(approximation, kernel).fit(X, np.full(50, 3.0))
     np.testing.assert_allclose(model.predict(X), 3, rtol=1e-5)
@@ -152,20 +147,6 @@ def test_a_constant_y_and_constant_rows(approximation, kernel, dtype):
         X = np.full((50, 3), value, dtype)
         model = regressor(approximation, kernel).fit(X, y)
         np.testing.assert_allclose(model.predict(X), y.mean(), rtol=1e-5)
-
-
-@pytest.mark.parametrize("approximation", APPROXIMATIONS)
-def test_one_row(approximation):
-    model = regressor(approximation).fit(np.array([[1.0, 2.0]]), [5.0])
-    np.testing.assert_allclose(model.predict(np.array([[1.0, 2.0], [3.0, 0.0]])), 5)
-
-
-def test_duplicate_rows_as_landmarks():
-    X, y, _ = regression(40)
-    repeated = np.repeat(X, 4, axis=0)
-    model = regressor(1000, Gaussian(0.5)).fit(repeated, np.repeat(y, 4))
-    single = regressor(1000, Gaussian(0.5)).fit(X, y)
-    assert difference(model.predict(X), single.predict(X)) <= 1e-6
 
 
 @pytest.mark.parametrize("weighted", [False, True])

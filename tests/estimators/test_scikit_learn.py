@@ -1,55 +1,28 @@
-import threading
-
 import joblib
 import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp._params._errors import MemoryLimitError
-from skimp.features import Nystroem, RandomFourier
+from skimp.features import RandomFourier
 from skimp.kernels import Gaussian
-from tests.problems import labelled, regression
+from tests.problems import labelled
 
 ESTIMATORS = [KernelRegressor, KernelClassifier]
-APPROXIMATIONS = [
-    None,
-    20,
-    Nystroem(budget=20, rank=5, random_state=0),
-    RandomFourier(n_components=21, random_state=0),
-]
 
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
 
 
-@every_estimator
-@pytest.mark.parametrize("approximation", APPROXIMATIONS)
-@pytest.mark.parametrize("mmap_mode", [None, "r"])
-def test_a_model_from_a_file_predicts_the_same(estimator, approximation, mmap_mode, tmp_path):
+def test_a_model_from_a_mapped_file_predicts_the_same(tmp_path):
     X, y, _ = labelled(200)
-    model = estimator(approximation=approximation, random_state=0).fit(X, y)
-    expected = model.predict(X)
+    model = KernelClassifier(approximation=20, random_state=0).fit(X, y)
     joblib.dump(model, tmp_path / "model.joblib")
-    loaded = joblib.load(tmp_path / "model.joblib", mmap_mode=mmap_mode)
-    assert np.array_equal(loaded.predict(X), expected)
-    assert np.array_equal(loaded.coef_, model.coef_)
-
-
-@every_estimator
-def test_grid_search_in_two_processes_reaches_inside(estimator):
-    X, y, _ = labelled(120)
-    model = estimator(Gaussian(), approximation=Nystroem(budget=5, random_state=0), random_state=0)
-    grid = {"kernel__gamma": [1e-6, 0.5], "approximation__budget": [2, 30]}
-    two = GridSearchCV(model, grid, n_jobs=2, cv=3).fit(X, y)
-    one = GridSearchCV(model, grid, cv=3).fit(X, y)
-    assert two.best_params_ == {"kernel__gamma": 0.5, "approximation__budget": 30}
-    assert two.best_estimator_.kernel_.gamma == 0.5
-    assert two.best_estimator_.approximation_.budget == 30
-    assert np.allclose(two.cv_results_["mean_test_score"], one.cv_results_["mean_test_score"])
+    loaded = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
+    assert np.array_equal(loaded.predict(X), model.predict(X))
 
 
 @every_estimator
@@ -63,58 +36,32 @@ def test_parameters_of_objects_can_be_set(estimator):
     assert repr(copy) == repr(model)
 
 
-@every_estimator
 @pytest.mark.parametrize(
-    ("name", "params"), [("kernel", "kernel__gamma"), ("approximation", "approximation__budget")]
+    ("name", "params"),
+    [
+        ("kernel", "kernel__gamma"),
+        ("approximation", "approximation__budget"),
+        ("loss", "loss__epsilon"),
+        ("solver", "solver__tol"),
+    ],
 )
-def test_parameters_of_names_ask_for_an_object(estimator, name, params):
+def test_parameters_of_names_ask_for_an_object(name, params):
     with pytest.raises(ValueError, match=rf"{name} must be .*object"):
-        estimator().set_params(**{params: 1})
+        KernelRegressor().set_params(**{params: 1})
 
 
-@every_estimator
-@pytest.mark.parametrize("approximation", APPROXIMATIONS)
-def test_concurrent_fits_give_what_serial_fits_give(estimator, approximation):
+def test_one_model_predicts_from_several_threads():
     X, y, _ = labelled(400)
-    seeds = range(6)
-
-    def fit(seed):
-        model = estimator(
-            approximation=clone(approximation, safe=False), n_jobs=2, random_state=seed
-        )
-        return model.fit(X, y).predict(X)
-
-    expected = [fit(seed) for seed in seeds]
-    found = [None] * len(seeds)
-    together = threading.Barrier(2, timeout=20)
-
-    def work(mine):
-        together.wait()
-        for seed in mine:
-            found[seed] = fit(seed)
-
-    threads = [threading.Thread(target=work, args=(seeds[start::2],)) for start in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert all(np.array_equal(a, b) for a, b in zip(found, expected, strict=True))
-
-
-@every_estimator
-def test_one_model_predicts_from_several_threads(estimator):
-    X, y, _ = labelled(400)
-    model = estimator(approximation=20, random_state=0).fit(X, y)
+    model = KernelRegressor("rbf", approximation=20, random_state=0).fit(X, y)
     fresh = joblib.Parallel(n_jobs=4, backend="threading")(
         joblib.delayed(model.predict)(X) for _ in range(8)
     )
     assert all(np.array_equal(predicted, model.predict(X)) for predicted in fresh)
 
 
-@every_estimator
-def test_weights_are_routed_through_a_pipeline(estimator):
+def test_weights_are_routed_through_a_pipeline():
     X, y, weight = labelled(120)
-    model = estimator(approximation=10, random_state=0)
+    model = KernelRegressor("rbf", approximation=10, random_state=0)
     expected = clone(model).fit(StandardScaler().fit_transform(X), y, weight)
     with sklearn.config_context(enable_metadata_routing=True):
         scaler = StandardScaler().set_fit_request(sample_weight=False)
@@ -124,10 +71,9 @@ def test_weights_are_routed_through_a_pipeline(estimator):
     assert not np.array_equal(expected.coef_, clone(model).fit(scaler.transform(X), y).coef_)
 
 
-@every_estimator
-def test_weights_are_routed_through_a_grid_search(estimator):
+def test_weights_are_routed_through_a_grid_search():
     X, y, weight = labelled(120)
-    model = estimator(approximation=10, random_state=0)
+    model = KernelRegressor("rbf", approximation=10, random_state=0)
     with sklearn.config_context(enable_metadata_routing=True):
         asked = model.set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
         search = GridSearchCV(asked, {"alpha": [1e-3, 1e3]}, cv=3)
@@ -135,13 +81,6 @@ def test_weights_are_routed_through_a_grid_search(estimator):
     assert search.best_params_ == {"alpha": 1e-3}
     expected = clone(model).set_params(alpha=1e-3).fit(X, y, weight)
     assert np.array_equal(search.best_estimator_.coef_, expected.coef_)
-
-
-def test_cross_validation_of_a_pipeline():
-    X, y, _ = regression(200)
-    model = KernelRegressor("rbf", approximation=60, alpha=1e-4, random_state=0)
-    pipeline = make_pipeline(StandardScaler(), model)
-    assert cross_val_score(pipeline, X, y).mean() > 0.8
 
 
 def test_opening_a_task_leaves_a_fitted_model_alone():
@@ -152,9 +91,3 @@ def test_opening_a_task_leaves_a_fitted_model_alone():
     task = model.open_task(X[:, :1], y + 10)
     assert (task.rows.n_features, model.n_features_in_) == (1, 2)
     assert np.array_equal(model.predict(X), expected)
-
-
-def test_a_size_above_the_limit_raises_a_memory_limit_error():
-    X = np.random.default_rng(0).normal(size=(3000, 2))
-    with pytest.raises(MemoryLimitError, match="plan of the fit"):
-        KernelRegressor("rbf", approximation=2000, memory_limit="1MB", alpha=1e-3).fit(X, X[:, 0])

@@ -1,93 +1,24 @@
 """Solvers and losses as parameters: which one is chosen, refused, set, searched and printed."""
 
-import re
-
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
-from skimp.features import RandomFourier
 from skimp.kernels import Gaussian
 from skimp.losses import EpsilonInsensitive, Huber, Quantile
 from skimp.solvers import Auto, DualCD, Newton
-from tests.models import LABEL_LOSSES, classifier, every_estimator, regressor
-from tests.problems import difference, labelled, regression
+from tests.models import classifier, regressor
+from tests.problems import labelled, regression
 
 KERNEL = Gaussian(0.5)
-CHOSEN = {
-    "squared": "direct",
-    "hinge": "dual_cd",
-    "squared_hinge": "newton",
-    "log": "newton",
-    "softmax": "newton",
-    "multiclass_hinge": "dual_cd",
-    "huber": "newton",
-    "epsilon_insensitive": "dual_cd",
-    "squared_epsilon_insensitive": "newton",
-    "quantile": "dual_cd",
-}
-
-
-@every_estimator
-def test_the_message_names_the_solver_that_was_chosen(estimator):
-    X, y, _ = labelled(40)
-    for loss, solver in CHOSEN.items():
-        if estimator.__name__ == "KernelRegressor" and loss in LABEL_LOSSES:
-            continue
-        model = estimator(approximation=10, loss=loss, alpha=0.03, random_state=0, n_jobs=1)
-        message = model.fit(X, y).solution_.message
-        assert message.startswith(f"auto chose {solver}, since the loss ")
-        assert model.n_iter_ == model.solution_.n_iter >= 1
-        model.set_params(solver=solver).fit(X, y)
-        assert model.solution_.message.startswith(f"{solver}: ")
-
-
-SOLVERS = {
-    "squared": ["direct", "pcg", "newton", "dual_cd"],
-    "squared_hinge": ["newton", "dual_cd"],
-    "log": ["newton", "dual_cd"],
-    "huber": ["newton", "dual_cd"],
-    "squared_epsilon_insensitive": ["newton", "dual_cd"],
-}
-
-
-@pytest.mark.parametrize("loss", SOLVERS)
-@pytest.mark.parametrize("approximation", [None, 20, RandomFourier(n_components=20)])
-def test_solvers_agree(loss, approximation):
-    X, y, weight = labelled(80)
-    make = classifier if loss in LABEL_LOSSES else regressor
-    params = {"alpha": 0.03, "fit_intercept": False, "tol": 1e-12, "n_jobs": 1}
-    model = make(approximation, KERNEL, loss=loss, **params)
-    expected = model.fit(X, y, weight)._outputs(X)
-    for solver in SOLVERS[loss]:
-        other = clone(model).set_params(solver=solver, tol=None if solver == "direct" else 1e-12)
-        assert difference(other.fit(X, y, weight)._outputs(X), expected) <= 1e-4
-
-
-@pytest.mark.parametrize(
-    ("solver", "loss", "message"),
-    [
-        ("newton", "hinge", "Newton: loss must be a smooth one"),
-        ("pcg", "log", "PCG: loss must be 'squared'"),
-        ("direct", "log", "loss must be"),
-        ("dual_cd", "softmax", "DualCD: loss must be"),
-    ],
-)
-def test_solvers_that_do_not_know_a_loss_refuse_it(solver, loss, message):
-    X, y, _ = labelled(30)
-    with pytest.raises(ValueError, match=message):
-        classifier(10, loss=loss, solver=solver, tol=None).fit(X, y)
 
 
 @pytest.mark.parametrize("loss", ["log", "hinge"])
 def test_too_few_iterations_are_reported(loss):
     X, y, _ = labelled(60)
     model = classifier(20, loss=loss, max_iter=1, tol=1e-9)
-    with pytest.warns(
-        ConvergenceWarning, match=r"KernelClassifier: .* after 1 it.* max_iter, "
-    ) as w:
+    with pytest.warns(ConvergenceWarning, match=r"KernelClassifier: .* 1 .*max_iter") as w:
         model.fit(X, y)
     assert len(w) == 1
     assert w[0].filename == __file__
@@ -123,51 +54,3 @@ def test_grid_search_over_losses_and_solvers():
     whole = {"loss": ["squared", Huber(0.01), Quantile(0.99)], "solver": ["auto"]}
     search = GridSearchCV(model, whole, cv=3, error_score="raise").fit(X, y)
     assert search.best_params_["loss"] in ("squared", Huber(0.01))
-
-
-@pytest.mark.parametrize("name", ["loss__epsilon", "solver__tol"])
-def test_parameters_of_names_ask_for_an_object(name):
-    with pytest.raises(ValueError, match=rf"{name.partition('__')[0]} must be .*object"):
-        regressor().set_params(**{name: 1})
-
-
-@pytest.mark.parametrize(
-    ("loss", "message"),
-    [
-        (EpsilonInsensitive(-1), "EpsilonInsensitive: epsilon must be"),
-        (Huber(0), "Huber: delta must be a number > 0, got 0."),
-        (Quantile(1.0), "Quantile: quantile must be"),
-    ],
-)
-def test_parameters_of_losses_are_checked(loss, message):
-    X, y, _ = regression(20)
-    with pytest.raises(ValueError, match=re.escape(message)):
-        regressor(5, loss=loss).fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("solver", "message"),
-    [
-        (DualCD(tol=0), "DualCD: tol must be a number > 0, got 0."),
-        (Newton(max_iter=0), "Newton: max_iter must be an integer >= 1, got 0."),
-        (DualCD(random_state=-1), "DualCD: random_state must be"),
-    ],
-)
-def test_parameters_of_solvers_are_checked(solver, message):
-    X, y, _ = regression(20)
-    with pytest.raises(ValueError, match=re.escape(message)):
-        regressor(5, loss="huber", solver=solver).fit(X, y)
-
-
-@every_estimator
-def test_clones_and_reprs_have_losses_and_solvers(estimator):
-    model = estimator(loss=Huber(0.5), solver=DualCD(tol=1e-2), max_iter=7)
-    copy = clone(model)
-    assert copy.loss == model.loss
-    assert copy.solver is not model.solver
-    assert repr(copy) == repr(model)
-    for part in ("loss=Huber(delta=0.5)", "solver=DualCD(tol=0.01)", "max_iter=7"):
-        assert part in repr(model)
-    copy.set_params(loss__delta=2.0, solver__random_state=3)
-    assert (copy.loss.delta, copy.solver.random_state) == (2.0, 3)
-    assert model.loss.delta == 0.5

@@ -11,9 +11,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp.features import Nystroem, RandomFourier
+from skimp.features import RandomFourier
 from skimp.kernels import Gaussian, Laplacian
 from tests.models import every_estimator
+from tests.pairs import first, thorough
 from tests.problems import regression
 from tests.reference import naive
 
@@ -49,8 +50,15 @@ def test_single_precision_of_smooth_data():
     assert model.score(single[1500:], y[1500:]) > 0.97
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("approximation", ["auto", 100, RandomFourier(n_components=200)], ids=repr)
+@pytest.mark.parametrize(
+    ("approximation", "dtype"),
+    [
+        ("auto", np.float32),
+        (100, np.float64),
+        (RandomFourier(n_components=200), np.float32),
+    ],
+    ids=repr,
+)
 def test_columns_of_very_different_units(approximation, dtype):
     X, y = of_units(dtype=dtype)
     model = default(approximation=approximation).fit(X[:300], y[:300])
@@ -59,8 +67,9 @@ def test_columns_of_very_different_units(approximation, dtype):
     assert "standardized" in model.certificate_.columns
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("loss", ["squared", "squared_hinge"])
+@pytest.mark.parametrize(
+    ("loss", "dtype"), [("squared", np.float64), ("squared_hinge", np.float32)]
+)
 def test_classes_of_columns_of_very_different_units(loss, dtype):
     X, y = of_units(dtype=dtype)
     model = default(KernelClassifier, loss=loss).fit(X[:300], y[:300] > 0)
@@ -68,8 +77,11 @@ def test_classes_of_columns_of_very_different_units(loss, dtype):
 
 
 @pytest.mark.filterwarnings("ignore:.*holds 99 % of the variance")
-@pytest.mark.parametrize("kernel", ["rbf", Laplacian("median"), Gaussian(1e-12)], ids=repr)
-@pytest.mark.parametrize("approximation", ["auto", 200, None], ids=repr)
+@pytest.mark.parametrize(
+    ("kernel", "approximation"),
+    [("rbf", "auto"), (Laplacian("median"), 200), (Gaussian(1e-12), None), (Gaussian(1e-12), 200)],
+    ids=repr,
+)
 def test_no_kernel_of_single_precision_raises(kernel, approximation):
     X, y = of_units(200)
     predicted = default(kernel=kernel, approximation=approximation).fit(X, y).predict(X)
@@ -79,7 +91,7 @@ def test_no_kernel_of_single_precision_raises(kernel, approximation):
 # predictions beyond the range of y
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", first(1, 4))
 def test_a_column_with_a_long_tail(seed):
     rng = np.random.default_rng(seed)
     income, age = rng.lognormal(10, 1, 600), rng.normal(size=600)
@@ -91,7 +103,7 @@ def test_a_column_with_a_long_tail(seed):
     assert stays_in_range(predicted, y)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", first(1, 3))
 def test_one_hot_columns_beside_one_with_a_long_tail(seed):
     rng = np.random.default_rng(seed)
     town, income = rng.integers(0, 6, 500), rng.lognormal(0, 1.5, 500)
@@ -102,8 +114,7 @@ def test_one_hot_columns_beside_one_with_a_long_tail(seed):
     assert stays_in_range(model.predict(X[300:]), y)
 
 
-@pytest.mark.parametrize("n", [300, 2000])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "dtype"), [(300, np.float64), (2000, np.float32)])
 def test_far_from_the_data_predictions_stay_near_the_range(n, dtype):
     X = np.random.default_rng(0).normal(size=(n, 3)).astype(dtype)
     y = X[:, 0] ** 2
@@ -124,8 +135,7 @@ def test_noise_free_targets_do_not_grow_for_ever(dtype):
     assert model.score(X, y) > 1 - 1e-6
 
 
-@pytest.mark.parametrize("kind", ["units", "sentinel"])
-@pytest.mark.parametrize("approximation", ["auto", 100])
+@pytest.mark.parametrize(("kind", "approximation"), [("units", 100), ("sentinel", "auto")])
 def test_a_column_that_dominates_is_scaled_and_named(kind, approximation):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 3))
@@ -136,7 +146,7 @@ def test_a_column_that_dominates_is_scaled_and_named(kind, approximation):
         X[rng.random(500) < 0.05, 2] = -99999
     model = default(approximation=approximation).fit(X[:300], y[:300])
     text = model.certificate_.columns
-    assert text.startswith(("standardized; ", "scaled by their middle; "))
+    assert text.startswith(("standardized; ", "scaled by quantiles; "))
     assert "column 2 holds 99 % of the variance" in text
     assert model.score(X[300:], y[300:]) > 0.85
     with pytest.warns(UserWarning, match="column 2 holds 99 % of the variance") as caught:
@@ -145,7 +155,7 @@ def test_a_column_that_dominates_is_scaled_and_named(kind, approximation):
     assert given.certificate_.columns.startswith("as given; ")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", first(2, 4))
 def test_a_linear_target_is_fitted_as_well_as_by_a_linear_model(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(1150, 8)) * 10.0 ** rng.integers(-1, 3, 8)
@@ -155,7 +165,7 @@ def test_a_linear_target_is_fitted_as_well_as_by_a_linear_model(seed):
     assert scores[0] > scores[1] - 0.02
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", first(1, 2))
 def test_classes_with_a_linear_boundary_are_told_apart_as_by_a_linear_model(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(2200, 6))
@@ -169,7 +179,7 @@ def test_classes_with_a_linear_boundary_are_told_apart_as_by_a_linear_model(seed
     assert more.mean() <= 0.01 + 2 * more.std() / np.sqrt(2000)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", first(3, 10))
 def test_noise_is_not_followed(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(1030, 4)), rng.normal(size=1030)
@@ -177,8 +187,7 @@ def test_noise_is_not_followed(seed):
     assert default().fit(X[:30], y[:30]).score(X[30:], y[30:]) > -0.25
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize(("fit_intercept", "weighted"), [(True, True), (False, False)])
 def test_exact_models_choose_by_their_own_left_out_rows(fit_intercept, weighted):
     X, y, weight = regression(40)
     weight = weight + 1 if weighted else None
@@ -212,8 +221,10 @@ def table(n=2000, d=6):
     return X, y
 
 
-@pytest.mark.parametrize("memory", ["200KB", "500KB", "1MB", "2MB", "5MB", "10MB", "20MB"])
 @every_estimator
+@pytest.mark.parametrize(
+    "memory", ["200KB", "1MB", *thorough("500KB", "2MB", "5MB", "10MB", "20MB")]
+)
 def test_every_memory_limit_has_a_model(estimator, memory):
     X, y = table()
     y = y > 2 if estimator is KernelClassifier else y
@@ -235,26 +246,7 @@ def test_little_time_has_a_model(estimator):
     assert np.isfinite(model.predict(X[1500:])).all()
 
 
-@every_estimator
-def test_a_given_size_is_refused_with_its_plan(estimator):
-    X, y = table()
-    model = default(estimator, kernel="rbf", approximation=1000, memory_limit="1MB")
-    with pytest.raises(
-        MemoryError, match=r"(?s)1000 landmarks or features.*plan of the fit:\nphase"
-    ):
-        model.fit(X, y > 2)
-
-
-def test_a_given_size_that_takes_too_long_warns():
-    X, y = table()
-    landmarks = Nystroem(budget=500, selector="uniform")
-    model = default(kernel="rbf", approximation=landmarks, time_limit=0.01)
-    with pytest.warns(ConvergenceWarning, match=r"(?s)time_limit=0.01.*plan of the fit:\nphase"):
-        model.fit(X, y)
-    assert model.certificate_.size == 500
-
-
-@pytest.mark.parametrize("loss", ["huber", "quantile", "epsilon_insensitive"])
+@pytest.mark.parametrize("loss", ["huber", *thorough("quantile", "epsilon_insensitive")])
 def test_the_unit_of_y_does_not_matter_to_penalties_of_other_losses(loss):
     X, y, _ = regression(500)
     scores = []
@@ -268,7 +260,7 @@ def test_the_unit_of_y_does_not_matter_to_penalties_of_other_losses(loss):
     assert abs(scores[0] - scores[1]) <= 0.02
 
 
-@pytest.mark.parametrize("loss", ["log", "softmax"])
+@pytest.mark.parametrize("loss", ["log", *thorough("softmax")])
 def test_probabilities_are_as_good_as_those_of_logistic_regression(loss):
     X = np.random.default_rng(0).normal(size=(900, 4))
     y = X.sum(axis=1) > 0
@@ -284,18 +276,12 @@ def test_sentinels_in_every_column_are_no_reason_for_a_constant():
     y = X[:, 0] * X[:, 1] > 0
     X[rng.random(X.shape) < 0.15] = -9999
     model = KernelClassifier(random_state=0).fit(X[:600], y[:600])
-    assert model.certificate_.columns == "scaled by their middle"
+    assert model.certificate_.columns == "scaled by quantiles"
     # a constant has 0.5; three standard deviations of a share of 200 rows are 0.1
     assert model.score(X[600:], y[600:]) >= 0.65
 
 
-def test_grids_of_few_rows_are_solved_without_equations():
-    X, y, _ = regression(300)
-    model = KernelRegressor(approximation="binning", random_state=0).fit(X, y)
-    assert "dual_cd" in model.solution_.message
-
-
-@pytest.mark.parametrize("approximation", ["auto", 50, None])
+@pytest.mark.parametrize("approximation", ["auto", None])
 def test_targets_far_from_zero_are_fitted_without_an_intercept(approximation):
     X, y, _ = regression(200)
     model = default(approximation=approximation, fit_intercept=False).fit(X, y + 100)

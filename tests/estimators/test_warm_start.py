@@ -6,20 +6,22 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from skimp import KernelRegressor
 from skimp.budgets import Fixed
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import FunctionKernel, Gaussian
-from tests.models import classifier, every_estimator, regressor
+from tests.models import classifier, regressor
 from tests.problems import difference, labelled, regression
 
 MODES = [20, Nystroem(budget=20, rank=8), RandomFourier(n_components=21)]
 
 every_mode = pytest.mark.parametrize("approximation", MODES)
-every_smooth_loss = pytest.mark.parametrize("loss", ["squared_hinge", "log", "softmax"])
 
 
-@every_mode
-@every_smooth_loss
+@pytest.mark.parametrize(
+    ("approximation", "loss"),
+    [(20, "squared_hinge"), (MODES[1], "log"), (MODES[2], "softmax")],
+)
 def test_another_penalty_takes_fewer_steps_to_the_same_solution(approximation, loss):
     X, y, weight = labelled(150)
     model = classifier(approximation, loss=loss, warm_start=True).fit(X, y, weight)
@@ -49,11 +51,13 @@ def test_a_fit_that_ended_has_nothing_left_to_do(approximation):
 
 
 @pytest.mark.parametrize(
-    "approximation",
-    [Nystroem(budget=20, selector="uniform"), RandomFourier(n_components=21)],
+    ("approximation", "loss"),
+    [
+        (Nystroem(budget=20, selector="uniform"), "hinge"),
+        (RandomFourier(n_components=21), "multiclass_hinge"),
+    ],
     ids=repr,
 )
-@pytest.mark.parametrize("loss", ["hinge", "log", "multiclass_hinge"])
 def test_dual_coordinate_descent_goes_on(approximation, loss):
     X, y, _ = labelled(80)
     params = {"alpha": 0.03, "tol": 1e-6, "solver": "dual_cd", "warm_start": True}
@@ -64,7 +68,6 @@ def test_dual_coordinate_descent_goes_on(approximation, loss):
     assert difference(model.decision_function(X), expected) <= 1e-2
 
 
-@every_estimator
 @pytest.mark.parametrize(
     "change",
     [
@@ -77,16 +80,17 @@ def test_dual_coordinate_descent_goes_on(approximation, loss):
     ],
     ids=str,
 )
-def test_changes_of_the_features_start_anew(estimator, change):
-    X, y, _ = labelled(100)
+def test_changes_of_the_features_start_anew(change):
+    X, y, _ = regression(100)
     loss = "squared_epsilon_insensitive"
-    model = estimator(approximation=20, loss=loss, warm_start=True, random_state=0, n_jobs=1)
+    model = KernelRegressor(
+        "rbf", approximation=20, loss=loss, warm_start=True, random_state=0, n_jobs=1
+    )
     changed = clone(model).set_params(**change).fit(X, y)
     model.fit(X, y).set_params(**change).fit(X, y)
     assert np.array_equal(model.coef_, changed.coef_)
 
 
-@every_estimator
 @pytest.mark.parametrize(
     "between",
     [
@@ -97,10 +101,10 @@ def test_changes_of_the_features_start_anew(estimator, change):
     ],
     ids=str,
 )
-def test_other_fits_in_between_are_no_start(estimator, between):
-    X, y, _ = labelled(100)
+def test_other_fits_in_between_are_no_start(between):
+    X, y, _ = regression(100)
     params = {"kernel": Gaussian(0.5), "approximation": 20, "random_state": 0, "warm_start": True}
-    model = estimator(loss="squared_epsilon_insensitive", n_jobs=1, **params)
+    model = KernelRegressor(loss="squared_epsilon_insensitive", n_jobs=1, **params)
     fresh = clone(model).fit(X, y)
     model.fit(X, y).set_params(**between).fit(X, y)
     assert not np.array_equal(model.coef_, fresh.coef_)
@@ -109,14 +113,13 @@ def test_other_fits_in_between_are_no_start(estimator, between):
     assert np.array_equal(model.predict(X), fresh.predict(X))
 
 
-@every_estimator
-def test_other_functions_of_the_same_name_start_anew(estimator):
-    X, y, _ = labelled(60)
+def test_other_functions_of_the_same_name_start_anew():
+    X, y, _ = regression(60)
     options = {"approximation": 20, "loss": "squared_epsilon_insensitive", "random_state": 0}
-    model = estimator(warm_start=True, n_jobs=1, **options)
+    model = KernelRegressor(warm_start=True, n_jobs=1, **options)
     for power in (2, 2, 3):
         kernel = FunctionKernel(lambda x, b, power=power: (1 + x @ b) ** power)
-        cold = estimator(kernel, n_jobs=1, **options).fit(X, y)
+        cold = KernelRegressor(kernel, n_jobs=1, **options).fit(X, y)
         model.set_params(kernel=kernel).fit(X, y)
         assert np.array_equal(model.coef_, cold.coef_)
     solution = model.solution_
@@ -145,14 +148,6 @@ def test_further_rows_keep_the_landmarks():
     assert difference(model.decision_function(X), fixed.decision_function(X)) <= 1e-5
 
 
-def test_without_a_seed_the_landmarks_stay():
-    X, y, _ = labelled(100)
-    model = classifier(20, random_state=None, warm_start=True).fit(X, y)
-    kept = model.approximation_
-    assert model.fit(X, y).approximation_ is kept
-    assert model.set_params(warm_start=False).fit(X, y).approximation_ is not kept
-
-
 def test_a_copy_goes_on_and_a_clone_does_not():
     X, y, _ = labelled(100)
     model = classifier(20, loss="log", warm_start=True).fit(X, y)
@@ -167,16 +162,6 @@ def test_a_failed_fit_changes_nothing():
         model.set_params(kernel=Gaussian(2.0), memory_limit=1).fit(X, y)
     model.set_params(kernel=Gaussian(0.5), memory_limit=None).fit(X, y)
     assert model.n_iter_ == 1
-
-
-@pytest.mark.parametrize("approximation", [None, 20])
-def test_another_loss_may_go_on(approximation):
-    X, y, _ = regression(80)
-    model = regressor(approximation, warm_start=True).fit(X, y)
-    for loss in ("huber", "squared", "squared_epsilon_insensitive"):
-        model.set_params(loss=loss).fit(X, y)
-        cold = clone(model).fit(X, y).predict(X)
-        assert difference(model.predict(X), cold) <= 1e-2
 
 
 def test_long_arrays_that_differ_in_the_middle_start_anew():

@@ -1,17 +1,13 @@
-import pickle
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
-from skimp.data import open_rows
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Gaussian
-from tests.problems import TOLERANCE, difference, regression
+from tests.problems import regression
 from tests.sources import ChunkedRows
 from tests.strategies import BAD
 
@@ -33,27 +29,6 @@ WRAPPERS = [
 ]
 
 every_map = pytest.mark.parametrize("feature_map", MAPS)
-
-
-@every_map
-@pytest.mark.parametrize("wrap", WRAPPERS)
-def test_any_source_gives_the_same_features(feature_map, wrap):
-    X = regression(100)[0]
-    expected = clone(feature_map).fit_transform(X)
-    fitted = clone(feature_map).fit(wrap(X))
-    assert difference(fitted.transform(wrap(X)), expected) <= 1e-8
-
-
-@every_map
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("block_rows", [1, 13, 1000])
-def test_any_block_size_gives_the_same_features(feature_map, dtype, block_rows):
-    X = regression(100, dtype=dtype)[0]
-    expected = clone(feature_map).fit_transform(X)
-    rows = open_rows(X, block_rows=block_rows)
-    Z = clone(feature_map).fit(rows).transform(rows)
-    assert Z.dtype == dtype
-    assert difference(Z, expected) <= TOLERANCE[np.dtype(dtype)]
 
 
 @every_map
@@ -83,24 +58,6 @@ def test_a_seed_decides(feature_map):
 
 
 @every_map
-def test_fit_leaves_parameters_and_data_alone(feature_map):
-    X = regression(50)[0]
-    before = X.copy()
-    fitted = clone(feature_map)
-    params = repr(fitted.get_params())
-    fitted.fit(X).transform(X)
-    assert repr(fitted.get_params()) == params
-    assert np.array_equal(X, before)
-
-
-@every_map
-def test_pickled_maps_give_the_same_features(feature_map):
-    X = regression(50)[0]
-    fitted = clone(feature_map).fit(X)
-    assert np.array_equal(pickle.loads(pickle.dumps(fitted)).transform(X), fitted.transform(X))
-
-
-@every_map
 def test_names_of_features(feature_map):
     X = regression(50)[0]
     fitted = clone(feature_map).fit(X)
@@ -108,29 +65,6 @@ def test_names_of_features(feature_map):
     assert list(fitted.get_feature_names_out()) == [f"{prefix}{j}" for j in range(fitted.width)]
     frame = fitted.set_output(transform="pandas").transform(X)
     assert list(frame.columns) == list(fitted.get_feature_names_out())
-
-
-@every_map
-def test_map_block_is_transform(feature_map):
-    X = regression(2000)[0]
-    fitted = clone(feature_map).fit(X)
-    Z = np.full((2000, fitted.width), np.nan)
-    fitted.map_block(X, Z)
-    np.testing.assert_allclose(Z, fitted.transform(X), rtol=1e-12, atol=1e-14)
-
-
-@every_map
-def test_transform_before_fit(feature_map):
-    with pytest.raises(NotFittedError, match="is not fitted yet"):
-        clone(feature_map).transform(np.ones((3, 3)))
-
-
-@every_map
-@pytest.mark.parametrize("wrap", [np.asarray, pd.DataFrame, open_rows])
-def test_columns_must_be_those_of_fit(feature_map, wrap):
-    fitted = clone(feature_map).fit(regression(50)[0])
-    with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3 features"):
-        fitted.transform(wrap(np.ones((5, 2))))
 
 
 @every_map

@@ -7,6 +7,7 @@ from scipy import sparse
 from skimp.data import open_rows
 from skimp.features import RandomBinning, _binning
 from skimp.kernels import Gaussian, Laplacian, Linear, Matern, Separable
+from tests.pairs import in_turn, pairwise
 from tests.problems import regression
 from tests.reference import naive
 from tests.sources import ChunkedRows
@@ -60,9 +61,7 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
-@pytest.mark.parametrize("name", ROWS)
+@pairwise(wrap=[np.asarray, sparse.csr_matrix], dtype=[np.float64, np.float32, np.int32], name=ROWS)
 def test_codes_are_equal_exactly_where_bins_are(name, dtype, wrap):
     X = (10 * ROWS[name]) if name != "huge" else HUGE
     X = X[np.abs(X[:, 0]) < np.iinfo(np.int32).max] if dtype == np.int32 else X
@@ -127,8 +126,7 @@ KERNELS = [
 ]
 
 
-@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@in_turn(wrap=[np.asarray, sparse.csr_matrix], kernel=KERNELS)
 def test_products_are_unbiased_with_the_variance_of_the_formula(kernel, wrap):
     P, N, z = 8, 400, 5.0
     X = np.array([[0.0, 1.0, 0.0], [0.3, 1.0, -0.2], [0.0, 0.4, 0.7], [1.5, 0.0, 2.0]])
@@ -192,7 +190,7 @@ def test_rows_of_weight_zero_have_no_bins_of_their_own():
 def test_bins_are_those_of_a_sample_where_rows_are_many(monkeypatch, wrap):
     n, size = 600, 150
     monkeypatch.setattr(_binning, "_LARGEST_SAMPLE", size)
-    monkeypatch.setattr(_binning, "_FEW", 5)
+    monkeypatch.setattr(_binning, "_MAJORITY_SAMPLE", 5)
     X, _, weight = regression(n)
     rows = open_rows(wrap(X), weight=weight)
     fitted = binning(Laplacian(1e6)).fit_rows(rows, np.random.default_rng(0))
@@ -209,33 +207,21 @@ def test_bins_are_those_of_a_sample_where_rows_are_many(monkeypatch, wrap):
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (Gaussian(0.5), "a product over columns of functions that fall ever more slowly"),
-        (2.0 * Gaussian(0.5).on([1]), "h k''(h) of the pitches of this one would be negative"),
-        (Matern(nu=1.5, gamma=0.5), "a product over columns of functions that fall ever more"),
-        (Matern(nu=1.5, gamma=0.5).on([0]), "h k''(h) of the pitches of this one would be neg"),
-        (Linear(), "a product over columns of functions that fall ever more slowly (Laplacian())"),
-        (Laplacian(1.0) * Laplacian(0.5).on([1]), "a product over different columns, got Lap"),
+        (Gaussian(0.5), "a product over columns of convex functions"),
+        (2.0 * Gaussian(0.5).on([1]), "h k''(h) of its pitches is negative"),
+        (Matern(nu=1.5, gamma=0.5), "a product over columns of convex functions"),
+        (Matern(nu=1.5, gamma=0.5).on([0]), "h k''(h) of its pitches is negative"),
+        (Linear(), "a product over columns of convex functions"),
+        (
+            Laplacian(1.0) * Laplacian(0.5).on([1]),
+            "that do not share columns, got Lap",
+        ),
     ],
     ids=repr,
 )
 def test_kernels_without_pitches_are_refused(kernel, message):
     with pytest.raises(ValueError, match="RandomBinning: kernel must be .*" + re.escape(message)):
         binning(kernel).fit(regression(20)[0])
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"n_grids": 0}, "RandomBinning: n_grids must be an integer >= 1, got 0."),
-        ({"max_bins": 0}, "RandomBinning: max_bins must be an integer"),
-        ({"max_bins": 2**31}, "RandomBinning: max_bins must be an integer"),
-        ({"random_state": -1}, "RandomBinning: random_state must be None or an integer >= 0"),
-        ({"kernel": "wavelet"}, "RandomBinning: kernel must be None, a kernel object or one of"),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        RandomBinning(**params).fit(np.ones((5, 2)))
 
 
 def test_the_default_kernel_is_laplacian_with_the_scale_of_the_rows():
@@ -245,27 +231,10 @@ def test_the_default_kernel_is_laplacian_with_the_scale_of_the_rows():
     assert fitted.kernel is None
 
 
-def test_outputs_of_another_shape_are_refused():
-    X = regression(30)[0]
-    fitted = binning(n_grids=4).fit(X)
-    with pytest.raises(ValueError, match=r"out must have shape \(30, 4\), found \(30, 3\)"):
-        fitted.map_codes(X, np.empty((30, 3), np.uint8))
-    with pytest.raises(ValueError, match=rf"out must have shape \(30, {fitted.width}\), found"):
-        fitted.map_block(X, np.empty((30, 4)))
-
-
-def test_parameters_set_after_fit_change_nothing_until_the_next():
-    X = regression(30)[0]
-    fitted = binning().fit(X)
-    before = fitted.transform(X)
-    after = fitted.set_params(n_grids=3, max_bins=1, kernel=Laplacian(9.0)).transform(X)
-    assert (after != before).nnz == 0
-
-
 def test_rows_of_another_width_and_codes_of_another_dtype_are_refused():
     X = regression(20)[0]
     fitted = binning(Laplacian(1.0)).fit(X)
     with pytest.raises(ValueError, match="X must have 3 columns, found 300"):
         fitted.map_codes(np.ones((5, 300)), np.empty((5, 12), np.uint8))
-    with pytest.raises(ValueError, match="out must be of uint8, found uint16"):
+    with pytest.raises(ValueError, match="out must have dtype uint8, found uint16"):
         fitted.map_codes(X, np.empty((20, 12), np.uint16))

@@ -5,6 +5,7 @@ import pytest
 
 from skimp.data import ArrayRows, Context, open_rows
 from skimp.features._grids import Bins, Grids, _fullest
+from tests.pairs import pairwise
 from tests.sources import ChunkedRows
 
 
@@ -32,9 +33,7 @@ def codes_of(bins, prints):
     return codes
 
 
-@pytest.mark.parametrize("most", [1, 2, 7, 1000])
-@pytest.mark.parametrize("fineness", [0.01, 2.0, 1e6])
-@pytest.mark.parametrize("n", [1, 2, 80])
+@pairwise(most=[1, 2, 7, 1000], fineness=[0.01, 2.0, 1e6], n=[1, 2, 80])
 def test_codes_are_their_naive_twin(most, fineness, n):
     given, X = grids(fineness=fineness), rows(n)
     bins = Bins.find(given, open_rows(X), most)

@@ -13,13 +13,12 @@ from skimp.kernels import (
     FunctionKernel,
     Gaussian,
     Laplacian,
-    Linear,
     Matern,
     NeuralTangent,
     Polynomial,
     Precomputed,
 )
-from skimp.testing import check_feature_map
+from tests.pairs import in_turn
 from tests.problems import regression
 from tests.reference import naive
 from tests.words import letter_indicators, shared_letters, words
@@ -67,9 +66,8 @@ def test_columns_that_a_restriction_leaves_out_do_not_matter():
     assert fitted.frequencies_[COLUMNS].all()
 
 
-@pytest.mark.parametrize(
-    "kernel",
-    [
+@in_turn(
+    kernel=[
         Gaussian(gamma=WIDTHS),
         Matern(nu=2.5, gamma=WIDTHS).on([4, 3, 2, 1, 0]),
         Polynomial(degree=2, gamma=WIDTHS) + 0.1 * Laplacian().on(COLUMNS),
@@ -77,28 +75,14 @@ def test_columns_that_a_restriction_leaves_out_do_not_matter():
         NeuralTangent() * Cauchy(gamma="scale"),
         FunctionKernel(naive.one_plus_product) * Gaussian(0.1).on([2]),
     ],
-    ids=repr,
+    rank=[None, 5],
 )
-@pytest.mark.parametrize("rank", [None, 5])
 def test_nystroem_equals_its_naive_twin(kernel, rank):
     X = regression(60, 5)[0]
     nystroem = Nystroem(kernel, budget=20, rank=rank, random_state=0).fit(X)
     k, B, Z = nystroem.kernel_, nystroem.budget_.points, nystroem.transform(X)
     expected = naive.nystroem(k(X, B), k(B), k(B, X), rank=rank)
     np.testing.assert_allclose(Z @ Z.T, expected, atol=1e-6 * np.abs(expected).max())
-
-
-@pytest.mark.parametrize(
-    "feature_map",
-    [
-        Nystroem(Laplacian(gamma=WIDTHS) + 2.0 * Linear().on(COLUMNS), budget=30),
-        Nystroem(FunctionKernel(naive.one_plus_product), budget=7),
-        RandomFourier(2.0 * Gaussian(gamma=WIDTHS) * Matern().on(COLUMNS), n_components=31),
-    ],
-    ids=repr,
-)
-def test_contract(feature_map):
-    check_feature_map(feature_map)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -1,30 +1,19 @@
-import re
 from itertools import product
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from skimp.data import open_rows
 from skimp.features import Degree2Projection
 from skimp.kernels import Polynomial
-from tests.problems import regression
+from tests.pairs import pairwise
+from tests.problems import regression, with_gaps
 
 SPARSITIES = [1.0, 3.0, 5.0]
 TERMS = [1, 2, 4]
 PAIR = np.array([[0.9, -0.4, 0.3], [0.5, 0.8, -0.2]])
 
 every_size = pytest.mark.parametrize("n_terms", TERMS)
-
-
-def with_gaps(X):
-    """Return CSR rows, some of them empty, with explicit zeros."""
-    X = X.copy()
-    X[np.abs(X) < 0.3] = 0
-    X[::7] = 0
-    S = sparse.csr_matrix(X)
-    S.data[::5] = 0
-    return S
 
 
 def naive_features(fitted, X):
@@ -59,23 +48,11 @@ def mean_of_documentation(x, y, s, n_terms):
     return mean + (x @ x) * (y @ y) / 2 if n_terms == 1 else mean
 
 
-@pytest.mark.parametrize("n_terms", [1, 2, 4, 10])
-@pytest.mark.parametrize("sparsity", [1, 3.0, 20.0])
-@pytest.mark.parametrize("k", [1, 8, 11])
+@pairwise(n_terms=[1, 2, 4, 10], sparsity=[1, 3.0, 20.0], k=[1, 8, 11])
 def test_features_are_those_of_the_formula(n_terms, sparsity, k):
     X = regression(30)[0]
     options = {"n_components": k, "n_terms": n_terms, "sparsity": sparsity}
     fitted = Degree2Projection(**options, random_state=0).fit(X)
-    for rows in (X, with_gaps(X)):
-        expected = naive_features(fitted, rows)
-        np.testing.assert_allclose(fitted.transform(rows), expected, rtol=1e-12, atol=1e-12)
-
-
-@every_size
-@pytest.mark.parametrize("n", [1, 512, 513, 1100])
-def test_strips_do_not_matter(n_terms, n):
-    X = regression(n)[0]
-    fitted = Degree2Projection(n_components=7, n_terms=n_terms, random_state=0).fit(X)
     for rows in (X, with_gaps(X)):
         expected = naive_features(fitted, rows)
         np.testing.assert_allclose(fitted.transform(rows), expected, rtol=1e-12, atol=1e-12)
@@ -123,14 +100,6 @@ def test_drawn_features_have_the_mean_and_variance_of_all_outcomes(sparsity, n_t
         assert abs(found - variance) <= 5 * np.sqrt((fourth - variance**2) / k)
 
 
-@pytest.mark.parametrize("k", [1, 6, 7])
-def test_the_width_is_what_was_planned(k):
-    X = regression(20)[0]
-    projection = Degree2Projection(n_components=k)
-    assert projection.planned_width(open_rows(X)) == k
-    assert projection.fit(X).width == projection.transform(X).shape[1] == k
-
-
 def test_the_kernel_is_the_square_of_the_inner_product():
     X = regression(20)[0]
     kernel = Degree2Projection(n_components=5).fit(X).kernel_
@@ -147,27 +116,3 @@ def test_the_map_does_not_depend_on_the_rows():
 
     assert np.array_equal(vectors(X, 0), vectors(sparse.csr_matrix(5 * X[:1]), 0))
     assert not np.array_equal(vectors(X, 0), vectors(X, 1))
-
-
-def test_an_output_of_another_shape_is_refused():
-    X = regression(30)[0]
-    fitted = Degree2Projection(n_components=20).fit(X)
-    with pytest.raises(ValueError, match=r"out must have shape \(30, 20\), found \(30, 19\)"):
-        fitted.map_block(X, np.empty((30, 19)))
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        *(
-            ({"n_terms": value}, f"n_terms must be an even integer >= 2, or 1, got {value}.")
-            for value in (0, 3, 5, -2, 2.0, True)
-        ),
-        ({"sparsity": 0.99}, "sparsity must be a number >= 1, got 0.99."),
-        ({"sparsity": True}, "sparsity must be a number >= 1, got True."),
-        ({"sparsity": np.inf}, "sparsity must be a number >= 1, got inf."),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(f"Degree2Projection: {message}")):
-        Degree2Projection(**params).fit(np.ones((5, 2)))

@@ -9,23 +9,14 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from skimp.data import open_rows
 from skimp.features import ExplicitPolynomial
-from tests.problems import difference, regression
+from tests.pairs import in_turn, pairwise
+from tests.problems import difference, regression, with_gaps
 
 WIDTHS = [0.3, 0.0, 0.7]
 FORMS = ["monomials", "kronecker"]
 
 every_form = pytest.mark.parametrize("form", FORMS)
 every_degree = pytest.mark.parametrize("degree", [1, 2, 3, 4])
-
-
-def with_gaps(X):
-    """Return CSR rows, some of them empty, with explicit zeros."""
-    X = X.copy()
-    X[np.abs(X) < 0.3] = 0
-    X[::7] = 0
-    S = sparse.csr_matrix(X)
-    S.data[::5] = 0
-    return S
 
 
 def multinomial(columns):
@@ -50,24 +41,13 @@ def naive_features(X, degree, form, gamma=1.0, coef0=0.0):
 
 @every_form
 @every_degree
-@pytest.mark.parametrize("coef0", [0.0, 1.5])
-@pytest.mark.parametrize("gamma", [0.5, WIDTHS, "scale"], ids=str)
-@pytest.mark.parametrize("d", [1, 3])
+@pairwise(coef0=[0.0, 1.5], gamma=[0.5, WIDTHS, "scale"], d=[1, 3])
 def test_features_are_all_products_of_columns(form, degree, coef0, gamma, d):
     X = regression(9)[0][:, :d]
     gamma = gamma[:d] if isinstance(gamma, list) else gamma
     fitted = ExplicitPolynomial(degree, gamma=gamma, coef0=coef0, form=form).fit(X)
     for rows in (X, with_gaps(X)):
         expected = naive_features(rows, degree, form, fitted.kernel_.gamma, coef0)
-        np.testing.assert_allclose(fitted.transform(rows), expected, rtol=1e-12, atol=1e-12)
-
-
-@every_form
-def test_strips_do_not_matter(form):
-    X = regression(1100)[0]
-    fitted = ExplicitPolynomial(2, coef0=1.0, form=form).fit(X)
-    for rows in (X, with_gaps(X)):
-        expected = naive_features(rows, 2, form, coef0=1.0)
         np.testing.assert_allclose(fitted.transform(rows), expected, rtol=1e-12, atol=1e-12)
 
 
@@ -104,9 +84,7 @@ def test_the_kronecker_power_is_that_of_numpy(degree):
 
 
 @every_form
-@pytest.mark.parametrize("degree", [1, 2, 3, 4, 6])
-@pytest.mark.parametrize("coef0", [0.0, 1.5])
-@pytest.mark.parametrize("gamma", [0.5, WIDTHS, "scale"], ids=str)
+@pairwise(degree=[1, 2, 3, 4, 6], coef0=[0.0, 1.5], gamma=[0.5, WIDTHS, "scale"])
 def test_inner_products_are_the_kernel(form, degree, coef0, gamma):
     X = regression(20)[0]
     fitted = ExplicitPolynomial(degree, gamma=gamma, coef0=coef0, form=form).fit(X)
@@ -127,8 +105,7 @@ def test_a_constant_is_a_column_more(form, degree):
 
 
 @every_degree
-@pytest.mark.parametrize("d", [1, 2, 6])
-@pytest.mark.parametrize("coef0", [0, 0.0, 1e-9, 3.0])
+@in_turn(d=[1, 2, 6], coef0=[0, 0.0, 1e-9, 3.0])
 def test_widths(degree, d, coef0):
     X, columns = np.ones((2, d)), d + (coef0 > 0)
     for form, width in zip(
@@ -154,7 +131,7 @@ def test_a_width_that_does_not_fit_is_refused_before_it_is_drawn(form, limit):
 
 @pytest.mark.parametrize("degree", [60, 700, 10_000])
 def test_a_width_beyond_counting_is_refused(degree):
-    with pytest.raises(MemoryError, match="1 row of countless features needs"):
+    with pytest.raises(MemoryError, match="1 row of more than"):
         ExplicitPolynomial(degree, form="kronecker").fit(np.ones((2, 3)))
 
 
@@ -188,17 +165,3 @@ def test_a_fit_that_does_not_fit_leaves_the_map_as_it_was():
         fitted.set_params(degree=5).fit(np.ones((2, 30)))
     assert vars(fitted) == {**state, "degree": 5}
     assert np.array_equal(fitted.transform(X), before)
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"form": "powers"}, "form must be 'monomials' or 'kronecker', got 'powers'."),
-        ({"memory_limit": 0}, "memory_limit must be None or an integer >= 1 or a size such as"),
-        ({"memory_limit": True}, "memory_limit must be None or an integer >= 1 or a size such as"),
-        ({"memory_limit": "much"}, "memory_limit must be None or an integer >= 1 or a size such"),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(f"ExplicitPolynomial: {message}")):
-        ExplicitPolynomial(**params).fit(np.ones((5, 2)))

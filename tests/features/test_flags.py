@@ -49,7 +49,7 @@ def refusal(owner, flag, advice, kernel):
 
 @pytest.mark.parametrize("kernel", INDEFINITE, ids=repr)
 def test_nystroem_refuses_indefinite_kernels(kernel):
-    message = refusal("Nystroem", "positive definite", "its features need a root", kernel)
+    message = refusal("Nystroem", "positive definite", "its matrix is factorized", kernel)
     with pytest.raises(ValueError, match=message):
         Nystroem(kernel).fit(regression(20)[0])
 
@@ -61,7 +61,7 @@ def test_models_refuse_indefinite_kernels_and_keep_nothing(estimator, kernel):
     name = estimator.__name__
     for approximation, owner, advice in (
         (None, name, "the exact model needs it"),
-        (5, "Nystroem", "its features need a root"),
+        (5, "Nystroem", "its matrix is factorized"),
     ):
         model = estimator(kernel, approximation=approximation)
         with pytest.raises(ValueError, match=refusal(owner, "positive definite", advice, kernel)):
@@ -71,7 +71,7 @@ def test_models_refuse_indefinite_kernels_and_keep_nothing(estimator, kernel):
 
 @pytest.mark.parametrize("kernel", WITHOUT_SPECTRUM, ids=repr)
 def test_random_fourier_refuses_kernels_without_a_spectrum(kernel):
-    advice = "with a spectrum to sample, such as that of Gaussian or Laplacian"
+    advice = "its spectrum is sampled; for example Gaussian or Laplacian"
     message = refusal("RandomFourier", "stationary", advice, kernel)
     with pytest.raises(ValueError, match=message):
         RandomFourier(kernel).fit(np.abs(regression(20)[0]))

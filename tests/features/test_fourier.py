@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,6 +5,7 @@ from scipy import sparse
 from skimp.data import open_rows
 from skimp.features import RandomFourier
 from skimp.kernels import Cauchy, Gaussian, Laplacian, Matern
+from tests.pairs import pairwise
 from tests.problems import regression
 from tests.reference import naive
 
@@ -24,10 +23,12 @@ def features(fitted, X):
     return Z
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("n_components", [1, 2, 5, 40])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kernel", [Gaussian(0.5), Laplacian(0.5)])
+@pairwise(
+    form=FORMS,
+    n_components=[1, 2, 5, 40],
+    dtype=[np.float32, np.float64],
+    kernel=[Gaussian(0.5), Laplacian(0.5)],
+)
 def test_equals_its_naive_twin(form, n_components, dtype, kernel):
     X = regression(600, dtype=dtype)[0]
     fitted = RandomFourier(kernel, n_components=n_components, form=form, random_state=0).fit(X)
@@ -45,9 +46,7 @@ def test_equals_its_naive_twin(form, n_components, dtype, kernel):
     assert np.abs(Z - expected).max() <= 10 * np.finfo(dtype).eps * (1 + largest)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("n_components", [1, 2, 5])
-@pytest.mark.parametrize("kernel", [Gaussian(0.5), Laplacian(0.3)])
+@pairwise(form=FORMS, n_components=[1, 2, 5], kernel=[Gaussian(0.5), Laplacian(0.3)])
 def test_products_are_unbiased(form, n_components, kernel):
     X, draws, z = regression(4)[0], 400, 5.0
     rows, rng = open_rows(X), np.random.default_rng(0)
@@ -95,51 +94,12 @@ def test_the_frequencies_do_not_depend_on_the_rows(dtype):
     assert first.frequencies_.dtype == first.offset_.dtype == dtype
 
 
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"n_components": 0}, "RandomFourier: n_components must be an integer >= 1, got 0."),
-        ({"n_components": 2.0}, "RandomFourier: n_components must be an integer >= 1, got 2.0."),
-        (
-            {"sampling": "sobol"},
-            "RandomFourier: sampling must be 'iid' or 'orthogonal' or 'structured' or 'fastfood' "
-            "or 'qmc', got 'sobol'.",
-        ),
-        ({"form": "sine"}, "RandomFourier: form must be 'pair' or 'phase', got 'sine'."),
-        ({"random_state": -1}, "RandomFourier: random_state must be None or an integer >= 0"),
-        (
-            {"kernel": "wavelet"},
-            "RandomFourier: kernel must be None, a kernel object or one of 'rbf'",
-        ),
-        ({"kernel": Gaussian(-1)}, "Gaussian: gamma must be a number > 0"),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        RandomFourier(**params).fit(np.ones((5, 2)))
-
-
 def test_the_default_kernel_is_gaussian_with_the_scale_of_the_rows():
     X = 3 * regression(50)[0]
     fitted = RandomFourier(n_components=4).fit(X)
     assert isinstance(fitted.kernel_, Gaussian)
     assert fitted.kernel_.gamma == pytest.approx(1 / (3 * X.var()), rel=1e-9)
     assert fitted.kernel is None
-
-
-@pytest.mark.parametrize("params", [{"n_components": 1}, {"n_components": 500}, {"form": "phase"}])
-def test_parameters_set_after_fit_change_nothing_until_the_next(params):
-    X = np.random.default_rng(0).normal(size=(30, 3))
-    fitted = RandomFourier(n_components=20, random_state=0).fit(X)
-    before = fitted.transform(X)
-    assert np.array_equal(fitted.set_params(**params).transform(X), before)
-
-
-def test_an_output_of_another_shape_is_refused():
-    X = np.random.default_rng(0).normal(size=(30, 3))
-    fitted = RandomFourier(n_components=20).fit(X)
-    with pytest.raises(ValueError, match=r"out must have shape \(30, 20\), found \(30, 19\)"):
-        fitted.map_block(X, np.empty((30, 19)))
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
@@ -260,7 +220,7 @@ def test_pairs_of_a_multiple_have_its_length(sampling):
         ("orthogonal", Laplacian(1.0), "sampling='orthogonal'"),
         ("orthogonal", Laplacian(1.0) + Gaussian(1.0), "choose sampling='iid' or 'qmc'"),
         *(
-            (sampling, kernel, f"other than those of Euclidean distances.* got '{sampling}'")
+            (sampling, kernel, f"'iid' or 'qmc' for.* got '{sampling}'")
             for sampling in ("structured", "fastfood")
             for kernel in (
                 Laplacian(),

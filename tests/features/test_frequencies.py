@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pytest
 from scipy import sparse, stats
@@ -11,6 +9,7 @@ from skimp.features._frequencies import (
 )
 from skimp.kernels import Cauchy, Gaussian, Laplacian, Matern
 from tests._core.loops.test_hadamard import fastfood_matrix, structured_matrix
+from tests.pairs import in_turn
 
 FAST = ["structured", "fastfood"]
 SAMPLINGS = ["iid", "orthogonal", *FAST, "qmc"]
@@ -49,8 +48,7 @@ def test_products_are_those_with_the_matrix(sampling, d, size):
     assert np.abs(out - other).max() <= bound
 
 
-@pytest.mark.parametrize("sampling", SAMPLINGS)
-@pytest.mark.parametrize("layout", ["F", "strided", "int", "read-only"])
+@in_turn(sampling=SAMPLINGS, layout=["F", "strided", "int", "read-only"])
 def test_rows_may_be_laid_out_in_any_way(sampling, layout):
     X = np.random.default_rng(1).integers(-3, 4, (6, 5)).astype(float)
     given = {
@@ -218,18 +216,9 @@ def test_errors_are_below_those_of_independent_frequencies(sampling, d, size, si
     ],
 )
 def test_transforms_are_for_kernels_of_euclidean_distances(kernel, sampling):
-    message = (
-        "RandomFourier: sampling must be 'iid' or 'qmc' for a kernel other than those of "
-        f"Euclidean distances, such as Gaussian, got {sampling!r}."
-    )
-    with pytest.raises(ValueError, match=re.escape(message)):
+    message = f"RandomFourier: sampling must be 'iid' or 'qmc' for .*got '{sampling}'"
+    with pytest.raises(ValueError, match=message):
         draw(kernel, sampling, 3, 4)
-
-
-@pytest.mark.parametrize("sampling", SAMPLINGS)
-def test_as_many_widths_as_columns_are_needed(sampling):
-    with pytest.raises(ValueError, match="one for each of the 3 columns of X"):
-        draw(Gaussian([1.0, 2.0]), sampling, 3, 4)
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
@@ -237,10 +226,3 @@ def test_a_column_without_width_has_no_frequency(sampling):
     W = draw(Gaussian([0.5, 0.0, 1.0]), sampling, 3, 70).matrix()
     assert np.array_equal(W[1], np.zeros(70))
     assert (np.abs(W[[0, 2]]).max(axis=1) > 0).all()
-
-
-@pytest.mark.parametrize("sampling", ["structured", "fastfood"])
-def test_rows_of_another_width_are_refused(sampling):
-    found = draw(Gaussian(1.0), sampling, 3, 64)
-    with pytest.raises(ValueError, match="X must have 3 columns, found 5000"):
-        found.turns(np.ones((4, 5000)), np.empty((4, 64)))

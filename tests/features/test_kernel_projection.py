@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pytest
 from scipy import linalg, special, stats
@@ -9,6 +7,7 @@ from skimp.data import open_rows
 from skimp.diagnostics import kernel_error
 from skimp.features import KernelProjection
 from skimp.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, Tanh
+from tests.pairs import pairwise
 from tests.problems import regression
 
 METHODS = ["gaussian", "orthonormal", "pca"]
@@ -42,9 +41,7 @@ def fit(X, kernel=FULL, **params):
     return KernelProjection(kernel, **{"random_state": 0, **params}).fit(X)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pairwise(method=METHODS, kernel=KERNELS, dtype=[np.float32, np.float64])
 def test_features_are_sums_of_centred_kernel_values(method, kernel, dtype):
     X = regression(1500, dtype=dtype)[0]
     fitted = fit(X, kernel, method=method, n_components=20, budget=25)
@@ -179,15 +176,19 @@ def test_a_constant_of_the_kernel_changes_nothing():
     np.testing.assert_allclose(sq_distances(Z), sq_distances(X), atol=1e-11)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@pytest.mark.parametrize(
-    ("X", "budget"),
-    [(np.ones((20, 2)), 5), (np.ones((1, 2)), 5), (regression(20)[0], 1), (np.zeros((3, 2)), 2)],
-    ids=["equal rows", "one row", "budget of one", "zeros"],
+@pairwise(
+    method=METHODS,
+    kernel=KERNELS,
+    case=[
+        (np.ones((20, 2)), 5),
+        (np.ones((1, 2)), 5),
+        (regression(20)[0], 1),
+        (np.zeros((3, 2)), 2),
+    ],
+    dtype=[np.float32, np.float64],
 )
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_that_span_nothing_have_features_that_are_zero(method, kernel, X, budget, dtype):
+def test_rows_that_span_nothing_have_features_that_are_zero(method, kernel, case, dtype):
+    X, budget = case
     fitted = fit(X.astype(dtype), kernel, method=method, n_components=6, budget=budget)
     assert np.array_equal(fitted.transform(X.astype(dtype)), np.zeros((len(X), 6)))
     other = fitted.transform(np.full((3, X.shape[1]), 9, dtype))
@@ -224,28 +225,6 @@ def test_points_of_a_matrix_of_values():
     numbers = np.arange(40)[:, None]
     by_numbers = fit(numbers, Precomputed(FULL(X)), **params).transform(numbers)
     np.testing.assert_allclose(by_numbers, by_rows, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"method": "sums"}, "method must be 'gaussian' or 'orthonormal' or 'pca', got 'sums'."),
-        ({"n_components": 0}, "n_components must be an integer >= 1, got 0."),
-        ({"budget": 0}, "budget must be an integer >= 1, got 0."),
-        ({"budget": 3.0}, "budget must be an integer >= 1, got 3.0."),
-        ({"n_terms": 0}, "n_terms must be an integer >= 1, got 0."),
-        ({"selector": "all"}, "selector must be a selector object or one of 'auto'"),
-        ({"random_state": -1}, "random_state must be None or an integer >= 0"),
-        ({"kernel": "wavelet"}, "kernel must be None, a kernel object or one of 'rbf'"),
-        (
-            {"kernel": Tanh()},
-            "kernel must be positive definite (its features need a root), got Tanh().",
-        ),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(f"KernelProjection: {message}")):
-        KernelProjection(**params).fit(regression(9)[0])
 
 
 def test_a_fit_that_fails_leaves_the_map_as_it_was():

@@ -29,14 +29,6 @@ def test_rows_decide_the_dtype(dtype):
     assert landmarks.points.dtype == landmarks.dtype == dtype
 
 
-def test_whole_numbers_are_computed_in_float64():
-    points = np.array([[0, 200], [200, 0]], np.uint8)
-    landmarks = Landmarks(Gaussian(1e-5), points)
-    out = np.empty((2, 2))
-    landmarks.map_block(points, out)
-    np.testing.assert_allclose(out, [[1, np.exp(-0.8)], [np.exp(-0.8), 1]])
-
-
 def test_pickles_hold_the_points_and_no_matrix():
     X = regression(400)[0]
     landmarks = Landmarks(Gaussian(0.5), X)

@@ -1,16 +1,12 @@
-import pickle
-import re
-
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp.data import open_rows
 from skimp.features import RandomFourier, RandomLayer
 from skimp.kernels import ArcCosine, Gaussian
+from tests.pairs import in_turn
 from tests.problems import labelled, regression
 from tests.reference import naive
 
@@ -41,46 +37,13 @@ def nodes(layer, X):
 
 
 @every_activation
-@pytest.mark.parametrize("gamma", [0.5, WIDTHS, "scale", "median", "dim"], ids=str)
-@pytest.mark.parametrize("n_components", [1, 40])
+@in_turn(gamma=[0.5, WIDTHS, "scale", "median", "dim"], n_components=[1, 40])
 def test_features_are_the_nodes_of_the_formula(activation, gamma, n_components):
     X = regression(60)[0]
     layer = fitted(activation, X, gamma, n_components)
     Z = layer.transform(X)
     assert Z.shape == (60, n_components)
     np.testing.assert_allclose(Z, nodes(layer, X), rtol=1e-12, atol=1e-12)
-
-
-@every_activation
-@pytest.mark.parametrize("gamma", [0.5, WIDTHS], ids=str)
-def test_features_in_float32(activation, gamma):
-    X = regression(60, dtype=np.float32)[0]
-    layer = fitted(activation, X, gamma)
-    Z = layer.transform(X)
-    assert Z.dtype == layer.weights_.dtype == layer.offset_.dtype == np.float32
-    W = layer.weights_.astype(np.float64)
-    largest = (np.abs(X).max() + np.abs(W).max()) ** 2 * (1 + np.sum(layer.gamma_))
-    largest += np.abs(X).max() * np.abs(W).sum(axis=0).max()
-    assert np.abs(Z - nodes(layer, X)).max() <= 20 * np.finfo(np.float32).eps * (1 + largest)
-
-
-@every_activation
-@pytest.mark.parametrize("gamma", [0.5, WIDTHS], ids=str)
-def test_sparse_rows_have_the_features_of_dense_ones(activation, gamma):
-    X = regression(1100)[0]
-    X[X < 0.5] = 0
-    Z = fitted(activation, X, gamma).transform(X)
-    found = fitted(activation, sparse.csr_matrix(X), gamma).transform(sparse.csr_array(X))
-    np.testing.assert_allclose(found, Z, rtol=1e-12, atol=1e-12)
-
-
-@every_activation
-def test_blocks_and_strips_do_not_matter(activation):
-    X = regression(1100)[0]
-    layer = fitted(activation, X)
-    expected = nodes(layer, X)
-    for source in (X, open_rows(X, block_rows=7)):
-        np.testing.assert_allclose(layer.transform(source), expected, rtol=1e-12, atol=1e-12)
 
 
 @every_activation
@@ -168,17 +131,6 @@ def test_products_are_unbiased(activation, gamma):
 
 
 @every_activation
-def test_a_seed_decides(activation):
-    X = regression(50)[0]
-    layers = [RandomLayer(20, activation=activation, random_state=seed) for seed in (0, 0, 1)]
-    first, again, other = (layer.fit_transform(X) for layer in layers)
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-    unseeded = [RandomLayer(20, activation=activation).fit_transform(X) for _ in range(2)]
-    assert not np.array_equal(*unseeded)
-
-
-@every_activation
 @pytest.mark.parametrize(("dtype", "large"), [(np.float32, 1e30), (np.float64, 1e300)])
 def test_large_rows_do_not_overflow(activation, dtype, large):
     X = (large * np.array([[1, 0, 0], [0, -1, 0], [0, 0, 0.5]])).astype(dtype)
@@ -191,31 +143,6 @@ def test_large_rows_do_not_overflow(activation, dtype, large):
         assert not Z.any()
     elif activation == "sine":
         assert np.abs(Z).max() <= np.sqrt(2 / 40) * (1 + 1e-6)
-
-
-@every_activation
-def test_pickles_and_clones(activation):
-    X = regression(40)[0]
-    layer = fitted(activation, X, WIDTHS)
-    Z = layer.transform(X)
-    assert np.array_equal(pickle.loads(pickle.dumps(layer)).transform(X), Z)
-    assert np.array_equal(clone(layer).fit_transform(X), Z)
-    assert not hasattr(clone(layer), "weights_")
-
-
-def test_parameters_set_after_fit_change_nothing_until_the_next():
-    X = regression(40)[0]
-    layer = fitted("relu", X)
-    before = layer.transform(X)
-    layer.set_params(activation="rbf", gamma=3.0, n_components=5)
-    assert np.array_equal(layer.transform(X), before)
-    assert layer.fit_transform(X).shape == (40, 5)
-
-
-def test_an_output_of_another_shape_is_refused():
-    X = regression(30)[0]
-    with pytest.raises(ValueError, match=r"out must have shape \(30, 40\), found \(30, 39\)"):
-        fitted("tanh", X).map_block(X, np.empty((30, 39)))
 
 
 @every_activation
@@ -250,25 +177,3 @@ def test_a_layer_of_sines_does_what_fourier_features_do():
     )
     scores = [KernelRegressor(approximation=m, alpha=1e-5).fit(X, y).score(X, y) for m in maps]
     assert min(scores) > 0.98
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"n_components": 0}, "RandomLayer: n_components must be an integer >= 1, got 0."),
-        ({"n_components": 2.0}, "RandomLayer: n_components must be an integer >= 1, got 2.0."),
-        (
-            {"activation": "step"},
-            "RandomLayer: activation must be 'sigmoid' or 'tanh' or 'relu' or 'sine' or 'rbf', "
-            "got 'step'.",
-        ),
-        ({"gamma": 0}, "RandomLayer: gamma must be a number > 0 or one >= 0 for each column or"),
-        ({"gamma": [0.0, 0.0]}, "RandomLayer: gamma must be a number > 0"),
-        ({"gamma": "automatic"}, "RandomLayer: gamma must be a number > 0"),
-        ({"gamma": [1.0, 2.0, 3.0]}, "gamma must be a number, or one for each of the 2 columns"),
-        ({"random_state": -1}, "RandomLayer: random_state must be None or an integer >= 0"),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        RandomLayer(**params).fit(np.ones((5, 2)))

@@ -5,20 +5,11 @@ import pytest
 from scipy import sparse
 
 from skimp.features import RandomMaclaurin
-from tests.problems import regression
+from tests.pairs import pairwise
+from tests.problems import regression, with_gaps
 
 WIDTHS = [0.3, 0.0, 0.7]
 SHORT = np.array([[0.6, -0.5, 0.4], [0.3, 0.2, 0.7]])
-
-
-def with_gaps(X):
-    """Return CSR rows, some of them empty, with explicit zeros."""
-    X = X.copy()
-    X[np.abs(X) < 0.3] = 0
-    X[::7] = 0
-    S = sparse.csr_matrix(X)
-    S.data[::5] = 0
-    return S
 
 
 def fitted_signs(fitted):
@@ -63,22 +54,11 @@ def variance(x, y, degree, gamma, coef0):
     )
 
 
-@pytest.mark.parametrize("degree", [1, 2, 3, 4])
-@pytest.mark.parametrize("coef0", [0.0, 0.4, 20.0])
-@pytest.mark.parametrize("gamma", [0.5, WIDTHS, "scale"], ids=str)
-@pytest.mark.parametrize("k", [1, 8, 11])
+@pairwise(degree=[1, 2, 3, 4], coef0=[0.0, 0.4, 20.0], gamma=[0.5, WIDTHS, "scale"], k=[1, 8, 11])
 def test_features_are_those_of_the_formula(degree, coef0, gamma, k):
     X = regression(20)[0]
     options = {"n_components": k, "gamma": gamma, "coef0": coef0, "random_state": 0}
     fitted = RandomMaclaurin(degree, **options).fit(X)
-    for rows in (X, with_gaps(X)):
-        expected = naive_features(fitted, rows)
-        np.testing.assert_allclose(fitted.transform(rows), expected, rtol=1e-12, atol=1e-12)
-
-
-def test_strips_do_not_matter():
-    X = regression(1100)[0]
-    fitted = RandomMaclaurin(3, n_components=5, coef0=0.5, random_state=0).fit(X)
     for rows in (X, with_gaps(X)):
         expected = naive_features(fitted, rows)
         np.testing.assert_allclose(fitted.transform(rows), expected, rtol=1e-12, atol=1e-12)
@@ -111,9 +91,7 @@ def test_the_number_of_factors_is_binomial(coef0, degree):
         assert abs((sizes == n).mean() - share) <= bound + 1e-12
 
 
-@pytest.mark.parametrize("degree", [1, 2, 3, 4])
-@pytest.mark.parametrize("coef0", [0.0, 0.4, 2.0])
-@pytest.mark.parametrize("gamma", [1.0, 1.7])
+@pairwise(degree=[1, 2, 3, 4], coef0=[0.0, 0.4, 2.0], gamma=[1.0, 1.7])
 def test_the_variance_of_the_documentation_is_exact(degree, coef0, gamma):
     x, y = SHORT
     for a, b in ((x, y), (x, x)):
@@ -125,9 +103,7 @@ def test_the_variance_of_the_documentation_is_exact(degree, coef0, gamma):
         assert probability @ (w - mean) ** 2 == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("degree", [1, 2, 3, 4])
-@pytest.mark.parametrize("coef0", [0.0, 0.4, 2.0])
-@pytest.mark.parametrize("gamma", [1.0, 1.7, WIDTHS], ids=str)
+@pairwise(degree=[1, 2, 3, 4], coef0=[0.0, 0.4, 2.0], gamma=[1.0, 1.7, WIDTHS])
 def test_drawn_features_have_the_mean_and_variance_of_theory(degree, coef0, gamma):
     k = 20_000
     options = {"n_components": k, "gamma": gamma, "coef0": coef0, "random_state": 0}

@@ -1,14 +1,13 @@
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from scipy import sparse
 from sklearn.kernel_approximation import Nystroem as SklearnNystroem
 
-from skimp.budgets import Budget, Fixed, Selector, Uniform
+from skimp.budgets import Budget, Fixed, Selector
 from skimp.features import Nystroem
 from skimp.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial
+from tests.pairs import in_turn
 from tests.problems import regression
 from tests.reference import naive
 from tests.strategies import FLOATS, matrices
@@ -29,8 +28,9 @@ def products(nystroem, X):
     return Z @ Z.T
 
 
-@pytest.mark.parametrize("rank", [None, 1, 5, 100])
-@pytest.mark.parametrize("kernel", [KERNEL, Laplacian(0.5), Linear(), Polynomial(2, 0.3), Chi2(1)])
+@in_turn(
+    rank=[None, 1, 5, 100], kernel=[KERNEL, Laplacian(0.5), Linear(), Polynomial(2, 0.3), Chi2(1)]
+)
 def test_equals_its_naive_twin(rank, kernel):
     X = np.abs(regression(80)[0])
     nystroem = Nystroem(kernel, budget=20, rank=rank, random_state=0)
@@ -118,36 +118,3 @@ def test_directions_below_the_precision_of_the_rows_are_left_out():
     values = np.linalg.eigvalsh(naive.gaussian(B, B, 0.01))
     resolved = np.count_nonzero(values >= np.finfo(np.float32).eps * values[-1])
     assert abs(fitted.width - resolved) <= 0.1 * resolved
-
-
-def test_points_are_rows_of_the_data():
-    X = regression(80)[0]
-    fitted = Nystroem(KERNEL, budget=20, selector=Uniform(), random_state=0).fit(X)
-    assert np.array_equal(X[fitted.budget_.indices], fitted.budget_.points)
-    assert fitted.normalization_.shape == (20, 20)
-    assert fitted.kernel_.gamma == 0.5
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"budget": 0}, "Nystroem: budget must be an integer >= 1, got 0."),
-        ({"budget": None}, "Nystroem: budget must be an integer >= 1, got None."),
-        ({"rank": 0}, "Nystroem: rank must be None or an integer >= 1, got 0."),
-        ({"selector": "all"}, "Nystroem: selector must be a selector object or one of 'auto'"),
-        ({"random_state": "x"}, "Nystroem: random_state must be None or an integer >= 0"),
-        ({"kernel": "wavelet"}, "Nystroem: kernel must be None, a kernel object or one of 'rbf'"),
-        ({"kernel": Gaussian(0)}, "Gaussian: gamma must be a number > 0"),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        Nystroem(**params).fit(np.ones((5, 2)))
-
-
-def test_negative_rows_are_refused_by_the_chi_square_kernel():
-    X = np.abs(regression(80)[0])
-    fitted = Nystroem("chi2", budget=10).fit(X)
-    X[40, 1] = -1
-    with pytest.raises(ValueError, match="must not be negative for the Chi2 kernel, found -1"):
-        fitted.transform(X)

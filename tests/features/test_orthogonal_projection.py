@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pytest
 from scipy import linalg, sparse
@@ -7,6 +5,7 @@ from scipy import linalg, sparse
 from skimp.data import open_rows
 from skimp.features import OrthogonalProjection
 from skimp.kernels import Linear
+from tests.pairs import in_turn
 
 SHAPES = [
     # columns, features, padded columns
@@ -112,8 +111,7 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize("k", [1, 5, 15])
-@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
+@in_turn(k=[1, 5, 15], pair=list(PAIRS.values()))
 def test_the_mean_and_the_variance_of_products_are_those_of_theory(pair, k):
     draws, inner = 1000, pair[0] @ pair[1]
     errors = products(pair, k, draws) - inner
@@ -168,26 +166,3 @@ def test_features_that_overflow_are_refused():
     fitted = OrthogonalProjection(16, random_state=0).fit(X)
     with pytest.raises(ValueError, match="rescale the columns of X"):
         fitted.transform(np.full((3, 5), 3e38, np.float32))
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"n_components": 0}, "n_components must be an integer >= 1, got 0."),
-        ({"n_components": 2.0}, "n_components must be an integer >= 1, got 2.0."),
-        ({"n_components": "auto"}, "n_components must be an integer >= 1, got 'auto'."),
-        ({"random_state": -1}, "random_state must be None or an integer >= 0 or a NumPy random"),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(f"OrthogonalProjection: {message}")):
-        OrthogonalProjection(**params).fit(np.ones((5, 2)))
-
-
-def test_an_output_or_rows_of_another_shape_are_refused():
-    X = normal(30, 3)
-    fitted = OrthogonalProjection(20).fit(X)
-    with pytest.raises(ValueError, match=r"out must have shape \(30, 20\), found \(30, 19\)"):
-        fitted.map_block(X, np.empty((30, 19)))
-    with pytest.raises(ValueError, match="X must have 3 columns, found 2"):
-        fitted.map_block(X[:, :2], np.empty((30, 20)))

@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pytest
 
@@ -92,27 +90,3 @@ def test_a_kernel_of_the_estimators_stands_in():
     assert repr(fitted.kernel_) == repr(Laplacian(2.0))
     own = PairProjection(Linear(), n_components=4).fit_rows(rows, rng, Laplacian(2.0))
     assert isinstance(own.kernel_, Linear)
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"n_components": 0}, "PairProjection: n_components must be an integer >= 1, got 0."),
-        ({"random_state": -1}, "PairProjection: random_state must be None or an integer >= 0"),
-        (
-            {"kernel": "wavelet"},
-            "PairProjection: kernel must be None, a kernel object or one of 'rbf'",
-        ),
-        ({"kernel": Gaussian(0)}, "Gaussian: gamma must be a number > 0"),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        PairProjection(**params).fit(np.ones((5, 2)))
-
-
-def test_an_output_of_another_shape_is_refused():
-    X = regression(30)[0]
-    fitted = PairProjection(n_components=4).fit(X)
-    with pytest.raises(ValueError, match=r"out must have shape \(30, 4\), found \(30, 5\)"):
-        fitted.map_block(X, np.empty((30, 5)))

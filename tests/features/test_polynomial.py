@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -14,7 +12,8 @@ from skimp.features import (
 )
 from skimp.features._polynomial import Products
 from skimp.kernels import Polynomial
-from tests.problems import regression
+from tests.pairs import in_turn, pairwise
+from tests.problems import regression, with_gaps
 
 WIDTHS = [0.3, 0.0, 0.7]
 RANDOM = [PolynomialProjection, RandomMaclaurin, TensorSketch]
@@ -37,21 +36,14 @@ def drawn(d, p, n_terms, degree, k, density=1.0):
     return pool, rng.integers(p, size=(n_terms, degree, k)), rng.normal(size=k)
 
 
-def with_gaps(X):
-    """Return CSR rows, some of them empty, with explicit zeros."""
-    X = X.copy()
-    X[np.abs(X) < 0.3] = 0
-    X[::7] = 0
-    S = sparse.csr_matrix(X)
-    S.data[::5] = 0
-    return S
-
-
-@pytest.mark.parametrize("n", [1, 511, 512, 513, 1100])
-@pytest.mark.parametrize("of_pool", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("of_rows", [np.asarray, with_gaps])
-@pytest.mark.parametrize(("n_terms", "degree"), [(1, 1), (2, 2), (3, 4)])
-def test_products_are_those_of_the_formula(n, of_pool, of_rows, n_terms, degree):
+@pairwise(
+    n=[1, 511, 512, 513, 1100],
+    of_pool=[np.asarray, sparse.csr_array],
+    of_rows=[np.asarray, with_gaps],
+    shape=[(1, 1), (2, 2), (3, 4)],
+)
+def test_products_are_those_of_the_formula(n, of_pool, of_rows, shape):
+    n_terms, degree = shape
     X = of_rows(regression(n)[0])
     pool, factors, scale = drawn(3, 20, n_terms, degree, 9, density=0.5)
     Z = np.full((n, 9), np.nan)
@@ -62,45 +54,12 @@ def test_products_are_those_of_the_formula(n, of_pool, of_rows, n_terms, degree)
     np.testing.assert_allclose(Z, expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix, sparse.csr_array])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_products_keep_what_they_are_made_of(wrap, dtype):
-    pool, factors, scale = drawn(3, 20, 2, 2, 9)
-    made = Products.of(wrap(pool[:-1]), pool[-1], factors, scale, np.dtype(dtype))
-    vectors = made.vectors.toarray() if sparse.issparse(made.vectors) else made.vectors
-    assert np.array_equal(vectors, pool[:-1].astype(dtype))
-    assert np.array_equal(made.offset, pool[-1].astype(dtype))
-    assert made.vectors.dtype == made.offset.dtype == made.scale.dtype == dtype
-    assert sparse.issparse(made.vectors) == (wrap is not np.asarray)
-    assert made.factors.dtype == np.uint32
-    assert np.array_equal(made.factors, factors)
-    assert made.width == 9
-
-
-@every_map
-def test_an_output_of_another_shape_is_refused(kind):
-    X = regression(30)[0]
-    fitted = kind(random_state=0).fit(X) if kind in RANDOM else kind().fit(X)
-    k = fitted.width
-    with pytest.raises(
-        ValueError, match=rf"out must have shape \(30, {k}\), found \(30, {k - 1}\)"
-    ):
-        fitted.map_block(X, np.empty((30, k - 1)))
-
-
-@every_map
-@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_matrix])
-def test_rows_of_another_width_are_refused_by_blocks(kind, wrap):
-    X = regression(30)[0]
-    fitted = kind().fit(X)
-    with pytest.raises(ValueError, match=r"columns|dimension"):
-        fitted.map_block(wrap(np.ones((30, 2))), np.empty((30, fitted.width)))
-
-
-@every_map
-@pytest.mark.parametrize("degree", [1, 3])
-@pytest.mark.parametrize("coef0", [0, 0.0, 1.5])
-@pytest.mark.parametrize("gamma", [2, 0.25, WIDTHS, tuple(WIDTHS), np.array(WIDTHS)], ids=repr)
+@pairwise(
+    kind=MAPS,
+    degree=[1, 3],
+    coef0=[0, 0.0, 1.5],
+    gamma=[2, 0.25, WIDTHS, tuple(WIDTHS), np.array(WIDTHS)],
+)
 def test_the_kernel_is_polynomial_with_its_numbers(kind, degree, coef0, gamma):
     X = regression(20)[0]
     kernel = kind(degree, gamma=gamma, coef0=coef0).fit(X).kernel_
@@ -123,23 +82,6 @@ def test_a_named_gamma_is_resolved_by_the_rows(kind):
     )
 
 
-@every_map
-def test_the_default_kernel_is_homogeneous_of_degree_two(kind):
-    X = regression(20)[0]
-    np.testing.assert_allclose(kind().fit(X).kernel_(X), (X @ X.T) ** 2, rtol=1e-12)
-
-
-@every_random_map
-@pytest.mark.parametrize("k", [1, 6, 7])
-@pytest.mark.parametrize("coef0", [0.0, 1.0])
-def test_the_width_is_what_was_planned(kind, k, coef0):
-    X = regression(20)[0]
-    planned = kind(3, n_components=k, coef0=coef0).planned_width(open_rows(X))
-    fitted = kind(3, n_components=k, coef0=coef0).fit(X)
-    assert planned == fitted.width == fitted.transform(X).shape[1] == k
-    assert type(fitted.width) is int
-
-
 @every_random_map
 def test_the_map_does_not_depend_on_the_rows(kind):
     X = regression(20)[0]
@@ -154,8 +96,7 @@ def test_the_map_does_not_depend_on_the_rows(kind):
 
 
 @every_random_map
-@pytest.mark.parametrize("gamma", [0.5, WIDTHS, "scale"], ids=str)
-@pytest.mark.parametrize("coef0", [0.0, 1.5])
+@in_turn(gamma=[0.5, WIDTHS, "scale"], coef0=[0.0, 1.5])
 def test_features_are_those_of_stretched_rows(kind, gamma, coef0):
     X = regression(20)[0]
     given = kind(3, n_components=9, gamma=gamma, coef0=coef0, random_state=0).fit(X)
@@ -163,45 +104,6 @@ def test_features_are_those_of_stretched_rows(kind, gamma, coef0):
     stretched = kind(3, n_components=9, coef0=coef0, random_state=0).fit(rows)
     Z = stretched.transform(rows)
     np.testing.assert_allclose(given.transform(X), Z, rtol=1e-11, atol=1e-11 * np.abs(Z).max())
-
-
-@every_map
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"degree": 0}, "degree must be an integer >= 1, got 0."),
-        ({"degree": 2.0}, "degree must be an integer >= 1, got 2.0."),
-        ({"degree": True}, "degree must be an integer >= 1, got True."),
-        ({"coef0": -0.1}, "coef0 must be a number >= 0, got -0.1."),
-        ({"coef0": True}, "coef0 must be a number >= 0, got True."),
-        ({"coef0": np.inf}, "coef0 must be a number >= 0, got inf."),
-        ({"gamma": 0.0}, "gamma must be a number > 0 or one >= 0 for each column or 'scale' or"),
-        ({"gamma": "wide"}, "gamma must be a number > 0 or one >= 0 for each column or 'scale' or"),
-        ({"gamma": [1.0, -1.0, 0.0]}, "gamma must be a number > 0 or one >= 0 for each column"),
-        ({"gamma": [1.0, 2.0]}, "gamma must be a number, or one for each of the 3 columns of X"),
-    ],
-    ids=str,
-)
-def test_rules_that_all_share(kind, params, message):
-    owner = "Polynomial" if params.get("gamma") == [1.0, 2.0] else kind.__name__
-    with pytest.raises(ValueError, match=re.escape(f"{owner}: {message}")):
-        kind(**params).fit(np.ones((5, 3)))
-
-
-@pytest.mark.parametrize("kind", [*RANDOM, Degree2Projection])
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"n_components": 0}, "n_components must be an integer >= 1, got 0."),
-        ({"n_components": True}, "n_components must be an integer >= 1, got True."),
-        ({"n_components": 5.0}, "n_components must be an integer >= 1, got 5.0."),
-        ({"random_state": -1}, "random_state must be None or an integer >= 0 or a NumPy random"),
-    ],
-    ids=str,
-)
-def test_rules_that_random_maps_share(kind, params, message):
-    with pytest.raises(ValueError, match=re.escape(f"{kind.__name__}: {message}")):
-        kind(**params).fit(np.ones((5, 3)))
 
 
 @every_map

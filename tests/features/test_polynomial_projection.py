@@ -1,4 +1,3 @@
-import re
 from itertools import product
 
 import numpy as np
@@ -7,7 +6,8 @@ from scipy import sparse
 
 from skimp.data import open_rows
 from skimp.features import PolynomialProjection
-from tests.problems import regression
+from tests.pairs import pairwise
+from tests.problems import regression, with_gaps
 
 WIDTHS = [0.3, 0.0, 0.7]
 KINDS = [("gaussian", 3.0), ("achlioptas", 1.0), ("achlioptas", 3.0), ("achlioptas", 20.0)]
@@ -27,16 +27,6 @@ def naive_features(fitted, X):
         for i in range(t):
             Z[:, c] += np.prod(P[:, fitted.factors_[i, :, c]], axis=1)
     return Z / np.sqrt(k * t)
-
-
-def with_gaps(X):
-    """Return CSR rows, some of them empty, with explicit zeros."""
-    X = X.copy()
-    X[np.abs(X) < 0.3] = 0
-    X[::7] = 0
-    S = sparse.csr_matrix(X)
-    S.data[::5] = 0
-    return S
 
 
 def outcomes_of_entries(distribution, s):
@@ -83,12 +73,13 @@ def extended(X, gamma, coef0):
 
 
 @every_kind
-@pytest.mark.parametrize("degree", [1, 2, 3, 4])
-@pytest.mark.parametrize(("n_terms", "spread"), [(1, True), (3, True), (3, False)])
-@pytest.mark.parametrize(("coef0", "gamma"), [(0.0, 0.5), (1.5, WIDTHS), (0.0, "scale")], ids=str)
-def test_features_are_those_of_the_formula(
-    distribution, sparsity, degree, n_terms, spread, coef0, gamma
-):
+@pairwise(
+    degree=[1, 2, 3, 4],
+    pool=[(1, True), (3, True), (3, False)],
+    kernel=[(0.0, 0.5), (1.5, WIDTHS), (0.0, "scale")],
+)
+def test_features_are_those_of_the_formula(distribution, sparsity, degree, pool, kernel):
+    (n_terms, spread), (coef0, gamma) = pool, kernel
     X = regression(15)[0]
     options = {"n_vectors": 30, "n_terms": n_terms, "spread": spread, "gamma": gamma}
     options |= {"distribution": distribution, "sparsity": sparsity, "coef0": coef0}
@@ -100,17 +91,6 @@ def test_features_are_those_of_the_formula(
         assert fitted.factors_.shape == (n_terms, degree, k)
         of_features = fitted.factors_.reshape(-1, k).T
         assert all(len(set(numbers)) == degree * n_terms for numbers in of_features.tolist())
-
-
-@every_kind
-@pytest.mark.parametrize("n", [512, 1100])
-def test_strips_do_not_matter(distribution, sparsity, n):
-    X = regression(n)[0]
-    kind = {"distribution": distribution, "sparsity": sparsity}
-    fitted = PolynomialProjection(3, n_components=7, coef0=1.0, **kind, random_state=0).fit(X)
-    for rows in (X, with_gaps(X)):
-        expected = naive_features(fitted, rows)
-        np.testing.assert_allclose(fitted.transform(rows), expected, rtol=1e-12, atol=1e-12)
 
 
 @every_kind
@@ -223,33 +203,6 @@ def test_a_pool_that_is_spread_evenly_is_one_projection_for_degree_one():
     fitted = PolynomialProjection(1, n_components=30, n_vectors=10, random_state=0).fit(X)
     Z, P = fitted.transform(X), X @ fitted.vectors_ / np.sqrt(10)
     np.testing.assert_allclose(Z @ Z.T, P @ P.T, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"n_vectors": 0}, "n_vectors must be an integer >= 1, got 0."),
-        ({"n_vectors": True}, "n_vectors must be an integer >= 1, got True."),
-        ({"n_terms": 0}, "n_terms must be an integer >= 1, got 0."),
-        ({"n_terms": True}, "n_terms must be an integer >= 1, got True."),
-        (
-            {"degree": 3, "n_terms": 4, "n_vectors": 11},
-            "n_vectors must be at least degree * n_terms = 12, as no vector may occur twice, "
-            "got 11.",
-        ),
-        (
-            {"distribution": "cauchy"},
-            "distribution must be 'gaussian' or 'achlioptas', got 'cauchy'.",
-        ),
-        ({"sparsity": 0.9}, "sparsity must be a number >= 1, got 0.9."),
-        ({"sparsity": True}, "sparsity must be a number >= 1, got True."),
-        ({"spread": 1}, "spread must be True or False, got 1."),
-    ],
-    ids=str,
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(f"PolynomialProjection: {message}")):
-        PolynomialProjection(**params).fit(np.ones((5, 2)))
 
 
 @pytest.mark.parametrize("spread", [True, False])

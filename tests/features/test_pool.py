@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from skimp.features._pool import _successes, draw_signs, hands, stretched
+from skimp.features._pool import _successes, draw_signs, draw_subsets, stretched
+from tests.pairs import in_turn
 
 SPARSITIES = [1, 1.5, 3, 9.9, 10, 20, 300.0]
 
@@ -38,30 +39,32 @@ def check_decks(found, n_cards):
 @given(st.data(), st.integers(1, 12), st.integers(1, 30), st.integers(0, 2**32 - 1))
 def test_no_card_is_twice_in_a_hand_and_all_are_used_equally_often(data, n_cards, n_hands, seed):
     hand = data.draw(st.integers(1, n_cards))
-    dealt = hands(n_cards, n_hands, hand, rng(seed), spread=True)
+    dealt = draw_subsets(n_cards, n_hands, hand, rng(seed), spread=True)
     check_hands(dealt, n_cards, n_hands, hand)
     check_decks(dealt, n_cards)
-    check_hands(hands(n_cards, n_hands, hand, rng(seed), spread=False), n_cards, n_hands, hand)
+    check_hands(
+        draw_subsets(n_cards, n_hands, hand, rng(seed), spread=False), n_cards, n_hands, hand
+    )
 
 
 @pytest.mark.parametrize("n_cards", [1, 2, 7, 8])
 def test_a_seam_may_be_anywhere_in_a_hand(n_cards):
     for hand in range(1, n_cards + 1):
         # after as many hands as cards, all remainders have been met
-        dealt = hands(n_cards, n_cards + 1, hand, rng(hand), spread=True)
+        dealt = draw_subsets(n_cards, n_cards + 1, hand, rng(hand), spread=True)
         check_hands(dealt, n_cards, n_cards + 1, hand)
         check_decks(dealt, n_cards)
 
 
 @pytest.mark.parametrize(("n_hands", "hand"), [(1, 1), (1, 6), (5, 1), (7, 4)])
 def test_cards_enough_for_all_are_used_once(n_hands, hand):
-    dealt = hands(n_hands * hand, n_hands, hand, rng(), spread=True)
+    dealt = draw_subsets(n_hands * hand, n_hands, hand, rng(), spread=True)
     assert sorted(dealt.ravel()) == list(range(n_hands * hand))
 
 
 @pytest.mark.parametrize("spread", [True, False])
 def test_a_hand_may_be_the_deck(spread):
-    dealt = hands(5, 4, 5, rng(), spread=spread)
+    dealt = draw_subsets(5, 4, 5, rng(), spread=spread)
     assert all(sorted(cards) == list(range(5)) for cards in dealt.tolist())
     assert len({tuple(cards) for cards in dealt.tolist()}) > 1
 
@@ -72,7 +75,7 @@ def test_every_hand_is_uniform(spread, n_cards, hand):
     n_hands, draws, generator = 4, 800, rng()
     uses = [dict.fromkeys(permutations(range(n_cards), hand), 0) for _ in range(n_hands)]
     for _ in range(draws):
-        dealt = hands(n_cards, n_hands, hand, generator, spread=spread)
+        dealt = draw_subsets(n_cards, n_hands, hand, generator, spread=spread)
         for counts, cards in zip(uses, dealt.tolist(), strict=True):
             counts[tuple(cards)] += 1
     share = 1 / perm(n_cards, hand)
@@ -85,14 +88,14 @@ def test_hands_that_are_not_spread_are_independent():
     draws, generator = 3000, rng()
     pairs = np.zeros((4, 4))
     for _ in range(draws):
-        first, second = hands(4, 2, 2, generator, spread=False)
+        first, second = draw_subsets(4, 2, 2, generator, spread=False)
         pairs[first[0], second[0]] += 1
     assert np.abs(pairs - draws / 16).max() <= 5 * np.sqrt(draws / 16 * 15 / 16)
 
 
 def test_hands_of_one_deck_share_nothing():
     for seed in range(20):
-        first, second = hands(4, 2, 2, rng(seed), spread=True)
+        first, second = draw_subsets(4, 2, 2, rng(seed), spread=True)
         assert not set(first) & set(second)
 
 
@@ -125,8 +128,7 @@ def check_counts(hits, probability):
         assert np.abs(hits.sum(axis=axis) - n * probability).max() <= bound
 
 
-@pytest.mark.parametrize("sparsity", SPARSITIES)
-@pytest.mark.parametrize("shape", [(3000, 12), (12, 3000)])
+@in_turn(sparsity=SPARSITIES, shape=[(3000, 12), (12, 3000)])
 def test_signs_have_the_probabilities_of_achlioptas(sparsity, shape):
     drawn = draw_signs(*shape, sparsity, rng())
     entries = drawn.toarray() if sparse.issparse(drawn) else drawn

@@ -1,14 +1,8 @@
 """Nystroem features with points by every rule."""
 
-import pickle
-import re
-
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
-from scipy import sparse
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -44,10 +38,6 @@ def nystroem(selector="auto", kernel=KERNEL, **params):
     return Nystroem(kernel, selector=selector, **{"budget": 20, "random_state": 0, **params})
 
 
-def dense(X):
-    return X.toarray() if sparse.issparse(X) else X
-
-
 @every_name
 @pytest.mark.parametrize("rank", [None, 5])
 def test_features_are_those_of_the_points(selector, rank):
@@ -69,41 +59,6 @@ def test_a_name_is_its_object(selector):
     )
     assert np.array_equal(found.points, expected.points)
     assert np.array_equal(found.indices, expected.indices)
-
-
-@every_name
-@pytest.mark.parametrize("wrap", [sparse.csr_matrix, pd.DataFrame, pl.DataFrame, open_rows])
-def test_the_same_points_from_any_source(selector, wrap):
-    X, y = problem()
-    expected = nystroem(selector).fit(X, y).budget_.points
-    given = (open_rows(X, target=y),) if wrap is open_rows else (wrap(X), y)
-    np.testing.assert_allclose(dense(nystroem(selector).fit(*given).budget_.points), expected)
-
-
-@every_name
-def test_a_full_budget_is_exact(selector):
-    X, y = problem(60)
-    given = Uniform() if selector == "weighted" else selector
-    Z = nystroem(given, budget=60).fit_transform(X, y)
-    np.testing.assert_allclose(Z @ Z.T, KERNEL(X), atol=1e-10)
-
-
-@every_name
-def test_copies_and_pickles_choose_the_same(selector):
-    X, y = problem()
-    fitted = nystroem(selector).fit(X, y)
-    expected = fitted.transform(X)
-    assert np.array_equal(pickle.loads(pickle.dumps(fitted)).transform(X), expected)
-    assert np.array_equal(clone(fitted).fit(X, y).transform(X), expected)
-    assert clone(fitted).get_params()["selector"] == selector
-    assert np.array_equal(fitted.fit(X, y).transform(X), expected)
-
-
-@every_name
-def test_other_seeds_choose_others(selector):
-    X, y = problem()
-    first, second = (nystroem(selector, random_state=s).fit(X, y).budget_.points for s in (0, 1))
-    assert not np.array_equal(first, second)
 
 
 def test_classes_are_balanced_on_request():
@@ -227,21 +182,3 @@ def test_probabilities_are_one_a_row():
     assert nystroem(Weighted(p)).fit(X).budget_.indices.min() >= 1
     with pytest.raises(ValueError, match="Weighted: probabilities must be 50 nonnegative numbers"):
         nystroem(Weighted(p)).fit(X[:50])
-
-
-@pytest.mark.parametrize(
-    ("selector", "message"),
-    [
-        ("centres", "Nystroem: selector must be a selector object or one of 'auto', 'uniform'"),
-        (Uniform, "Nystroem: selector must be a selector object or one of 'auto', 'uniform'"),
-        (None, "Nystroem: selector must be a selector object or one of 'auto', 'uniform'"),
-        (KMeans(points="all"), "KMeans: points must be"),
-        (DBH(members=0), "DBH: members must be an integer from 1 to 1000, got 0."),
-        (Balanced("nothing"), "Balanced: selector must be a selector object or one of"),
-        (Balanced(Weighted()), "Balanced: selector must be a RowSelector"),
-    ],
-)
-def test_bad_selectors(selector, message):
-    X, y = problem(60)
-    with pytest.raises(ValueError, match=re.escape(message)):
-        nystroem(selector).fit(X, y)

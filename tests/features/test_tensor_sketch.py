@@ -6,20 +6,11 @@ from scipy import sparse
 
 from skimp.data import open_rows
 from skimp.features import TensorSketch
-from tests.problems import regression
+from tests.pairs import pairwise
+from tests.problems import regression, with_gaps
 
 WIDTHS = [0.3, 0.0, 0.7]
 X2 = np.array([[0.9, -0.4], [0.5, 0.8]])
-
-
-def with_gaps(X):
-    """Return CSR rows, some of them empty, with explicit zeros."""
-    X = X.copy()
-    X[np.abs(X) < 0.3] = 0
-    X[::7] = 0
-    S = sparse.csr_matrix(X)
-    S.data[::5] = 0
-    return S
 
 
 def convolution(a, b):
@@ -91,10 +82,7 @@ def rounding(fitted, X):
     return 10 * len(fitted.buckets_) * log * eps * largest.prod(axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("degree", [1, 2, 3, 4])
-@pytest.mark.parametrize("coef0", [0.0, 1.5])
-@pytest.mark.parametrize("gamma", [0.5, WIDTHS, "scale"], ids=str)
-@pytest.mark.parametrize("k", [1, 2, 3, 12, 13])
+@pairwise(degree=[1, 2, 3, 4], coef0=[0.0, 1.5], gamma=[0.5, WIDTHS, "scale"], k=[1, 2, 3, 12, 13])
 def test_features_are_convolutions_of_sketches(degree, coef0, gamma, k):
     X = regression(8)[0]
     options = {"n_components": k, "gamma": gamma, "coef0": coef0, "random_state": 0}
@@ -111,28 +99,6 @@ def test_features_are_the_sketch_of_all_monomials(degree, k):
     fitted = TensorSketch(degree, n_components=k, coef0=0.7, random_state=0).fit(X)
     bound = rounding(fitted, X)
     assert (np.abs(fitted.transform(X) - naive_monomials(fitted, X)) <= bound).all()
-
-
-@pytest.mark.parametrize(("k", "n"), [(1000, 300), (251, 1100), (140_000, 3)])
-@pytest.mark.parametrize("degree", [1, 2])
-def test_strips_do_not_matter(k, n, degree):
-    X = regression(n)[0]
-    fitted = TensorSketch(degree, n_components=k, coef0=0.7, random_state=0).fit(X)
-    assert 2**17 // k < n
-    for rows in (X, with_gaps(X)):
-        dense = rows.toarray() if sparse.issparse(rows) else rows
-        expected = naive_monomials(fitted, dense)
-        assert (np.abs(fitted.transform(rows) - expected) <= rounding(fitted, rows)).all()
-
-
-@pytest.mark.parametrize("degree", [1, 3])
-def test_features_are_written_between_other_columns(degree):
-    X = regression(8)[0]
-    fitted = TensorSketch(degree, n_components=7, random_state=0).fit(X)
-    wide = np.full((8, 10), -9.0)
-    fitted.map_block(X, wide[:, 2:9])
-    assert np.array_equal(wide[:, 2:9], fitted.transform(X))
-    assert (wide[:, [0, 1, 9]] == -9).all()
 
 
 @pytest.mark.parametrize("coef0", [0.0, 4.0])
@@ -193,12 +159,3 @@ def test_rows_of_another_width_are_refused():
     fitted = TensorSketch(n_components=4).fit(np.ones((5, 3)))
     with pytest.raises(ValueError, match="X must have 3 columns, found 2"):
         fitted.map_block(np.ones((5, 2)), np.empty((5, 4)))
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.longdouble])
-@pytest.mark.parametrize("of_rows", [np.asarray, np.asfortranarray])
-def test_rows_of_any_precision_and_layout(dtype, of_rows):
-    X = regression(20)[0].astype(dtype)
-    sketch = TensorSketch(n_components=30, random_state=0).fit(X)
-    found, expected = sketch.transform(of_rows(X)), naive_features(sketch, X.astype(float))
-    np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())

@@ -1,8 +1,6 @@
-import pickle
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -20,7 +18,6 @@ from skimp.features import RandomFourier, Transformer
 from skimp.features import _transformer as module
 from skimp.features._transformer import as_map
 from skimp.kernels import AdditiveChi2
-from tests.sources import ChunkedRows
 
 SAMPLERS = [
     AdditiveChi2Sampler(),
@@ -70,37 +67,6 @@ def test_features_are_those_of_the_transformer(sampler, wrap):
     assert Z.dtype == np.float64
     assert fitted.width == Z.shape[1]
     np.testing.assert_allclose(Z, expected, rtol=1e-12, atol=1e-14)
-
-
-@every_sampler
-def test_features_in_float32(sampler):
-    X = histograms(dtype=np.float32)
-    Z = Transformer(sampler).fit_transform(X)
-    expected = clone(sampler).fit(X).transform(X)
-    assert Z.dtype == np.float32
-    np.testing.assert_allclose(Z, expected, rtol=1e-6, atol=1e-6)
-
-
-@every_sampler
-@pytest.mark.parametrize(
-    "wrap", [pd.DataFrame, ChunkedRows, np.asfortranarray, lambda X: open_rows(X, block_rows=7)]
-)
-def test_any_source_gives_the_same_features(sampler, wrap):
-    X = histograms()
-    expected = Transformer(sampler).fit_transform(X)
-    Z = Transformer(sampler).fit(wrap(X)).transform(wrap(X))
-    np.testing.assert_allclose(Z, expected, rtol=1e-12, atol=1e-14)
-
-
-@every_sampler
-def test_clones_and_pickles(sampler):
-    X = histograms()
-    fitted = Transformer(sampler).fit(X)
-    Z = fitted.transform(X)
-    assert np.array_equal(pickle.loads(pickle.dumps(fitted)).transform(X), Z)
-    copy = clone(fitted)
-    assert not hasattr(copy, "transformer_")
-    assert np.array_equal(copy.fit_transform(X), Z)
 
 
 def test_the_given_transformer_is_not_fitted():
@@ -163,13 +129,6 @@ def test_what_is_no_transformer_is_refused(transformer):
     message = "Transformer: transformer must be a transformer, got"
     with pytest.raises(ValueError, match=re.escape(message)):
         Transformer(transformer).fit(histograms())
-
-
-def test_an_output_of_another_shape_is_refused():
-    X = histograms()
-    fitted = Transformer(RBFSampler(n_components=4, random_state=0)).fit(X)
-    with pytest.raises(ValueError, match=r"out must have shape \(80, 4\), found \(80, 5\)"):
-        fitted.map_block(X, np.empty((80, 5)))
 
 
 def sech(t):

@@ -5,6 +5,7 @@ from scipy import sparse
 
 from skimp.kernels import ArcCosine, Cosine, NeuralTangent
 from skimp.kernels._angular import inverse_sines
+from tests.pairs import in_turn
 from tests.reference import naive
 from tests.strategies import FLOATS, pairs_of_matrices
 
@@ -115,8 +116,10 @@ def test_inverse_sines():
     np.testing.assert_allclose(inverse_sines(S), [[0, 0, 0.5, 0, 0, 1 / np.sqrt(3)]], rtol=1e-12)
 
 
-@pytest.mark.parametrize("kernel", [Cosine(), ArcCosine(0), ArcCosine(1), NeuralTangent()])
-@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e-20, 1e100])
+@in_turn(
+    kernel=[Cosine(), ArcCosine(0), ArcCosine(1), NeuralTangent()],
+    size=[1e-310, 1e-200, 1e-20, 1e100],
+)
 def test_the_diagonal_is_that_of_the_matrix_at_any_size(kernel, size):
     X = size * np.array([[1.0, 2.0], [0.0, 0.0], [3.0, -4.0]])
     np.testing.assert_allclose(kernel.diag(X), kernel(X).diagonal(), rtol=1e-12)

@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pytest
 
@@ -45,13 +43,6 @@ def test_the_gradient_of_steps_is_that_of_the_angle():
     along = (G * np.column_stack([-np.sin(angles), np.cos(angles)])).sum(axis=1)
     np.testing.assert_allclose(along, -1 / np.pi, rtol=1e-9)
     assert ArcCosine(0).gradient(X[:1]).tolist() == [[[0, 0]]]
-
-
-@pytest.mark.parametrize("order", [-1, 3, 1.0, True, "1", None])
-def test_the_order_must_be_one_of_three(order):
-    message = f"ArcCosine: order must be an integer from 0 to 2, got {order!r}."
-    with pytest.raises(ValueError, match=re.escape(message)):
-        ArcCosine(order)(np.ones((2, 2)))
 
 
 def test_numpy_integers_are_orders():

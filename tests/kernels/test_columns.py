@@ -21,30 +21,6 @@ def resolved(kernel, n=N_ROWS, dtype=np.float64):
 
 
 @pytest.mark.parametrize("kernel", parts(KERNELS), ids=repr)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_columns_fill_the_kernel_matrix_and_all_of_it(kernel, dtype):
-    k, X = resolved(kernel, 30, dtype)
-    out = np.full((30, 4), np.nan, dtype)
-    k.bind(X[:4], np.dtype(dtype)).fill(X, out)
-    # the same routine on the same rows
-    assert np.array_equal(out, k(X, X[:4]))
-
-
-@pytest.mark.parametrize("kernel", parts(KERNELS), ids=repr)
-def test_many_rows_are_computed_strip_by_strip(kernel):
-    k, X = resolved(kernel)
-    B, coef = X[:3], np.array([1.0, -2.0, 0.5])
-    cuts = [slice(start, start + 99) for start in range(0, N_ROWS, 99)]
-    np.testing.assert_allclose(k(X, B), np.vstack([k(X[c], B) for c in cuts]), rtol=1e-12)
-    if k.differentiable:
-        G, gradients = k.expansion_gradient(X, B, coef), k.gradient(X, B)
-        rows = [k.expansion_gradient(X[c], B, coef) for c in cuts]
-        np.testing.assert_allclose(G, np.vstack(rows), rtol=1e-9, atol=1e-12)
-        rows = [k.gradient(X[c], B) for c in cuts]
-        np.testing.assert_allclose(gradients, np.vstack(rows), rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("kernel", parts(KERNELS), ids=repr)
 def test_any_layout_gives_the_same_values(kernel):
     k, X = resolved(kernel, 40)
     K, diagonal = k(X, X[::3]), k.diag(X)
@@ -63,25 +39,6 @@ def test_any_layout_gives_the_same_values(kernel):
         if k.differentiable:
             G = k.gradient(X, X[:2])
             np.testing.assert_allclose(k.gradient(given, given[:2]), G, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("kernel", parts(KERNELS), ids=repr)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_arguments_are_never_modified(kernel, dtype):
-    k, X = resolved(kernel, 40, dtype)
-    S = sparse.csr_matrix(X)
-    coef = np.ones((13, 2), dtype)
-    before = X.copy()
-    for given, other in ((X, X[:13]), (S, S[:13])):
-        k(given, other)
-        k(given)
-        k.diag(given)
-        if k.differentiable:
-            k.gradient(given, other)
-            k.expansion_gradient(given, other, coef)
-    assert np.array_equal(X, before)
-    assert np.array_equal(S.toarray(), before)
-    assert (coef == 1).all()
 
 
 def test_memory_maps_are_rows(tmp_path):

@@ -1,6 +1,5 @@
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import cosine_similarity
 
 from skimp.kernels import Cosine, Linear
 
@@ -10,14 +9,6 @@ def pair():
     X, Y = rng.normal(size=(40, 6)), rng.normal(size=(30, 6))
     X[3], Y[4] = 0, 0
     return X, Y
-
-
-def test_equals_that_of_scikit_learn():
-    X, Y = pair()
-    expected = cosine_similarity(X, Y)
-    assert expected[3].tolist() == [0] * 30
-    for given in (X, sparse.csr_matrix(X)):
-        np.testing.assert_allclose(Cosine()(given, Y), expected, rtol=0, atol=1e-14)
 
 
 def test_is_the_linear_kernel_of_rows_of_length_one():
@@ -34,12 +25,6 @@ def test_the_gradient_is_the_part_of_a_direction_across_the_row():
     U, V = X / lengths[:, None], Y / np.linalg.norm(Y, axis=1, keepdims=True)
     expected = (V[None] - (U @ V.T)[:, :, None] * U[:, None]) / lengths[:, None, None]
     np.testing.assert_allclose(Cosine().gradient(X, Y), expected, atol=1e-13)
-
-
-def test_diagonal_tells_rows_of_zeros():
-    X, _ = pair()
-    assert Cosine().diag(X[2:5]).tolist() == [1, 0, 1]
-    assert Cosine().get_params() == {}
 
 
 def test_directions_do_not_depend_on_lengths_of_any_size():

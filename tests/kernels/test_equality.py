@@ -1,5 +1,3 @@
-import pickle
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -15,7 +13,6 @@ from skimp.kernels import (
     Polynomial,
     Precomputed,
 )
-from tests.catalog import KERNELS, parts
 from tests.reference import naive
 
 EQUAL = [
@@ -99,15 +96,6 @@ def test_setting_a_parameter_makes_another_kernel():
     assert copy != kernel
     assert kernel.k1.kernel.gamma == 0.3
     assert copy.set_params(k1__kernel__gamma=0.3) == kernel
-
-
-@pytest.mark.parametrize("kernel", parts(KERNELS), ids=repr)
-def test_pickles_and_clones_are_equal(kernel):
-    for copy in (pickle.loads(pickle.dumps(kernel)), clone(kernel)):
-        assert copy is not kernel
-        assert copy == kernel
-        assert hash(copy) == hash(kernel)
-        assert repr(copy) == repr(kernel)
 
 
 def test_clones_do_not_share_widths():

@@ -1,7 +1,6 @@
 import pickle
 import re
 import threading
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,6 +10,7 @@ from sklearn.base import clone
 
 from skimp import KernelRegressor
 from skimp.kernels import FunctionKernel, Gaussian, Linear
+from tests.pairs import in_turn
 from tests.reference import naive
 
 WORDS = ["kernel", "machine", "kernels", "a", ""]
@@ -45,11 +45,9 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-@pytest.mark.parametrize(
-    "kernel",
-    [FunctionKernel(shared_letters), FunctionKernel(many_shared_letters, batch=True)],
-    ids=["pairs", "batch"],
+@in_turn(
+    form=list(FORMS.values()),
+    kernel=[FunctionKernel(shared_letters), FunctionKernel(many_shared_letters, batch=True)],
 )
 def test_rows_may_be_strings(form, kernel):
     K = kernel(form(WORDS), form(WORDS[:2]))
@@ -73,7 +71,7 @@ def test_rows_may_be_objects_of_any_kind():
     "words", [[], np.array([], dtype=object), "word", np.empty((2, 0), object)]
 )
 def test_no_rows_are_refused(words):
-    with pytest.raises(ValueError, match=r"not empty|0 sample"):
+    with pytest.raises(ValueError, match=r"non-empty|0 sample"):
         FunctionKernel(shared_letters)(words)
 
 
@@ -94,7 +92,7 @@ def test_rows_of_numbers_come_as_vectors():
 @pytest.mark.parametrize("shape", [(3,), (), (2, 3), (3, 2, 1), (1, 2)])
 def test_a_batch_of_another_shape_is_refused(shape):
     kernel = FunctionKernel(lambda X, Y: np.ones(shape), batch=True)
-    message = f"must return an array of shape (3, 2) for 3 and 2 rows, found {shape}."
+    message = f"(3, 2) for 3 and 2 rows (batch=True), found {shape}."
     with pytest.raises(ValueError, match=re.escape(message)):
         kernel(np.ones((3, 1)), np.ones((2, 1)))
 
@@ -106,9 +104,9 @@ def test_values_must_be_finite_in_every_strip(value):
     batch = FunctionKernel(lambda X, Y: np.where(X == 1200, value, 1.0).astype(float), batch=True)
     for kernel in (pairs, batch):
         assert (kernel(X[:1200], X[:1]) == 1).all()
-        with pytest.raises(ValueError, match="function must return finite numbers, found others"):
+        with pytest.raises(ValueError, match="function must return finite numbers"):
             kernel(X, X[:1])
-        with pytest.raises(ValueError, match="function must return finite numbers, found others"):
+        with pytest.raises(ValueError, match="function must return finite numbers"):
             kernel.diag(X[1200:])
 
 
@@ -152,7 +150,7 @@ def test_mixed_columns():
     table = pd.DataFrame({"letter": X[:, 0], "x": numbers[:, 0], "y": numbers[:, 1]})
     names = FunctionKernel(lambda x, y: 1.0 + (x == y)).on("letter") * Gaussian(0.3).on(["x", "y"])
     np.testing.assert_allclose(names(table), K, rtol=1e-12)
-    with pytest.raises(ValueError, match=r"X must be numeric"):
+    with pytest.raises(ValueError, match=r"X must hold numbers"):
         (FunctionKernel(max).on(1) + Gaussian(0.3))(X)
     assert X[1].tolist() == ["b", 0.5, 0]
 
@@ -165,20 +163,6 @@ def test_numbers_in_mixed_columns_must_be_finite(missing):
         with pytest.raises(ValueError, match="X must be finite"):
             refused()
     assert kernel(X[:1]).tolist() == [[2.0]]
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"function": 3}, "FunctionKernel: function must be a callable, got 3."),
-        ({"derivative": "d"}, "FunctionKernel: derivative must be None or a callable, got 'd'."),
-        ({"batch": 1}, "FunctionKernel: batch must be True or False, got 1."),
-        ({"positive_definite": None}, "FunctionKernel: positive_definite must be True or False"),
-    ],
-)
-def test_rules(params, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        FunctionKernel(max).set_params(**params)(np.ones((2, 1)))
 
 
 def test_repr_names_the_functions():
@@ -227,12 +211,6 @@ def test_the_derivative_has_an_entry_for_each_column(slopes):
     kernel = FunctionKernel(naive.one_plus_product, derivative=lambda x, y: slopes)
     with pytest.raises(ValueError, match="derivative must return 2 finite numbers"):
         kernel.gradient(np.ones((3, 2)))
-
-
-def test_copies_share_what_functions_hold():
-    kernel = FunctionKernel(partial(many_shared_letters), batch=True)
-    assert clone(kernel).function is kernel.function
-    assert clone(kernel) == kernel
 
 
 @pytest.mark.parametrize("value", ["q", [1.0, 2.0], 1j])

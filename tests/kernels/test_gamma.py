@@ -74,6 +74,14 @@ def test_the_same_number_from_any_chunking(gamma):
         assert resolve_gamma(gamma, rows, 0) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("gamma", ["scale", "median"])
+def test_weights_count_as_repeated_rows(gamma):
+    X, counts = regression(40)[0], np.arange(40) % 4
+    weighted = resolve_gamma(gamma, open_rows(X, weight=counts.astype(float)), 0)
+    repeated = resolve_gamma(gamma, open_rows(np.repeat(X, counts, axis=0)), 0)
+    assert weighted == pytest.approx(repeated, rel=1e-9)
+
+
 SQUARED = [Gaussian, Cauchy, Matern, Polynomial, Tanh]
 NOT_SQUARED = {Laplacian: naive.manhattan_distances, Chi2: naive.chi_square_distances}
 

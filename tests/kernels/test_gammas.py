@@ -67,22 +67,3 @@ def test_kernels_without_widths_weigh_columns_by_one(kernel):
     assert kernel.gammas(3).tolist() == [1.0] * 3
     assert kernel.resolve(open_rows(X), 0) == kernel
     kernel.check_resolved()
-
-
-@pytest.mark.parametrize("make", KERNELS)
-def test_names_become_numbers(make):
-    X = 5 * np.random.default_rng(0).random((30, 3))
-    for name in ("scale", "median", "dim"):
-        with pytest.raises(ValueError, match="gamma must be a number where the kernel is used"):
-            make(name).check_resolved()
-        resolved = make(name).resolve(open_rows(X), 0)
-        assert isinstance(resolved.gamma, float)
-        resolved.check_resolved()
-    assert make("dim").resolve(open_rows(X), 0).gamma == 1 / 6
-
-
-def test_negative_entries_are_refused_where_they_have_no_meaning():
-    X = np.array([[0.5, -0.25]])
-    with pytest.raises(ValueError, match=r"not be negative for the Chi2 kernel, found -0\.25"):
-        Chi2(1.0)(X)
-    Separable(slow_decay, 1.0)(X)

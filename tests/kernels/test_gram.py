@@ -20,7 +20,7 @@ def test_an_indefinite_matrix_is_refused():
 def test_an_asymmetric_function_is_refused():
     kernel = FunctionKernel(naive.one_plus_product) + FunctionKernel(lambda x, y: x[0])
     K = kernel(np.arange(4.0)[:, None])
-    with pytest.raises(ValueError, match="must be symmetric, found k\\(x, y\\) and k\\(y, x\\)"):
+    with pytest.raises(ValueError, match="kernel must be symmetric"):
         check_gram(K, kernel)
 
 

@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from skimp.data import open_rows
 from skimp.kernels import Gaussian, Linear, Precomputed
+from tests.pairs import in_turn
 
 MATRIX = Gaussian(0.1)(np.arange(6.0)[:, None]) + np.diag(np.arange(6.0))
 
@@ -49,14 +50,14 @@ def test_matrices_of_any_numbers(dtype):
     assert Precomputed(matrix).diag([2, 0]).dtype == np.float64
 
 
-@pytest.mark.parametrize(
-    "rows", [[6], [-1], [0.5], [0, 1, 100], [-0.5, 2], [1e30], [2, 2.000001], [5 + 1e-9]], ids=repr
+@in_turn(
+    rows=[[6], [-1], [0.5], [0, 1, 100], [-0.5, 2], [1e30], [2, 2.000001], [5 + 1e-9]],
+    form=[list, np.array],
 )
-@pytest.mark.parametrize("form", [list, np.array], ids=["list", "array"])
 def test_what_are_no_row_numbers(rows, form):
     kernel, given = Precomputed(MATRIX), form(rows)
     message = (
-        "Precomputed: X must hold whole numbers from 0 to 5, indices into the matrix of shape "
+        "Precomputed: X must hold integers from 0 to 5, indices into the matrix of shape "
         f"(6, 6), found {min(rows):g} to {max(rows):g}."
     )
     for refused in (kernel, kernel.diag, lambda X: kernel([0], X), lambda X: kernel(X, [0])):
@@ -75,7 +76,7 @@ def test_what_are_no_numbers_at_all(rows):
 def test_there_must_be_one_column():
     kernel = Precomputed(MATRIX)
     for refused in (kernel, kernel.diag):
-        with pytest.raises(ValueError, match="X must have one column, of row numbers, found 2"):
+        with pytest.raises(ValueError, match="X must have one column of row numbers, found 2"):
             refused(np.zeros((3, 2)))
     mixed = np.array([[1.0, 0.3], [4.0, 0.5]])
     K = (kernel.on(0) * Linear().on(1))(mixed)
@@ -86,12 +87,12 @@ def test_columns_that_are_not_asked_for_may_be_missing():
     kernel = Precomputed(MATRIX[:, :2])
     assert np.array_equal(kernel(np.arange(6), [1, 0]), MATRIX[:, [1, 0]])
     assert kernel.diag([1, 0]).tolist() == [MATRIX[1, 1], MATRIX[0, 0]]
-    message = "whole numbers from 0 to 1, indices into the matrix of shape (6, 2), found 0 to 2."
+    message = "integers from 0 to 1, indices into the matrix of shape (6, 2), found 0 to 2."
     with pytest.raises(ValueError, match=re.escape(message)):
         kernel([0], [0, 2])
     with pytest.raises(ValueError, match=re.escape(message)):
         kernel.diag([0, 2])
-    with pytest.raises(ValueError, match="numbers from 0 to 5"):
+    with pytest.raises(ValueError, match="integers from 0 to 5"):
         kernel([6], [0])
 
 
@@ -128,7 +129,7 @@ def test_copies_share_the_matrix():
 )
 def test_the_matrix_must_be_a_numeric_array(matrix):
     with pytest.raises(
-        ValueError, match="matrix must be a numeric NumPy array of two dimensions, got"
+        ValueError, match="matrix must be a numeric two-dimensional NumPy array, got"
     ):
         Precomputed(matrix)([0])
 
@@ -156,6 +157,6 @@ def test_values_that_are_asked_for_must_be_finite(value):
     matrix = MATRIX.copy()
     matrix[3, 4] = value
     kernel = Precomputed(matrix)
-    with pytest.raises(ValueError, match="matrix must hold finite numbers, found others"):
+    with pytest.raises(ValueError, match="matrix must be finite"):
         kernel([0, 3], [4])
     assert np.array_equal(kernel([0, 4], [3]), MATRIX[np.ix_([0, 4], [3])])

@@ -1,9 +1,5 @@
-import re
-
 import numpy as np
-import pytest
 
-from skimp.data import open_rows
 from skimp.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 
 
@@ -32,14 +28,3 @@ def test_products_of_many_outputs():
     G = kernel.expansion_gradient(X, Y, coef)
     assert G.dtype == np.float32
     np.testing.assert_allclose(G, expected, atol=1e-4)
-
-
-@pytest.mark.parametrize("name", ["k1", "k2"])
-@pytest.mark.parametrize("value", ["rbf", None, 2.0, Gaussian])
-def test_factors_must_be_kernels(name, value):
-    kernel = (Gaussian(1.0) * Linear()).set_params(**{name: value})
-    message = f"Product: {name} must be a kernel object, got {value!r}."
-    with pytest.raises(ValueError, match=re.escape(message)):
-        kernel(np.ones((2, 2)))
-    with pytest.raises(ValueError, match=re.escape(message)):
-        kernel.resolve(open_rows(np.ones((2, 2))), 0)

@@ -111,7 +111,7 @@ def test_missing_names():
 def test_names_need_frames():
     X, rng = pair()[0], np.random.default_rng(0)
     kernel = Gaussian(1.0).on(["a", "b"])
-    message = "Restricted: columns must be numbers where X has no names, got ['a', 'b']."
+    message = "Restricted: columns must be numbers if X has no names, got ['a', 'b']."
     for refused in (
         *(kernel, kernel.diag, kernel.gradient),
         lambda X: kernel.resolve(open_rows(X), 0),
@@ -131,7 +131,7 @@ def test_names_need_frames():
     ids=repr,
 )
 def test_what_are_no_columns(columns):
-    message = "Restricted: columns must be column numbers >= 0 or names, each of them once, got "
+    message = "Restricted: columns must be distinct column numbers >= 0 or distinct names, got "
     kernel, X = Linear().on(columns), pair()[0]
     for refused in (kernel, kernel.diag, lambda X: kernel.resolve(open_rows(X), 0)):
         with pytest.raises(ValueError, match=re.escape(message)):
@@ -169,15 +169,6 @@ def test_heuristics_look_at_these_columns_only(gamma, kind):
     assert by_name.kernel.gamma == pytest.approx(restricted.kernel.gamma, rel=1e-9)
 
 
-def test_gammas_are_as_many_as_these_columns():
-    X = pair()[0]
-    message = "one for each of the 2 columns of X, got [1.0, 1.0, 1.0, 1.0]"
-    with pytest.raises(ValueError, match=re.escape(message)):
-        Gaussian([1.0] * 4).on([0, 1])(X)
-    with pytest.raises(ValueError, match=re.escape(message)):
-        Gaussian([1.0] * 4).on([0, 1]).resolve(open_rows(X), 0)
-
-
 def test_frequencies_are_zero_on_other_columns():
     kernel = Gaussian([0.3, 2.0])
     W = kernel.on([3, 1]).sample_frequencies(4, 50, np.random.default_rng(0))
@@ -185,18 +176,9 @@ def test_frequencies_are_zero_on_other_columns():
     assert not W[[0, 2]].any()
 
 
-@pytest.mark.parametrize("columns", [[], [0.5], None, [0, "a"], ["a", "a"], "ab"])
-def test_what_are_no_columns_of_a_frame(columns):
-    X = pd.DataFrame(pair()[0], columns=NAMES)
-    with pytest.raises(ValueError, match="Restricted: columns must be column numbers >= 0 or"):
-        Restricted(Gaussian(1.0), columns)(X)
-    with pytest.raises(ValueError, match="Restricted: kernel must be a kernel object"):
-        Restricted("rbf", ["a"])(X)
-
-
 def test_two_frames_have_the_same_columns():
     X = pd.DataFrame(pair()[0], columns=NAMES)
-    with pytest.raises(ValueError, match=r"Y must have the columns of X, \['a', 'b', 'c', 'd'\]"):
+    with pytest.raises(ValueError, match=r"Y must have the same columns .*\['a', 'b', 'c', 'd'\]"):
         Gaussian(1.0).on("a")(X, X[["d", "b", "c", "a"]])
 
 

@@ -3,6 +3,7 @@ import pytest
 
 from skimp._params._errors import UnsupportedError
 from skimp.kernels import Cauchy, Gaussian, Laplacian, Linear, Matern
+from tests.pairs import in_turn
 
 WIDTHS = [0.3, 0.0, 1.2]
 KERNELS = [
@@ -51,8 +52,7 @@ def fourth_moment(kernel):
     return normal * stretch
 
 
-@pytest.mark.parametrize("kernel", [k for k in KERNELS[:8] if getattr(k, "nu", 3) > 2])
-@pytest.mark.parametrize("sampling", ["iid", "orthogonal"])
+@in_turn(kernel=[k for k in KERNELS[:8] if getattr(k, "nu", 3) > 2], sampling=["iid", "orthogonal"])
 def test_the_moment_is_the_mean_squared_length(kernel, sampling):
     n = 9000
     W = kernel.sample_frequencies(3, n, np.random.default_rng(0), sampling)

@@ -104,15 +104,8 @@ def test_a_constant_has_infinite_pitches_alone():
     assert mixture.rate == 0
 
 
-def test_the_same_seed_gives_the_same_pitches():
-    mixture = tents(SMOOTH["slow"])
-    first, second, other = (mixture.sample(9, np.random.default_rng(s)) for s in (0, 0, 1))
-    assert np.array_equal(first, second)
-    assert not np.array_equal(first, other)
-
-
-FALLS = "falls ever more slowly, as that of Laplacian() does"
-ONE = "1 at a distance of 0, and a number at any other"
+FALLS = "decreasing convex function"
+ONE = "1 at distance 0"
 
 
 @pytest.mark.parametrize(
@@ -123,8 +116,8 @@ ONE = "1 at a distance of 0, and a number at any other"
         (lambda t: np.cos(t), FALLS),
         (lambda t: 2 - np.exp(-t), FALLS),
         (lambda t: 1 + t, FALLS),
-        (lambda t: np.maximum(-0.5, 1 - t), "a function that is nowhere negative"),
-        (lambda t: 1.5 * np.exp(-t) - 0.5, "a function that is nowhere negative"),
+        (lambda t: np.maximum(-0.5, 1 - t), "a nonnegative function"),
+        (lambda t: 1.5 * np.exp(-t) - 0.5, "a nonnegative function"),
         (lambda t: np.where(t < 1, 1.0, 0.0), FALLS),
         (lambda t: 0.99 * np.exp(-t), ONE),
         (lambda t: 2 * np.exp(-t), ONE),
@@ -142,7 +135,7 @@ def test_functions_that_are_no_mixture_are_refused(profile, wording):
 
 
 def test_a_refusal_says_where():
-    with pytest.raises(ValueError, match=r"pitches of this one would be negative at h = 0\.47"):
+    with pytest.raises(ValueError, match=r"negative at h = 0\.47"):
         tents(lambda t: np.exp(-(t**2)))
     # h (2 - 4 h^2) exp(-h^2) (-h) is smallest where its derivative is zero
     h = np.linspace(0.1, 2, 100_001)

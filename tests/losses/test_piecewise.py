@@ -13,6 +13,7 @@ from skimp.losses import (
     squared,
     squared_hinge,
 )
+from tests.pairs import in_turn
 from tests.reference import naive
 
 TWINS = {
@@ -26,8 +27,7 @@ TWINS = {
 }
 
 
-@pytest.mark.parametrize("loss", TWINS, ids=repr)
-@pytest.mark.parametrize("y", [-1.0, 1.0])
+@in_turn(loss=TWINS, y=[-1.0, 1.0])
 def test_conjugate_by_brute_force(loss, y):
     u = np.arange(-15, 16, 2) / 8
     found = loss.conjugate(np.full_like(u, y), u)
@@ -38,8 +38,7 @@ def test_conjugate_by_brute_force(loss, y):
     np.testing.assert_allclose(found, np.where(expected < 5, expected, np.inf), atol=1e-12)
 
 
-@pytest.mark.parametrize("loss", TWINS, ids=repr)
-@pytest.mark.parametrize("y", [-1.0, 1.0])
+@in_turn(loss=TWINS, y=[-1.0, 1.0])
 def test_formula_by_brute_force(loss, y):
     """The value is the largest of beta (y - f) less the penalty, over slopes within limits."""
     low, high = (np.clip(limit, -20, 20) for limit in loss.limits(np.array(y)))

@@ -82,6 +82,7 @@ def test_overrides_win():
     model = recipes.krls(kernel=Gaussian(0.1), approximation="kmeans", lams=recipes.POWERS)
     assert isinstance(model, KRLS)
     assert model.kernel == Gaussian(0.1)
+    assert recipes.krls(convention="skimp").convention == "skimp"
     assert model.lams == recipes.POWERS
     assert recipes.POWERS[0] == 2**-5
     assert recipes.POWERS[-1] == 2**5

@@ -48,8 +48,11 @@ def test_coefficients_have_intervals(display):
 
 def test_standardized_effects_are_of_a_deviation(display, frame):
     (ax,) = display.plot(standardized=True).axes_
-    expected = display.summary.effect * [frame.age.std(ddof=0), 1, 1]
-    assert np.allclose(ax.lines[0].get_xdata(), expected)
+    table = display.to_frame().mul([frame.age.std(ddof=0), 1, 1], axis=0)
+    assert np.allclose(ax.lines[0].get_xdata(), table.effect)
+    quartiles, intervals = (lines.get_segments() for lines in ax.collections)
+    assert np.allclose([segment[:, 0] for segment in intervals], table[["ci_low", "ci_high"]])
+    assert np.allclose([segment[:, 0] for segment in quartiles], table[["q25", "q75"]])
     assert "standard deviation" in ax.get_xlabel()
 
 
@@ -70,6 +73,9 @@ def test_heterogeneity_is_effects_against_values(display, frame):
     points = ax.collections[0].get_offsets()
     assert np.allclose(points[:, 0], frame.age)
     assert np.allclose(points[:, 1], display.model.effects()[:, 1])
+    # the line joins the medians of twelve groups of ten rows
+    groups = np.asarray(points)[np.argsort(points[:, 0])].reshape(12, 10, 2)
+    assert np.allclose(ax.lines[0].get_xydata(), np.median(groups, axis=1))
     assert ax.get_ylabel() == "effect of member"
     (ax,) = display.plot_heterogeneity(0, "region").axes_
     assert [label.get_text() for label in ax.get_xticklabels()] == ["north", "south"]

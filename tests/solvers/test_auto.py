@@ -28,7 +28,7 @@ def coded(n, loss):
         (problem(squared, DIRECT_FEATURES + 1), PCG(), "3001 features"),
         (problem(log), Newton(), "smooth"),
         (problem(softmax), Newton(), "smooth"),
-        (problem(hinge), DualCD(), "kinks"),
+        (problem(hinge), DualCD(), "not smooth"),
         (coded(10, squared), Direct(), "60 features"),
         (coded(10, log), DualCD(), "60 features"),
         (coded(501, squared), DualCD(), "3006 features"),

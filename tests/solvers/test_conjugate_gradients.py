@@ -39,13 +39,6 @@ def test_columns_that_are_coupled_are_one_right_side():
     np.testing.assert_allclose(X.ravel(), np.linalg.solve(H, B.ravel()), atol=1e-9)
 
 
-@pytest.mark.parametrize("joint", [False, True])
-def test_zeros_on_the_right(joint):
-    X, n_products = solve(positive(5), np.zeros((5, 2)), joint=joint)
-    assert not X.any()
-    assert n_products == 1
-
-
 def test_a_column_of_zeros_beside_others():
     H, B = positive(12), np.random.default_rng(1).normal(size=(12, 3))
     B[:, 1] = 0

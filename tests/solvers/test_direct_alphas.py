@@ -100,24 +100,6 @@ def test_codes_choose_as_their_matrix_does():
     assert found.dimension == pytest.approx(judged[best][1], rel=1e-8)
 
 
-def test_a_singular_penalty_has_a_choice_as_well():
-    Z, Y, _ = data()
-    P = np.diag([1.0] * 7 + [0.0])
-    found = Direct().solve(Problem(open_rows(Z, target=Y), squared, 1.0, P, alphas=ALPHAS))
-    judged = [
-        naive_gcv(Z, Y, alpha, weight=None, penalty=P, fit_intercept=True)[0] for alpha in ALPHAS
-    ]
-    assert found.alpha == ALPHAS[int(np.argmin(judged))]
-
-
-def test_a_single_alpha_is_taken():
-    Z, Y, _ = data()
-    found = Direct().solve(Problem(open_rows(Z, target=Y), squared, 1.0, alphas=np.array([0.3])))
-    coef, _ = naive.ridge(Z, Y, alpha=0.3)
-    assert found.alpha == 0.3
-    np.testing.assert_allclose(found.coef, coef, rtol=1e-9)
-
-
 def test_other_solvers_take_alpha():
     Z, Y, _ = data()
     given = Problem(open_rows(Z, target=Y), squared, 1e-2, alphas=ALPHAS)

@@ -1,12 +1,10 @@
 import numpy as np
 import pytest
-from scipy import sparse
 
-from skimp.data import ArrayRows, Codes, Context, open_rows
+from skimp.data import ArrayRows, Context, open_rows
 from skimp.losses import epsilon_insensitive, hinge, log, multiclass_hinge
 from skimp.solvers import DualCD, Problem, dual_cd
 from tests.duals import NUMBERS, Identity, data, memory, objective, solved
-from tests.pairs import pairwise
 from tests.problems import regression
 from tests.sources import ChunkedRows
 
@@ -49,51 +47,18 @@ def test_rows_without_weight_do_not_count(loss):
     assert found.n_iter == other.n_iter
 
 
-@pytest.mark.parametrize("loss", [hinge, log, multiclass_hinge], ids=repr)
-def test_dense_csr_and_codes_are_the_same_rows(loss):
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 5, (90, 6)).astype(np.uint8)
-    coded = Codes(codes, 5 * np.arange(6), np.float64(0.4), 30)
-    csr = coded.tocsr()
-    Y = np.where(rng.integers(0, 3, 90)[:, None] == np.arange(3), 1.0, -1.0)
-    solutions = [solved(loss, X, Y, fit_intercept=True) for X in (csr.toarray(), csr, coded)]
-    for other in solutions[1:]:
-        np.testing.assert_allclose(other.coef, solutions[0].coef, atol=1e-5)
-        np.testing.assert_allclose(other.history[-1], solutions[0].history[-1], rtol=1e-9)
-
-
-@pytest.mark.parametrize(
-    "convert",
-    [
-        lambda X: X.astype(np.float32),
-        lambda X: X.astype(np.int8),
-        lambda X: X.astype(np.int64),
-        lambda X: X.astype(np.float16),
-        np.asfortranarray,
-        lambda X: np.repeat(X, 2, axis=0)[::2],
-        lambda X: sparse.csr_matrix(X.astype(np.int64)),
-    ],
-)
-def test_any_array_of_numbers(convert):
-    X, Y, _ = data(hinge)
-    X = np.round(3 * X)
-    expected = solved(hinge, X, Y)
-    found = solved(hinge, convert(X), Y)
-    np.testing.assert_allclose(found.history[-1], expected.history[-1], rtol=1e-9)
-    assert found.coef.dtype == np.float64
-
-
 @pytest.mark.parametrize("limit", [None, memory(80, 3, 4)])
 def test_a_file_is_kept_in_memory_or_read_in_order(tmp_path, limit):
     X, Y, _ = data(hinge)
     np.save(tmp_path / "X.npy", X)
     file = np.load(tmp_path / "X.npy", mmap_mode="r")
-    found = solved(hinge, file, Y, memory_limit=limit)
-    np.testing.assert_allclose(found.history[-1], solved(hinge, X, Y).history[-1], rtol=1e-9)
-    assert ("to save memory" in found.message) is (limit is not None)
+    solver = DualCD(tol=1e-7)
+    found = solved(hinge, file, Y, memory_limit=limit, solver=solver)
+    np.testing.assert_allclose(found.history[-1], solved(hinge, X, Y).history[-1], rtol=2e-7)
+    assert ("recomputed in every sweep" in found.message) is (limit is not None)
 
 
-@pairwise(loss=[hinge, log, multiclass_hinge], room=[0, 4000])
+@pytest.mark.parametrize(("loss", "room"), [(hinge, 0), (log, 4000), (multiclass_hinge, 0)])
 def test_features_that_do_not_fit_are_computed_again(loss, room):
     X, Y, weight = data(loss, n=200)
     rows = ChunkedRows(X, Y, weight).mapped(Identity(4))
@@ -101,16 +66,15 @@ def test_features_that_do_not_fit_are_computed_again(loss, room):
     solver = DualCD(tol=1e-8)
     streamed = solver.solve(Problem(rows, loss, 0.05, memory_limit=limit + room))
     kept = solver.solve(Problem(rows, loss, 0.05))
-    assert "to save memory" in streamed.message
-    assert "to save memory" not in kept.message
+    assert "recomputed in every sweep" in streamed.message
+    assert "recomputed in every sweep" not in kept.message
     np.testing.assert_allclose(streamed.history[-1], kept.history[-1], rtol=2e-8)
     np.testing.assert_allclose(streamed.coef, kept.coef, atol=1e-3)
     with pytest.raises(MemoryError, match="200 rows"):
         solver.solve(Problem(rows, loss, 0.05, memory_limit=limit - 1))
 
 
-@pytest.mark.parametrize("loss", [hinge, log, multiclass_hinge], ids=repr)
-@pytest.mark.parametrize("room", [0, 4000])
+@pytest.mark.parametrize(("loss", "room"), [(hinge, 4000), (log, 0), (multiclass_hinge, 4000)])
 def test_bits_of_features_computed_again_do_not_depend_on_threads(loss, room):
     X, Y, weight = data(loss, n=300)
     limit = memory(300, 3, 4) + room
@@ -136,12 +100,12 @@ def test_the_seed_decides_the_order_of_rows():
 
 
 def test_a_sample_saves_sweeps_on_rows_that_do_not_fit():
-    X, y, _ = regression(600, 4)
+    X, y, _ = regression(300, 4)
     X = X[np.argsort(y)]
-    rows = ChunkedRows(X, np.where(np.arange(600) < 300, 1.0, -1.0)[:, None]).mapped(Identity(4))
+    rows = ChunkedRows(X, np.where(np.arange(300) < 150, 1.0, -1.0)[:, None]).mapped(Identity(4))
     alone, sampled = (
-        DualCD(tol=1e-4).solve(Problem(rows, hinge, 1e-3, memory_limit=memory(600, 1, 4) + room))
-        for room in (0, 10_000)
+        DualCD(tol=1e-4).solve(Problem(rows, hinge, 1e-3, memory_limit=memory(300, 1, 4) + room))
+        for room in (0, 5000)
     )
     assert alone.history[-1] == pytest.approx(sampled.history[-1], rel=2e-4)
     assert 5 * sampled.n_iter < alone.n_iter

@@ -2,7 +2,6 @@ import re
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC, LinearSVR
 
@@ -10,8 +9,6 @@ from skimp.data import ArrayRows, Codes
 from skimp.losses import Huber, Quantile, hinge, log, multiclass_hinge, squared
 from skimp.solvers import DualCD, Problem, direct, dual_cd
 from tests.duals import LOSSES, data, objective, solved, tight
-from tests.pairs import pairwise
-from tests.problems import regression
 
 OTHERS = (Huber, Quantile)
 """Scikit-learn has no peer with the same penalty."""
@@ -52,34 +49,6 @@ def test_equals_scikit_learn(loss):
     np.testing.assert_allclose(solution.history[-1], peers, rtol=1e-6)
 
 
-def test_quantile_loss_equals_a_quadratic_program():
-    tau = 0.2
-    X, Y, _ = regression(12, 2)
-    Y = Y[:, None] - 2
-    n, alpha = 12, 0.02
-
-    def cost(u):
-        return (tau * u[2 : 2 + n].sum() + (1 - tau) * u[2 + n :].sum()) / n + alpha * u[:2] @ u[:2]
-
-    residuals = {
-        "type": "eq",
-        "fun": lambda u: Y[:, 0] - X @ u[:2] - u[2 : 2 + n] + u[2 + n :],
-        "jac": lambda u: np.hstack([-X, -np.eye(n), np.eye(n)]),
-    }
-    bounds = [(None, None)] * 2 + [(0, None)] * (2 * n)
-    program = minimize(
-        cost,
-        np.zeros(2 + 2 * n),
-        method="SLSQP",
-        bounds=bounds,
-        constraints=residuals,
-        options={"ftol": 1e-14, "maxiter": 1000},
-    )
-    solution = solved(Quantile(tau), X, Y, alpha=alpha)
-    np.testing.assert_allclose(solution.coef[:, 0], program.x[:2], atol=1e-4)
-    np.testing.assert_allclose(solution.history[-1], program.fun, rtol=1e-6)
-
-
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_history_ends_at_the_objective_and_the_gap_bounds_it(loss):
     alpha = 0.02
@@ -91,7 +60,7 @@ def test_history_ends_at_the_objective_and_the_gap_bounds_it(loss):
     np.testing.assert_allclose(found.history[-1], reached, rtol=1e-10)
     assert (np.diff(found.history) <= 0).all()
     assert best * (1 - 1e-9) <= reached <= best * (1 + 1.01 * dual_cd.tol)
-    gap = float(re.search(r"gap (\S+) of", found.message)[1])
+    gap = float(re.search(r"gap (\S+) after", found.message)[1])
     assert reached - best <= (gap * 1.1 + 1e-9) * reached
 
 
@@ -118,37 +87,10 @@ def test_codes_with_a_penalty_matrix():
     np.testing.assert_allclose(found.coef, direct.solve(given).coef, atol=1e-5)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_singular_penalty(dtype):
-    X, Y, _ = data(squared)
-    Z = np.hstack([X, X]).astype(dtype)
-    # the penalty of two equal landmarks for each of four: v is the sum of their coefficients
-    P = np.tile(np.eye(4), (2, 2))
-    found = solved(squared, Z, Y, penalty=P)
-    expected = solved(squared, X.astype(dtype), Y)
-    np.testing.assert_allclose(found.history[-1], expected.history[-1], rtol=1e-6)
-    np.testing.assert_allclose(Z @ found.coef, X @ expected.coef, atol=1e-4)
-    assert "4 directions" in found.message
-
-
 def test_a_penalty_that_does_not_fit():
     X, Y, _ = data(squared)
     with pytest.raises(MemoryError, match="the penalty of 4 features"):
         solved(squared, X, Y, penalty=np.eye(4), memory_limit=500)
-
-
-@pairwise(loss=[hinge, log, multiclass_hinge], penalized=[False, True])
-def test_a_start_at_the_solution_saves_sweeps(loss, penalized):
-    X, Y, weight = data(loss)
-    P = np.diag([1.0, 2.0, 3.0, 4.0]) if penalized else None
-    options = {"weight": weight, "penalty": P, "fit_intercept": True, "alpha": 0.01}
-    cold = solved(loss, X, Y, solver=dual_cd, **options)
-    best = solved(loss, X, Y, **options)
-    warm = solved(loss, X, Y, solver=dual_cd, start=(best.coef, best.intercept), **options)
-    assert warm.n_iter < cold.n_iter
-    reached = objective(loss, X, Y, warm.coef, warm.intercept, alpha=0.01, weight=weight, P=P)
-    np.testing.assert_allclose(warm.history[-1], reached, rtol=1e-9)
-    assert reached <= best.history[-1] * (1 + 1e-9)
 
 
 def test_it_says_where_sweeps_ran_out():

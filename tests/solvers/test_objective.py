@@ -1,8 +1,6 @@
 import numpy as np
 import pytest
-from scipy import sparse
 
-from skimp.data import open_rows
 from skimp.losses import huber, log, softmax, squared, squared_hinge
 from skimp.solvers import Problem
 from skimp.solvers._objective import Objective
@@ -89,27 +87,3 @@ def test_products_with_the_curvature(loss):
     H = slopes(slope, coef, b)
     # curvatures below a thousandth of their mean are left out of products
     np.testing.assert_allclose(found.ravel(), H.T @ V.ravel(), atol=3e-3 * np.abs(H).max())
-
-
-@pytest.mark.parametrize("loss", [squared_hinge, huber, softmax], ids=repr)
-def test_few_curved_rows_in_any_form(loss):
-    X, y, _ = labelled(400, 4)
-    Y = np.where(y[:, None] == np.arange(3), 1.0, -1.0)
-    rng = np.random.default_rng(2)
-    coef, b, V = 3 * rng.normal(size=(4, 3)), np.zeros(3), rng.normal(size=(5, 3))
-    products = []
-    for Z in (X, np.asfortranarray(X), sparse.csr_matrix(X)):
-        rows = open_rows(Z, target=Y, block_rows=150)
-        objective = Objective(Problem(rows, loss, ALPHA), rows)
-        products.append(objective.curved(objective.at(coef, b), V, np.arange(3)))
-    np.testing.assert_allclose(products[1], products[0], atol=1e-12)
-    np.testing.assert_allclose(products[2], products[0], atol=1e-12)
-
-
-@pytest.mark.parametrize("loss", [log, softmax], ids=repr)
-def test_single_precision(loss):
-    objective, (coef, b), value = case(loss, penalized=False, dtype=np.float32)
-    point = objective.at(coef, b)
-    assert point.value == pytest.approx(value(coef, b), rel=1e-5)
-    np.testing.assert_allclose(point.gradient, slopes(value, coef, b).reshape(5, 3), atol=1e-4)
-    assert objective.curved(point, np.ones((5, 3)), np.arange(3)).dtype == np.float32

@@ -63,7 +63,7 @@ def test_sums_in_the_coordinates_of_a_penalty(dtype):
 def test_landmarks_stand_for_the_rows(fit_intercept, height):
     P, m = positive(7), 7
     given = preconditioner(np.zeros((3, m)), penalty=P, fit_intercept=fit_intercept)
-    given.stand_in(height)
+    given.set_mean_curvature(height)
     T = np.linalg.cholesky(P).T
     # Falkon: sums over n rows k(x, B) become sums over the m landmarks, whose rows are P
     H = np.zeros((m + 1, m + 1))
@@ -80,7 +80,7 @@ def test_landmarks_stand_for_the_rows(fit_intercept, height):
 def test_coordinates_in_which_the_penalty_is_the_identity(dtype):
     P = positive(7)
     given = preconditioner(np.zeros((3, 7), dtype), penalty=P)
-    given.stand_in(1.0)
+    given.set_mean_curvature(1.0)
     u, v = np.random.default_rng(2).normal(size=(2, 8, 2)).astype(dtype)
     given.solve(u, BOTH)
     C, G = given.to_rows(u), given.from_rows(v)
@@ -94,7 +94,7 @@ def test_coordinates_in_which_the_penalty_is_the_identity(dtype):
 @pytest.mark.parametrize("penalty", [np.ones((4, 4)), np.diag([1.0, 0, 0, 0])])
 def test_singular_penalties_have_an_inverse(penalty):
     given = preconditioner(np.zeros((3, 4)), penalty=penalty)
-    given.stand_in(1.0)
+    given.set_mean_curvature(1.0)
     R = np.ones((5, 1))
     assert np.isfinite(given.solve(R, BOTH)).all()
     assert np.isfinite(given.to_rows(R)).all()
@@ -113,8 +113,8 @@ def test_rows_that_are_not_curved(penalized):
 @pytest.mark.parametrize(
     ("penalty", "message"),
     [
-        (np.diag([1.0, 1, 1, -1]), "negative direction"),
-        (np.diag([1.0, -1, 1, -1]), "negative direction"),
+        (np.diag([1.0, 1, 1, -1]), "negative eigenvalue"),
+        (np.diag([1.0, -1, 1, -1]), "negative eigenvalue"),
         (np.diag([1.0, 1, 1, np.inf]), "infinity or NaN"),
     ],
     ids=["indefinite", "no trace", "infinite"],

@@ -62,8 +62,8 @@ def as_numbers(X: Matrix, dtype: DType) -> Matrix:
         numbers: Array = X.astype(dtype)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"X must be numeric for this kernel, found a value that is not: {error}. Restrict the "
-            "kernel to numeric columns with .on(...)."
+            f"X must hold numbers for this kernel, found a value that is not a number: {error}. "
+            "Restrict the kernel to numeric columns with .on(...)."
         ) from error
     if not np.isfinite(numbers).all():
         raise ValueError(

@@ -28,6 +28,15 @@ def row_keys(seed: int, start: int, stop: int) -> Array:
     return _mix(key * np.uint64(0x9E3779B97F4A7C15))
 
 
+def content_keys(X: Array) -> Array:
+    """Return a 64-bit hash of the float64 values of each row: equal rows have equal keys."""
+    key = np.zeros(len(X), np.uint64)
+    # minus zero becomes zero
+    for column in np.ascontiguousarray(X.T, np.float64) + 0.0:
+        key = _mix(key ^ column.view(np.uint64)) + np.uint64(0x9E3779B97F4A7C15)
+    return key
+
+
 def _mix(key: Array) -> Array:
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

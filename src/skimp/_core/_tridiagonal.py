@@ -8,10 +8,13 @@ import numpy as np
 from scipy import linalg
 
 from skimp._core._blocks import fold
+from skimp._core._lapack import Tick, tridiagonal_reduction, tridiagonal_rotation
 from skimp._core._threads import single_threaded_blas, thread_count
 from skimp._core._types import Array
 
 _STRIP = 128
+_REDUCTION = 0.8
+"""Share of the time to compute T; computing Q takes the rest."""
 
 
 @final
@@ -29,21 +32,22 @@ class Tridiagonal:
         Positive semidefinite matrix; overwritten by Q.
     n_jobs : int or None, default=None
         Number of threads; None uses all available cores.
+    tick : callable, optional
+        Called repeatedly with the completed share of the work.
     """
 
-    def __init__(self, A: Array, n_jobs: int | None = None):
-        n, lapack = len(A), linalg.lapack
+    def __init__(self, A: Array, n_jobs: int | None = None, tick: Tick = lambda share: None):
         self._threads = thread_count(n_jobs)
         self.Q = np.ones((1, 1))
         with single_threaded_blas() if self._threads == 1 else nullcontext():
             # A is symmetric, so its transpose is A in column-major order without a copy
-            work = max(1, int(lapack.dsytrd_lwork(n, lower=1)[0]))
-            reduced, self._diagonal, self._beside, tau, _ = lapack.dsytrd(
-                A.T, lower=1, lwork=work, overwrite_a=1
+            reduced, self._diagonal, self._beside, tau = tridiagonal_reduction(
+                A.T, lambda share: tick(_REDUCTION * share)
             )
-            if n > 1:
-                work = int(lapack.dorghr_lwork(n, 0, n - 1)[0])
-                self.Q, _ = lapack.dorghr(reduced, tau, lo=0, hi=n - 1, lwork=work, overwrite_a=1)
+            if len(A) > 1:
+                self.Q = tridiagonal_rotation(
+                    reduced, tau, lambda share: tick(_REDUCTION + (1 - _REDUCTION) * share)
+                )
 
     @cached_property
     def values(self) -> Array:

@@ -1,6 +1,5 @@
 """Type aliases."""
 
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +15,3 @@ DType: TypeAlias = np.dtype[Any]
 """float32 or float64: the precision of computations."""
 
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
-
-Report: TypeAlias = Callable[[int], None]
-"""A callback that receives the number of rows processed so far."""

@@ -25,7 +25,7 @@ def _text(value: Any) -> str:
 
 
 @contextmanager
-def whole_or_nothing(obj: Any) -> Iterator[None]:
+def all_or_nothing(obj: Any) -> Iterator[None]:
     """Restore all attributes of an object if the block raises."""
     before = dict(vars(obj))
     try:

@@ -27,10 +27,10 @@ class Leverage(RowSelector):
     .. math:: \ell_i = \frac{1}{\lambda} \bigl(k(x_i, x_i)
         - k(x_i, S) (K_{SS} + \lambda D^{-2})^{-1} k(S, x_i)\bigr).
 
-    S is drawn by its own scores from a random half of the rows. These scores are estimated from a
-    sample of a quarter of the rows, and so on, down to m rows. The penalty follows from m: with
-    :math:`r = \lceil m / (4 \log m) \rceil`, :math:`\lambda` is the sum of all eigenvalues but
-    the r largest ones, divided by r.
+    S is itself drawn by leverage scores, from a random half of the rows. Those scores are estimated
+    from a sample of a quarter of the rows, and so on down to m rows. The penalty follows from m:
+    with :math:`r = \lceil m / (4 \log m) \rceil`, :math:`\lambda` is the sum of all eigenvalues
+    but the r largest ones, divided by r.
 
     Takes about 2 n m kernel values, O(n m^2) time and O(n + m^2) memory. Each of the about
     :math:`\log_2 (n / m)` levels reads the rows twice.

@@ -37,8 +37,8 @@ class RPCholesky(RowSelector):
     Accelerated RPCholesky draws many rows at a time and rejects those that earlier ones already
     represent. The points have the same distribution as if they were drawn one by one.
 
-    Takes n m kernel values, O(n m^2) time and memory for n m numbers. There are at least six
-    rounds, and each reads the rows twice.
+    Takes n m kernel values, O(n m^2) time and memory for n m numbers. Each round of draws reads the
+    rows twice; budgets above a few hundred points take six rounds or more.
 
     Parameters
     ----------
@@ -147,25 +147,27 @@ def _pivots(
         return np.empty(0, np.int64)
     n_proposals = max(_MIN_PROPOSALS, size // 5)
     pivots, explained = np.empty(0, np.int64), np.empty(0)
-    while len(pivots) < size and residual.sum() > threshold:
-        done = len(pivots)
-        cumulative = np.cumsum(residual)
-        draws = rng.uniform(0, cumulative[-1], min(n_proposals, 2 * (size - done) + 8))
-        proposals = np.searchsorted(cumulative, draws, side="right")
-        proposals = np.minimum(proposals, rows.n_rows - 1)
-        points = as_real(rows.take(proposals, context).X, DOUBLE)
-        before = F[proposals, :done].astype(np.float64)
-        H = kernel(points, n_jobs=context.n_jobs) - before @ before.T
-        accepted, L = _accept(H, size - done, rng)
-        if len(accepted) == 0:
-            residual[proposals] = 0  # only rounding errors are left
-            continue
-        new = proposals[accepted]
-        added = _extend(rows, F, residual, new, points[accepted], L, kernel, done, context)
-        check_representable(added)
-        explained = np.append(explained, added)
-        pivots = np.append(pivots, new)
-        residual[pivots] = 0
+    with context.phase("pivots", unit="points", total=size) as choosing:
+        while len(pivots) < size and residual.sum() > threshold:
+            done = len(pivots)
+            cumulative = np.cumsum(residual)
+            draws = rng.uniform(0, cumulative[-1], min(n_proposals, 2 * (size - done) + 8))
+            proposals = np.searchsorted(cumulative, draws, side="right")
+            proposals = np.minimum(proposals, rows.n_rows - 1)
+            points = as_real(rows.take(proposals, context).X, DOUBLE)
+            before = F[proposals, :done].astype(np.float64)
+            H = kernel(points, n_jobs=context.n_jobs) - before @ before.T
+            accepted, L = _accept(H, size - done, rng)
+            if len(accepted) == 0:
+                residual[proposals] = 0  # only rounding errors are left
+                continue
+            new = proposals[accepted]
+            added = _extend(rows, F, residual, new, points[accepted], L, kernel, done, context)
+            check_representable(added)
+            explained = np.append(explained, added)
+            pivots = np.append(pivots, new)
+            residual[pivots] = 0
+            choosing.reach(len(pivots) / size)
     # drop pivots beyond the one that reached the tolerance
     last = np.searchsorted(np.cumsum(explained), (1 - tol) * trace) if tol else size
     return pivots[: last + 1]

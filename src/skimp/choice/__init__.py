@@ -1,4 +1,4 @@
-"""What "auto" does: candidates, trials, limits, and the plan of a fit."""
+"""Choose what is left on "auto": candidates, trials, limits, and the plan of a fit."""
 
 from skimp.choice._choose import choose, choose_penalty
 from skimp.choice._judging import Judge
@@ -7,7 +7,14 @@ from skimp.choice._plan import NOMINAL, Phase, Plan, Rates, predict_phases, seco
 from skimp.choice._rates import measured_rates
 from skimp.choice._search import Choice, predict_search
 from skimp.choice._task import Spec, Task
-from skimp.choice._trials import Trial, Trials, merge_equal
+from skimp.choice._trials import (
+    Trial,
+    Trials,
+    describe_kernel,
+    describe_map,
+    given_again,
+    merge_equal,
+)
 
 __all__ = [
     "NOMINAL",
@@ -23,6 +30,9 @@ __all__ = [
     "Trials",
     "choose",
     "choose_penalty",
+    "describe_kernel",
+    "describe_map",
+    "given_again",
     "measured_rates",
     "merge_equal",
     "predict_phases",

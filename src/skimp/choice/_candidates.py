@@ -1,4 +1,4 @@
-"""Models that could serve: maps with kernels, whose bandwidths and column scales may be free."""
+"""Candidates of the search: maps with kernels, bandwidths and column scalings."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,34 +13,34 @@ from skimp.choice._task import Task
 from skimp.features import FeatureMap, Nystroem, RandomBinning, RandomFourier, Transformer
 from skimp.kernels import Gaussian, Kernel, Laplacian, Linear, as_kernel, free_bandwidths
 
-STANDARDIZED, MIDDLE = "standardized", "scaled by their middle"
-"""How columns may be scaled: by standard deviations, or by the distance of two quantiles."""
+STANDARDIZED, MIDDLE = "standardized", "scaled by quantiles"
+"""Scalings of columns: by standard deviations, or by the distance between two quantiles."""
 _ALIKE = 2.0
-"""Standard deviations of columns that differ by less than this factor are not adjusted."""
+"""Columns are scaled only if their standard deviations differ by more than this factor."""
 _HEAVY = 3.0
-"""A column has heavy tails if its standard deviation is this many times that of its middle."""
+"""A column has heavy tails if its standard deviation is this many times its quantile scale."""
 _QUANTILES = {(0.25, 0.75): 1.349, (0.1, 0.9): 2.5631}
-"""Quantiles between which the middle of a column lies, and how far apart they are for a normal
-distribution of variance one; the second ones if the first are equal."""
+"""Pairs of quantiles, and their distance for a standard normal distribution. The second pair is
+used if the quantiles of the first are equal."""
 _MIDDLE_ROWS = 2000
-"""Rows that quantiles are taken of."""
+"""Number of rows from which quantiles are computed."""
 _STRIP = 256
 _WIDEST = 256
-"""Columns up to which quantiles are computed, and grids tried: many make all rows far apart."""
+"""Most columns for which quantiles are computed and grids are tried."""
 _WIDEST_LINEAR = 1024
-"""Columns up to which a linear model takes standardized columns; landmarks serve wider rows."""
+"""Most columns of a linear model on standardized columns; wider rows use landmarks."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What is known of the columns of some rows.
+    """Statistics of the columns of a sample.
 
     Attributes
     ----------
     dominant : str
-        The column that holds 99 % of the variance of X, as messages name it; "" if none does.
+        Name of the column that holds 99 % of the variance of X, for messages; "" if none does.
     scalings : dict
-        Scales that differ from those of the columns as they are, by name.
+        Scalings to try besides the columns as given, by name.
     """
 
     dominant: str = ""
@@ -55,19 +55,19 @@ def measure_columns(X: Matrix, weight: Array, names: list[str] | None = None) ->
         mean = X.T @ share
         variance = X.multiply(X).T @ share - mean**2
         deviation = np.sqrt(np.maximum(variance, 0.0))
-        # the difference of two squares is rounding for a constant
+        # for a constant column this difference of squares is rounding error
         deviation[deviation <= 1e-6 * np.abs(mean)] = 0.0
     else:
         strips = [slice(start, start + _STRIP) for start in range(0, len(X), _STRIP)]
         mean = sum(share[part] @ np.asarray(X[part], np.float64) for part in strips)
-        # a scale that overflows is refused when the bandwidth is looked for
+        # a scale that overflows is refused later, when the bandwidth is computed
         with np.errstate(over="ignore", invalid="ignore"):
             squares = (np.square(np.asarray(X[part], np.float64) - mean) for part in strips)
             pairs = zip(strips, squares, strict=True)
             deviation = np.sqrt(sum(share[part] @ square for part, square in pairs))
-        # rounding is not a deviation
+        # deviations at the level of rounding count as zero
         deviation[deviation <= 1e-12 * np.abs(mean)] = 0.0
-    # the same from the middle of each column, which outliers and sentinels do not change
+    # a robust scale, which outliers and sentinel values do not change
     middle = deviation
     if not sparse.issparse(X) and X.shape[1] <= _WIDEST:
         few, middle = np.asarray(X[:_MIDDLE_ROWS], np.float64), np.zeros(X.shape[1])
@@ -97,15 +97,15 @@ class Candidate:
     Attributes
     ----------
     approximation : FeatureMap
-        The kind of map; it is not fitted.
+        The map, not fitted.
     kernel : Kernel or None
-        A kernel with numbers for parameters, None for a map that has none.
+        A kernel with numeric parameters. None for a map without a kernel.
     free : dict
-        The parameters of the kernel that are multiplied by ``factor``.
+        Kernel parameters that are multiplied by ``factor``.
     factor : float
         The inverse bandwidth, relative to ``free``.
     scaling : str
-        How columns are scaled, "" if they are not.
+        Scaling of the columns, "" for none.
     """
 
     approximation: FeatureMap
@@ -115,7 +115,7 @@ class Candidate:
     scaling: str = ""
 
     def sized(self, size: int | None) -> FeatureMap:
-        """Return the map with its kernel, of a size; of its own for None."""
+        """Return the map with its kernel and a size; None keeps the size."""
         sized = self.approximation.resized(size)
         if self.kernel is not None:
             values = {name: self.factor * value for name, value in self.free.items()}
@@ -124,11 +124,11 @@ class Candidate:
 
 
 def list_candidates(task: Task, columns: Columns, seed: int, *, small: bool) -> list[Candidate]:
-    """Return the models to choose from: one map if it was given, else landmarks, features, grids.
+    """Return the candidates: the given map, or landmarks, random features and grids.
 
-    A kernel that is not given is the Gaussian for landmarks and features and the Laplacian for
-    grids; ``small`` data have landmarks of either. Their columns may be scaled, and a linear model
-    of standardized columns is tried as well.
+    If no kernel is given, landmarks and features use the Gaussian and grids the Laplacian;
+    ``small`` data try landmarks with both. Candidates differ in the scaling of columns. A linear
+    model of standardized columns is a candidate as well.
     """
     from sklearn.preprocessing import StandardScaler
 
@@ -168,7 +168,7 @@ def list_candidates(task: Task, columns: Columns, seed: int, *, small: bool) -> 
             continue
         for name, scale in columns.scalings.items():
             gamma = np.zeros(len(scale))
-            # ten digits: the last bits of a sum depend on how rows are stored
+            # ten digits, because the last bits of a sum depend on the storage of rows
             np.divide(1.0, np.count_nonzero(scale) * scale**degree, out=gamma, where=scale > 0)
             digits = np.array([float(f"{value:.10g}") for value in gamma])
             found.append(replace(first, free={"gamma": digits}, scaling=name))

@@ -1,4 +1,4 @@
-"""What becomes of "auto": objects and numbers for everything that a spec leaves open."""
+"""Choose the map, the kernel and the penalty that a spec leaves open."""
 
 from contextlib import nullcontext
 from dataclasses import replace
@@ -19,15 +19,15 @@ from skimp.losses import Squared
 from skimp.solvers import Auto, Direct
 
 _LARGEST_LEFT_OUT = 1024
-"""Features up to which the penalty of the final map is chosen by leaving out each row."""
+"""Most features for which leave-one-out errors choose the penalty of the final map."""
 _LOOKED_AT = 2**24
-"""Bytes of the rows that columns are judged by."""
+"""Bytes of the sample on which columns are measured."""
 
 
 def choose(trials: Trials) -> Choice:
-    """Choose the map and the penalty of a task, by trials of what is left open.
+    """Choose the map and the penalty of a task by trials.
 
-    Warns of a given kernel that sees one column alone, and of a given map that takes too long.
+    Warn if a given kernel is dominated by one column, or if a given map will take too long.
     """
     limits = trials.limits
     task, spec = limits.task, limits.task.spec
@@ -42,10 +42,10 @@ def choose(trials: Trials) -> Choice:
     distant = kernel is not None and kernel.distance_degree is not None
     if dominated and fixed and distant and (given is None or given.kernelled):
         warn(
-            f"{spec.owner}: {dominated}, and kernel={kernel!r} hardly sees the others. Standardize "
-            "the columns, or leave kernel='auto', which tries that.",
+            f"{spec.owner}: {dominated}, so kernel={kernel!r} nearly ignores the others. "
+            "Standardize the columns, or use kernel='auto', which tries scaled columns.",
             UserWarning,
-            stacklevel=4,  # whoever called fit, which called fit_machine
+            stacklevel=4,  # the caller of fit, which called fit_machine
         )
     if given is not None and limits.exceeded_by(given) == TIME:
         warn(
@@ -66,13 +66,13 @@ def choose(trials: Trials) -> Choice:
 
 
 def _chooses_later(trials: Trials) -> bool:
-    """Tell whether a penalty can be chosen without a trial, once the map is fitted."""
+    """Return whether the penalty can be chosen after the map is fitted, without a trial."""
     limits, spec = trials.limits, trials.limits.task.spec
     given = limits.task.given
     assert given is not None, "the map was given"
     width = given.planned_width(limits.task.rows)
     by_equations = isinstance(spec.loss, Squared) and isinstance(spec.solver, Auto | Direct)
-    # equations of all rows take long for each penalty, a trial does not
+    # solving the equations of all rows for each penalty takes longer than a trial
     by_equations &= limits.have_room_for(width) and limits.deadline is None
     left_out = trials.small and width <= _LARGEST_LEFT_OUT
     return spec.exact or left_out or by_equations
@@ -81,9 +81,9 @@ def _chooses_later(trials: Trials) -> bool:
 def choose_penalty(
     trials: Trials, choice: Choice, fitted: FeatureMap, X: Matrix, n_rows: int
 ) -> tuple[float, Array | None]:
-    """Return the penalty of a fitted map, and those that the solver may choose from instead.
+    """Return the penalty of a fitted map, and the penalties that the solver should compare.
 
-    X is a sample of the rows, and ``n_rows`` how many of them the model is fitted to.
+    X is a sample of the rows; the model is fitted to ``n_rows`` rows.
     """
     spec = trials.limits.task.spec
     if spec.alpha is not None:

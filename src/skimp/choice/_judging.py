@@ -1,4 +1,4 @@
-"""Penalties of a model on trial, and its error on rows that it was not fitted to."""
+"""Choose the penalty of a trial by its error on rows that were held out or left out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,16 +23,16 @@ from skimp.solvers.ridge import (
 )
 
 _EQUAL, _FLAT = 1.003, 1.03
-"""Errors, over the least, of penalties of which the largest is taken, which is solved fastest: of
-equations, and of codes, whose sweeps stop early."""
+"""Take the largest penalty whose error is within this factor of the minimum, since it is solved
+fastest: for normal equations, and for codes, whose sweeps stop early."""
 _BEYOND = 0.5
-"""How far predictions of rows that were held out may lie outside the range of the targets, as a
-share of that range: a model that goes farther is not trusted with other rows."""
+"""Distance, as a share of the range of the targets, that held-out predictions may lie outside it.
+Models that exceed it are not trusted."""
 _DOUBT = 2.0
-"""Standard errors that are added to the error of a model that follows every row."""
+"""Standard errors that are added to the error of a model that interpolates every row."""
 _LEAST_RATE = 1e-9
 _FACTORS = (2.0, 8.0, 32.0)
-"""What scores are multiplied by to be log-odds."""
+"""Factors that turn scores into log-odds."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class Judgement:
     error : float
         The squared error.
     ranking : float
-        The same for numbers; for classes, the negative log-likelihood of scores times the best
-        factor, by which linear models are compared with others.
+        For numbers, the error. For classes, the negative log-likelihood with the best factor of the
+        scores, which compares linear models with others.
     rate : float
-        The penalty of the loss over that of squared errors.
+        Ratio of the penalty for the loss to the penalty for squared errors.
     half_error : float or None
-        The error with half of the columns.
+        The error with half of the features.
     """
 
     alpha: float
@@ -63,14 +63,14 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Judge:
-    """What the predictions of rows that were held out cost.
+    """Costs of held-out predictions, and which models to trust.
 
     Attributes
     ----------
     loss : Loss
-        The loss of the model that is to be fitted; trials are least squares.
+        The loss of the final model. Trials use least squares.
     least, most : arrays of shape (k,), or None
-        The range of each output, which predictions should not leave by much; None for classes.
+        The range of each output; None for classes.
     """
 
     loss: Loss
@@ -79,18 +79,18 @@ class Judge:
 
     @classmethod
     def of_targets(cls, loss: Loss, Y: Array, fit_intercept: bool) -> "Judge":
-        """Return a judge of numbers; without an intercept, zero is predicted as well."""
+        """Return a judge of numbers; without an intercept, the range includes zero."""
         least, most = Y.min(axis=0), Y.max(axis=0)
         if fit_intercept:
             return cls(loss, least, most)
         return cls(loss, np.minimum(least, 0), np.maximum(most, 0))
 
     def costs(self, Y: Array, F: Array) -> Array:
-        """Return squared errors, then the loss of numbers unless it is the same.
+        """Return squared errors, and for numbers the loss if it differs.
 
-        Classes, 1 for that of a row and -1 for others, have negative log-likelihoods for several
-        factors of scores instead. The best of these is fair to linear models, whose scores rank
-        classes well even if they are far from 1 and -1.
+        For classes, coded 1 and -1, return negative log-likelihoods for several factors of the
+        scores instead. The best factor is fair to linear models, whose scores rank classes well
+        even if they are far from 1 and -1.
         """
         squares = squared_errors(Y, F)
         if self.least is not None:
@@ -109,10 +109,10 @@ class Judge:
         return np.stack(found, axis=2)
 
     def trusts(self, low: Array, high: Array) -> Array:
-        """Return which models, with predictions of shape (n_models, k), stay near the range."""
+        """Return which models stay near the range, given bounds of their predictions."""
         if self.least is None or self.most is None:
             return np.ones(len(low), bool)
-        # an output that is constant has no range to leave
+        # a constant output has no range
         room = np.where(self.most > self.least, _BEYOND * (self.most - self.least), np.inf)
         inside: Array = np.all(low >= self.least - room, axis=1)
         return np.logical_and(inside, np.all(high <= self.most + room, axis=1))
@@ -136,9 +136,9 @@ class Judge:
             best = int(max(np.flatnonzero(trusted & (squares <= least)), key=alphas.__getitem__))
         error, others = float(squares[best]), costs[best, 1:]
         ranking = float(others.min()) if self.least is None and len(others) else error
-        # A penalty is weighed against the loss. Errors of new rows that cost L instead of their
-        # square E have the balance of squares with L / E times the penalty. Log-odds are scores
-        # times a factor, and their squared norm is larger by the square of it.
+        # The penalty is relative to the loss. If new rows cost L instead of their squared error E,
+        # the penalty is multiplied by L / E. Log-odds are scores times a factor, which multiplies
+        # their squared norm by its square.
         rate = 1.0
         if len(others) and error > 0 and self.least is not None:
             rate = max(float(others[0]) / error, _LEAST_RATE)
@@ -151,12 +151,12 @@ class Judge:
 def judge_left_out(
     problem: Problem, alphas: Array, counts: Array, judge: Judge, halved: bool, context: Context
 ) -> Judgement:
-    """Judge by all rows, each left out once; some stand for several.
+    """Choose a penalty by leave-one-out errors; ``counts`` is how many rows each stands for.
 
-    A mean of n squares has a relative standard error of about the root of 2 / n. The smallest of
-    many errors is often one that is small by chance, that of a model which follows single rows. So
-    errors are raised by two standard errors times the share of the rows that a model follows, its
-    effective dimension over n. This matters for few rows alone.
+    A mean of n squares has a relative standard error of about sqrt(2 / n). The smallest of many
+    errors is often small by chance, and belongs to a model that follows single rows. So errors are
+    raised by two standard errors times the effective dimension over n. This matters only if there
+    are few rows.
     """
     if problem.penalty is None and problem.rows.n_features > problem.rows.n_rows:
         problem, _ = _turn(problem, None)
@@ -176,7 +176,7 @@ def judge_left_out(
 def judge_held_out(
     problem: Problem, alphas: Array, judging: Rows, judge: Judge, halved: bool, context: Context
 ) -> Judgement:
-    """Judge by other rows, models of all and of half of the columns."""
+    """Choose a penalty by held-out rows, for all features and for half of them."""
     if problem.penalty is None and problem.rows.n_features > problem.rows.n_rows:
         problem, judging = _turn(problem, judging)
     S = covariance(problem.rows, problem.fit_intercept, context=context)
@@ -193,7 +193,7 @@ def judge_held_out(
         (coef, S.target_mean - S.mean[: len(coef)] @ coef) for coefs in path.coefs for coef in coefs
     ]
     costs, low, high = _cost_of_models(judging, models, judge, context)
-    # a penalty that rounding undoes has no residuals
+    # the residuals of a penalty below rounding are not finite
     costs[~np.isfinite(path.residuals).ravel()] = np.inf
     whole = judge.judge(alphas, costs[-n:], low[-n:], high[-n:])
     if not halved:
@@ -204,7 +204,7 @@ def judge_held_out(
 def judge_codes(
     problem: Problem, alphas: Array, judging: Rows, judge: Judge, context: Context
 ) -> Judgement:
-    """Judge by other rows, models of codes, which have no equations."""
+    """Choose a penalty by held-out rows, for codes, which have no normal equations."""
     codes = keep_rows(problem.rows, context)
     each = context if len(alphas) == 1 else Context(n_jobs=1)
 
@@ -219,9 +219,9 @@ def judge_codes(
 
 
 def _turn(problem: Problem, judging: Rows | None) -> tuple[Problem, Any]:
-    """Turn features that are more than rows until all rows have zeros but in the first few.
+    """Rotate more features than rows, so that all but the first n_rows features are zero.
 
-    The penalty does not change, and equations are as many as rows.
+    The penalty does not change, and the normal equations become as small as the rows are few.
     """
     block = problem.rows.collect()
     with single_threaded_blas():
@@ -237,10 +237,9 @@ def _turn(problem: Problem, judging: Rows | None) -> tuple[Problem, Any]:
 def _cost_of_models(
     rows: Rows, models: Sequence[tuple[Array, Array]], judge: Judge, context: Context
 ) -> tuple[Array, Array, Array]:
-    """Return the mean costs, the least and the largest prediction of each model.
+    """Return the mean costs, and the smallest and largest prediction of each model.
 
-    The intercept counts as a prediction. A model with fewer coefficients than there are features
-    has those of the first ones.
+    The intercept counts as a prediction. A model with fewer coefficients uses the first features.
     """
     constants = np.array([intercept for _, intercept in models])
 

@@ -1,4 +1,4 @@
-"""What a fit may take, and whether a map would take more."""
+"""Limits of time and memory, and whether a fit would exceed them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,30 +21,30 @@ from skimp.solvers import DIRECT_FEATURES
 
 MEMORY, TIME = "memory_limit", "time_limit"
 _RIDGE = 0.3
-"""The penalty n alpha of a model whose penalty is not known yet."""
+"""Ridge penalty n alpha that is assumed until one is chosen."""
 _THREADS = 2
-"""Threads of an ordinary machine."""
+"""Threads of the nominal machine."""
 _SEARCH = 0.4
-"""Share of the time after which a search tries nothing new."""
+"""Share of time_limit after which the search stops."""
 _FIRST = 0.04
-"""Share of the time that the first trial may take on an ordinary machine."""
+"""Share of time_limit that the first trial may take on the nominal machine."""
 _CAUTION = 0.8
-"""Share of the time left that a fit may be predicted to take."""
+"""Share of the remaining time that a predicted fit may take."""
 _LEAST_SIZE, _LEAST_ROWS = 8, 64
-"""The smallest trial, and the smallest model that a limit leads to."""
+"""Size and rows of the smallest trial or model that a limit may lead to."""
 _COPIES, _LEAST_BLOCK = 16, 16
-"""A block of each thread may take this part of the memory, and has at least so many rows."""
+"""A block takes at most 1/16 of the memory per thread, and has at least 16 rows."""
 _SLOWEST, _FASTEST = 20.0, 0.5
-"""Bounds of observed over predicted seconds: short trials are not measured well."""
+"""Bounds on the ratio of measured to predicted seconds, because short trials are noisy."""
 
 
 @dataclass
 class Limits:
-    """Predicted costs of fits to the rows of a task, and what they may be.
+    """Predicted costs of fits, compared with the limits of a task.
 
-    Seconds are those of an ordinary machine, since choices must not depend on a clock, unless
-    there is a ``time_limit``: then they are multiplied by how much longer trials took. A fit should
-    end before the ``deadline``, a time of `time.monotonic`.
+    Predictions use the speed of a nominal machine, so that choices are reproducible. With a
+    ``time_limit`` they are corrected by the measured seconds of trials. A fit should end before
+    ``deadline``, in seconds of `time.monotonic`.
     """
 
     task: Task
@@ -53,7 +53,7 @@ class Limits:
 
     @cached_property
     def size(self) -> Size:
-        """The size of the data, and what a fit may use on an ordinary machine."""
+        """The size of the data, and the threads and memory of a fit."""
         rows = self.task.rows
         first = next(rows.blocks()).X
         density = first.nnz / max(1, np.prod(first.shape)) if sparse.issparse(first) else 1.0
@@ -76,7 +76,7 @@ class Limits:
         conditioned: bool = True,
         n_rows: int | None = None,
     ) -> Plan:
-        """Predict a fit on an ordinary machine, for a penalty n alpha; of fewer rows if asked."""
+        """Predict the cost of a fit on the nominal machine, for a ridge penalty n alpha."""
         n, spec = self.size.n_rows if n_rows is None else n_rows, self.task.spec
         size = replace(self.size, n_rows=n, conditioned=conditioned)
         parts: dict[str, Any] = {"loss": spec.loss, "solver": spec.solver, "rates": NOMINAL}
@@ -84,13 +84,13 @@ class Limits:
 
     @property
     def are_near(self) -> bool:
-        """Whether a search has used up its part of the time."""
+        """Whether the search has used its share of the time."""
         if self.deadline is None:
             return False
         return monotonic() > self.deadline - (1 - _SEARCH) * (self.task.spec.time_limit or 0.0)
 
     def have_room_for(self, width: int) -> bool:
-        """Tell whether normal equations of some features, several times, fit the limits."""
+        """Return whether a few normal equations of this width fit in memory."""
         threads = self.task.context.threads
         needed = (56 + 32 * threads) * width**2 + 16 * threads * self.task.rows.block_rows * width
         return width <= DIRECT_FEATURES and needed <= self.size.memory
@@ -98,7 +98,7 @@ class Limits:
     def exceeded_by(
         self, feature_map: FeatureMap, *, trials: float = 0.0, n_rows: int | None = None
     ) -> str:
-        """Return which limit a fit would exceed, after trials of some seconds; '' for none."""
+        """Return the limit that a fit would exceed, after some seconds of trials; '' for none."""
         plan = self.plan(feature_map, n_rows=n_rows)
         if plan.bytes > self.size.memory:
             return MEMORY
@@ -108,9 +108,9 @@ class Limits:
         return TIME if self.slowness * plan.seconds > _CAUTION * left else ""
 
     def shrink(self, feature_map: FeatureMap) -> tuple[FeatureMap, int, str]:
-        """Return a map and a number of rows that stay within the limits, and which limit made it.
+        """Return a map and a number of rows within the limits, and the reason.
 
-        Landmarks are drawn at random first, the size is halved then, and the rows at last.
+        First draw landmarks at random, then halve the size, then halve the rows.
         """
         total = n = self.size.n_rows
         limit = why = self.exceeded_by(feature_map)
@@ -131,18 +131,18 @@ class Limits:
 
     @property
     def block_rows(self) -> int:
-        """Rows in a block of which each thread may hold several copies."""
+        """Rows per block, so that each thread can hold several copies of a block."""
         rows, threads = self.task.rows, self.task.context.threads
         fitting = self.size.memory // (_COPIES * 8 * threads * max(1, rows.n_features))
         return min(rows.block_rows, max(_LEAST_BLOCK, fitting))
 
     def affordable_rows(self, most: int) -> int:
-        """Return how many rows take no more than a small part of the memory, up to some."""
+        """Return the number of rows, up to ``most``, that fit in a small part of the memory."""
         row = self._drawn_bytes(1) // 2
         return max(_LEAST_ROWS, min(most, self.size.memory // (_COPIES * max(1, row))))
 
     def first_trial(self, size: int, n_rows: int, *, left_out: bool) -> tuple[int, int]:
-        """Return the size and the rows of the first trials, fewer if limits leave little room."""
+        """Return the size and the rows of the first trials, reduced to the limits."""
         limit = self.task.spec.time_limit
         while n_rows > _LEAST_ROWS or size > _LEAST_SIZE:
             late = limit is not None and self._trial_seconds(size, n_rows) > _FIRST * limit
@@ -155,31 +155,31 @@ class Limits:
         return size, n_rows
 
     def most_left_out(self, width: int, n_rows: int) -> int:
-        """Return how many rows can be left out one by one, for a map of some width."""
+        """Return the number of rows for which leave-one-out errors fit in memory."""
         memory = self.size.memory
         while n_rows > _LEAST_ROWS and self._equation_bytes(width, n_rows, True) > memory:
             n_rows //= 2
         return n_rows
 
     def trial_bytes(self, feature_map: FeatureMap, n_rows: int, *, left_out: bool) -> int:
-        """Return what a trial on some rows holds."""
+        """Return the memory of a trial, in bytes."""
         width = feature_map.planned_width(self.task.rows)
         if width <= DIRECT_FEATURES or feature_map.size == width:
             return self._equation_bytes(width, n_rows, left_out)
-        # codes of bins, which have no equations
+        # codes have no normal equations
         return self._drawn_bytes(n_rows) + self.plan(feature_map, n_rows=n_rows).bytes
 
     def _drawn_bytes(self, n_rows: int) -> int:
-        """Return the size of rows that are drawn, and once more in parts."""
+        """Return the memory of drawn rows and a copy of them, in bytes."""
         size = self.size
         return int(2 * n_rows * size.n_features * size.density * size.dtype.itemsize)
 
     def _equation_bytes(self, width: int, n_rows: int, left_out: bool) -> int:
         threads = self.task.context.threads
         width = min(width, n_rows)
-        # equations, whitened ones, and factors of them in threads; or eigenvectors
+        # normal equations, whitened ones and a factor per thread; or eigenvectors
         squares = 9 if left_out else 4 + 3 * threads
-        # half as many rows judge
+        # held-out rows add half as many
         drawn = self._drawn_bytes(n_rows if left_out else n_rows + n_rows // 2)
         held = drawn + 8 * squares * width**2
         block = min(n_rows, self.task.rows.block_rows, block_rows_for(width, DOUBLE))
@@ -187,20 +187,20 @@ class Limits:
         return held + (8 * n_rows * width if left_out else 0)
 
     def _trial_seconds(self, size: int, n_rows: int) -> float:
-        """Return about how long a trial takes on an ordinary machine."""
+        """Return the approximate seconds of a trial on the nominal machine."""
         d = self.size.n_features * self.size.density
         products = (2 * d + 4 * size + 50 * self.task.n_outputs) * n_rows * size
         return products / NOMINAL.gemm64 + 9 * size**3 / NOMINAL.factor64 + 5e-3
 
     def observe(self, feature_map: FeatureMap, n_rows: int, seconds: float) -> None:
-        """Learn from a trial how fast this machine is."""
+        """Update the speed of this machine from the seconds of a trial."""
         if self.deadline is not None and feature_map.size is not None:
             ratio = seconds / self._trial_seconds(feature_map.size, n_rows)
             self.slowness = min(_SLOWEST, max(_FASTEST, ratio))
 
     @contextmanager
     def explain(self, feature_map: FeatureMap, *, given: bool = True) -> Iterator[None]:
-        """Refuse a map above memory_limit if it was given, and append the plan to the message."""
+        """Refuse a given map above memory_limit, and append the plan to memory errors."""
         rows = self.task.rows
         try:
             if given:

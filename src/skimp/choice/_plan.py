@@ -1,4 +1,4 @@
-"""What a fit is predicted to cost, phase by phase."""
+"""Predicted seconds and memory of a fit, by phase."""
 
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -16,25 +16,24 @@ from skimp.solvers.ridge import exact_cost
 
 @dataclass(frozen=True)
 class Rates:
-    """Speeds of a machine, in units a second.
+    """Speeds of a machine, in units per second.
 
     Attributes
     ----------
     gemm32, gemm64 : float
-        Operations of matrix products on row blocks, by all threads together: two for each
-        multiplication and addition.
+        Floating point operations of matrix products on row blocks, on all threads together.
     factor64 : float
-        Operations of LAPACK in float64, such as Cholesky, by one thread.
+        Floating point operations of LAPACK in float64, such as Cholesky, on one thread.
     values : float
-        Values of a function such as the exponential in float64, by all threads together.
+        Evaluations of a function such as exp in float64, on all threads together.
     bytes : float
-        Bytes that are read from memory in order, by all threads together.
+        Bytes read sequentially from memory, on all threads together.
     gathers : float
-        Coefficients that are read and changed at random places, by one thread.
+        Random reads and writes of coefficients, on one thread.
     sweeps : float
-        Multiplications of dense rows, in random order, with coefficients, by one thread.
+        Multiply-adds of dense rows in random order with coefficients, on one thread.
     calls : float
-        Calls of NumPy functions with next to nothing to do, by one thread.
+        Calls of NumPy functions on tiny arrays, on one thread.
     """
 
     gemm32: float
@@ -57,7 +56,7 @@ NOMINAL = Rates(
     sweeps=1e9,
     calls=1e6,
 )
-"""Speeds of an ordinary machine with two cores, for decisions that must not depend on a clock."""
+"""Speeds of a nominal machine with two cores, for reproducible choices."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +66,11 @@ class Phase:
     Attributes
     ----------
     name : str
-        What is done: "read", "select" or "draw", "factor", "solve".
+        "read", "select" or "draw", "factor", "solve".
     seconds : float
-        How long it takes.
+        Duration.
     bytes : int
-        The most that is held at the same time besides the data, with what earlier phases left.
+        Peak memory besides the data, including results of earlier phases.
     """
 
     name: str
@@ -86,19 +85,19 @@ class Plan:
     Attributes
     ----------
     phases : tuple of Phase
-        In their order; each has a ``name``, ``seconds`` and ``bytes``.
+        The phases in order, each with ``name``, ``seconds`` and ``bytes``.
     """
 
     phases: tuple[Phase, ...]
 
     @property
     def seconds(self) -> float:
-        """Return the seconds of all phases."""
+        """Total seconds."""
         return sum(phase.seconds for phase in self.phases)
 
     @property
     def bytes(self) -> int:
-        """Return the most bytes that are held at the same time, besides the data."""
+        """Peak memory in bytes, besides the data."""
         return max(phase.bytes for phase in self.phases)
 
     def to_dict(self) -> dict[str, Any]:
@@ -107,7 +106,7 @@ class Plan:
         return {"seconds": self.seconds, "bytes": self.bytes, "phases": phases}
 
     def to_frame(self) -> Any:
-        """Return a pandas frame with a row for each phase."""
+        """Return a pandas frame with one row per phase."""
         import pandas as pd
 
         return pd.DataFrame([asdict(phase) for phase in self.phases])
@@ -126,7 +125,7 @@ class Plan:
         return table(("phase", "seconds", "memory"), self._cells())
 
     def _cells(self) -> list[tuple[str, str, str]]:
-        total = Phase("fit", self.seconds, self.bytes)
+        total = Phase("total", self.seconds, self.bytes)
         return [
             (phase.name, f"{phase.seconds:.2f}", readable(phase.bytes))
             for phase in (*self.phases, total)
@@ -134,7 +133,7 @@ class Plan:
 
 
 def seconds(work: Work, rates: Rates) -> float:
-    """Return how long some work takes at some speeds."""
+    """Return the seconds that some work takes at given speeds."""
     return float(sum(getattr(work, f.name) / getattr(rates, f.name) for f in fields(Rates)))
 
 
@@ -147,9 +146,9 @@ def predict_phases(
     rates: Rates,
     alpha: float = 1e-6,
 ) -> tuple[Phase, ...]:
-    """Predict what the phases of a fit cost, from sizes alone.
+    """Predict the cost of each phase of a fit from sizes only.
 
-    ``feature_map`` is not fitted; None stands for the exact model of the squared loss.
+    ``feature_map`` need not be fitted. None stands for the exact model with the squared loss.
     """
     read = stream(2 * size.data_bytes) + 2 * calls(size.n_rows)
     stages = [Stage("read", read, 0)]

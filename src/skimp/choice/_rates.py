@@ -1,4 +1,4 @@
-"""How fast this machine computes: measured once, and kept in a small file."""
+"""Measured speeds of this machine, cached in a small file."""
 
 import json
 import os
@@ -26,9 +26,9 @@ _REPEATS = 3
 def measured_rates(n_jobs: int | None = None) -> Rates:
     """Return the speeds of this machine, for a number of threads.
 
-    They are measured in about a second when asked for first, and read from a file in the user's
-    cache folder (``XDG_CACHE_HOME``, or ``.cache`` in the home folder) from then on. A file that
-    cannot be read, or written, is no error: speeds are measured again.
+    The first call measures them in about a second and stores them in the user's cache folder
+    (``XDG_CACHE_HOME``, or ``.cache`` in the home folder). Later calls read that file. If it cannot
+    be read or written, speeds are measured again.
     """
     given = os.environ.get("XDG_CACHE_HOME")
     folder = Path(given) if given else Path.home() / ".cache"
@@ -62,7 +62,7 @@ def _key(n_threads: int) -> str:
 
 
 def _write_whole(file: Path, text: str) -> None:
-    """Write a file aside, then rename it."""
+    """Write a file under another name, then rename it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     handle, aside = tempfile.mkstemp(dir=file.parent, suffix=".part")
     try:
@@ -111,7 +111,7 @@ def calibrate(n_threads: int) -> Rates:
 
 
 def _per_second(units: float, run: Callable[[], object]) -> float:
-    """Return the best speed of several runs, after one in which loops are compiled."""
+    """Return the best speed of several runs, after a first one that compiles loops."""
     run()
     best = float("inf")
     for _ in range(_REPEATS):
@@ -122,11 +122,11 @@ def _per_second(units: float, run: Callable[[], object]) -> float:
 
 
 def _gathers(rng: np.random.Generator) -> float:
-    """Measure products of codes with, and of their transpose into, 32 MB of coefficients."""
+    """Measure products of codes, and of their transpose, with 32 MB of coefficients."""
     from skimp._core.loops._codes import gather, scatter
 
     n_rows, groups, n_bins = 4096, 64, 2**16
-    # a few bins hold most rows, as in data
+    # a few bins hold most rows, as in real data
     codes = (n_bins * rng.random((n_rows, groups)) ** 4).astype(np.uint16)
     offsets = np.arange(groups) * n_bins
     coef, out = np.zeros((groups * n_bins, 1)), np.empty((n_rows, 1))
@@ -140,7 +140,7 @@ def _gathers(rng: np.random.Generator) -> float:
 
 
 def _sweeps(rng: np.random.Generator) -> float:
-    """Measure inner products of rows in random order, each added to the coefficients."""
+    """Measure inner products of rows in random order, with updates of the coefficients."""
     from skimp._core.loops._dual import piecewise_sweep
 
     n_rows, width = 20_000, 400

@@ -1,4 +1,4 @@
-"""A search that lets trials choose a map, its bandwidth, its size and a penalty."""
+"""Search for a map, its bandwidth, its size and a penalty, by trials."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,67 +11,67 @@ from skimp.choice._candidates import Candidate
 from skimp.choice._limits import MEMORY
 from skimp.choice._plan import Phase, Plan, Rates, predict_phases
 from skimp.choice._task import Spec
-from skimp.choice._trials import SMALL_SIZE, Trial, Trials
+from skimp.choice._trials import SMALL_SIZE, Trial, Trials, describe_map
 from skimp.features import FeatureMap, Nystroem
 from skimp.losses import squared
 from skimp.solvers import Direct
 
 PATIENCE, WORTH = 15.0, 0.2
-"""What is minimised is error (seconds + 15)^0.2: a few seconds cost little, and where there are
-many, twice the time has to buy 13 % less error."""
+"""The search minimises error (seconds + 15)^0.2: a few seconds cost little, and for long fits twice
+the time must lower the error by 13 %."""
 FIRST_ROWS = 8192
 """Rows of the first trials."""
 FIRST_SIZE, FIRST_GRIDS = 512, 64
-"""Landmarks or features of the first trials, and grids."""
+"""Size of the first trials: landmarks or features, and grids."""
 LARGEST_SIZE, LARGEST_TRIAL = 2**14, 2**15
-"""The most landmarks or features, and rows of the trials that they are tried on."""
+"""Most landmarks or features, and most rows of a trial."""
 TRIED = 0.5
-"""Seconds of a trial over those of a fit to its rows."""
+"""Seconds of a trial, relative to a fit on the same rows."""
 _FIRST_TRIALS = 10
-"""Trials of the first size."""
+"""Number of trials of the first size that a plan assumes."""
 _HOPED = 0.8
-"""Error of twice the size, over that of the size."""
+"""Error ratio that a plan assumes for a doubling of the size."""
 NEAR_ALPHAS = np.array([0.1, 0.316, 1.0, 3.16, 10.0])
-"""Penalties around one that was found, of which a fit takes the best."""
+"""Factors of the penalty of a trial among which the final fit chooses."""
 _LARGEST_SMALL = 2048
-"""The most landmarks of small data."""
+"""Most landmarks for small data."""
 _LEAST_SIZE = 8
-"""The smallest model of a family."""
+"""Size of the smallest model of a family."""
 _MOST = 2**16
-"""Rows of the last trials of grids that do not grow yet."""
+"""Most rows of the trials that adapt the bandwidth of grids before they grow."""
 _CLEARLY, _HOPELESS = 0.99, 1.5
 """Error ratios: a bandwidth or scaling is accepted below the first, a family dropped above the
 second."""
 _STEP, _REACH = 4.0, 256.0
-"""What bandwidths are multiplied by, once and in all while models are no better than a constant."""
+"""Factor between bandwidths, and their largest ratio while no model beats a constant."""
 _CONSTANT = 0.99
-"""Errors above this, over the variance of y, are no better than that of the mean."""
+"""Errors above this share of the variance of y are no better than the mean of y."""
 _DIMINISHING = 0.7
-"""The next doubling brings this power of what the last one did."""
+"""The next doubling lowers the error by this power of the ratio of the last one."""
 _NEXT = 16
-"""Seconds of the next two trials, of twice the size and the rows, over those of the last."""
+"""Seconds of the next two trials (twice the size and the rows), relative to the last trial."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The map and the penalty that were chosen, and why.
+    """The chosen map and penalty, and the reason.
 
     Attributes
     ----------
     approximation : FeatureMap
         The map, not fitted.
     alpha : float or None
-        The penalty, None if it is left to the equations of all rows.
+        The penalty. None if the solver chooses it from all rows.
     trials : tuple of Trial
         The trials.
     reason : str
-        Why there were no more; empty if there were none.
+        Why the search stopped; empty without trials.
     bytes : int
-        The most that a trial was predicted to hold.
+        Largest predicted memory of a trial.
     n_rows : int or None
-        Rows to fit to if a limit leaves no time or room for all of them.
+        Number of rows to fit, if a limit excludes some. None for all.
     columns : str
-        How columns are scaled.
+        Scaling of the columns.
     """
 
     approximation: FeatureMap
@@ -82,11 +82,19 @@ class Choice:
     n_rows: int | None = None
     columns: str = ""
 
+    @property
+    def summary(self) -> str:
+        """The choice in one line."""
+        if not self.trials:
+            return "no trials are needed"
+        chosen = describe_map(self.approximation, self.approximation.kernel)
+        return f"{len(self.trials)} trials chose {chosen}: {self.reason}"
+
 
 def search(trials: Trials, candidates: Sequence[Candidate]) -> Choice:
-    """Choose the best candidate, at the size from which more is not worth its cost.
+    """Choose the best candidate, and grow it until a larger size is not worth its cost.
 
-    A map that was given keeps its size.
+    A map that the user gave keeps its size.
     """
     small, limits, grow = trials.small, trials.limits, trials.limits.task.given is None
     n = trials.available if small else min(FIRST_ROWS, trials.available)
@@ -94,7 +102,7 @@ def search(trials: Trials, candidates: Sequence[Candidate]) -> Choice:
     size, n = limits.first_trial(size, n, left_out=small)
     trials.judging = min(trials.judging, max(1, n // 2))
     found: list[Trial] = []
-    # a candidate of each family, and more bandwidths of the promising ones
+    # one candidate per family, and more bandwidths of the promising ones
     for _, members in groupby(candidates, lambda c: (type(c.approximation), type(c.kernel))):
         family = list(members)
         if found and (limits.are_near or found[0].is_exact):
@@ -102,19 +110,19 @@ def search(trials: Trials, candidates: Sequence[Candidate]) -> Choice:
         if found:
             scaling = found[0].candidate.scaling
             family = [c for c in family if c.scaling == scaling] or family[:1]
-            # a family whose smallest model or first trial exceeds a limit is not tried
+            # skip a family whose smallest model or first trial exceeds a limit
             first = family[0].sized(_first_size(family[0], size, grow))
             held = limits.trial_bytes(first, n, left_out=small)
             tight = held > limits.size.memory
             if grow and (tight or limits.exceeded_by(family[0].sized(_LEAST_SIZE))):
                 continue
-        # features keep the bandwidth that was best for landmarks; grids like narrower ones
+        # features keep the best bandwidth of landmarks; grids need narrower ones
         kernel = type(family[0].kernel)
         same = [t for t in found if type(t.candidate.kernel) is kernel]
         known = bool(same) and not family[0].approximation.codes
         if known:
             family = [replace(family[0], factor=same[0].candidate.factor)]
-        # members differ in the scaling of columns
+        # members differ in the scaling of their columns
         trial = trials.run(family[0], _first_size(family[0], size, grow), n)
         for candidate in family[1:]:
             if limits.are_near:
@@ -135,7 +143,7 @@ def search(trials: Trials, candidates: Sequence[Candidate]) -> Choice:
 
 
 def _first_size(candidate: Candidate, size: int, grow: bool) -> int | None:
-    """Return the size of a candidate's first trial, None for its own."""
+    """Return the size of a candidate's first trial, None for its given size."""
     given, fixed = candidate.approximation.size, candidate.approximation.fixed
     first = size * FIRST_GRIDS // FIRST_SIZE if candidate.approximation.codes else size
     if given is None or (not grow and fixed):
@@ -144,7 +152,7 @@ def _first_size(candidate: Candidate, size: int, grow: bool) -> int | None:
 
 
 def _climb(trials: Trials, first: Trial) -> Trial:
-    """Multiply the bandwidth, or else divide it, for as long as that helps."""
+    """Try narrower bandwidths, then wider ones, as long as the error falls."""
     best, reach = first, first.candidate.factor * _REACH
     for step in (_STEP, 1 / _STEP):
         factor = best.candidate.factor
@@ -155,14 +163,14 @@ def _climb(trials: Trials, first: Trial) -> Trial:
             trial = trials.run(other, best.approximation.size, best.n_rows)
             improving = trial.error < _CLEARLY * best.error
             best = trial if improving else best
-            # functions with many hills are a constant to all bandwidths but narrow ones
+            # a rapidly varying target looks constant until the bandwidth is narrow enough
             constant = best.error > _CONSTANT * best.variance
             improving |= step > 1 and factor < reach and constant
     return best
 
 
 def _grow(trials: Trials, best: Trial) -> Choice:
-    """Double the size until the next doubling is not worth its cost, and rows along with it."""
+    """Double the size and the rows until the next doubling is not worth its cost."""
     small, limits = trials.small, trials.limits
     if best.approximation.codes:
         best = _sharpen(trials, best)
@@ -177,10 +185,10 @@ def _grow(trials: Trials, best: Trial) -> Choice:
                 most = min(trials.draw(best.n_rows).training.n_rows, _LARGEST_SMALL)
         doubled = min(2 * size, most)
         if doubled < 1.5 * size:
-            why = "there are no more rows, or it is the largest size"
+            why = "it is the largest size, or there are no more rows"
             return _conclude(trials, best, size, why)
         if best.is_exact:
-            return _conclude(trials, best, size, "nothing but rounding is left of the error")
+            return _conclude(trials, best, size, "the error is at the level of rounding")
         larger = candidate.sized(doubled)
         n = trials.available if small else min(2 * best.n_rows, LARGEST_TRIAL, trials.available)
         n += trials.judging
@@ -188,10 +196,10 @@ def _grow(trials: Trials, best: Trial) -> Choice:
         if not why and limits.trial_bytes(larger, n, left_out=small) > limits.size.memory:
             why = MEMORY
         if why:
-            return _conclude(trials, best, size, f"{doubled} would exceed {why}")
+            return _conclude(trials, best, size, f"doubling to {doubled} would exceed {why}")
         half = _half_error(trials, best)
         if best.error >= half:
-            return _conclude(trials, best, max(1, size // 2), f"{size} were no better")
+            return _conclude(trials, best, max(1, size // 2), f"{size} was no better")
         promised = best.error * (best.error / half) ** _DIMINISHING
         hoped = replace(best, approximation=larger, error=promised)
         trying = TRIED * n / limits.size.n_rows
@@ -199,14 +207,14 @@ def _grow(trials: Trials, best: Trial) -> Choice:
             why = f"doubling to {doubled} was not worth its predicted cost"
             return _conclude(trials, best, size, why)
         if small and doubled > 2 * SMALL_SIZE:
-            # the trial would cost more than the fit: what was promised is taken for granted
+            # a trial would cost more than the fit: trust the predicted error
             best = replace(hoped, half_error=best.error)
             continue
         best = _double(trials, best, doubled, LARGEST_TRIAL)
 
 
 def _sharpen(trials: Trials, best: Trial) -> Trial:
-    """Double the rows alone, which narrow grids need, for as long as there are more."""
+    """Double the rows without the size: narrow grids need more rows."""
     limits = trials.limits
     while best.n_rows < min(_MOST, trials.available) and not limits.are_near:
         n = min(2 * best.n_rows, trials.available) + trials.judging
@@ -218,7 +226,7 @@ def _sharpen(trials: Trials, best: Trial) -> Trial:
 
 
 def _double(trials: Trials, best: Trial, size: int | None, most: int) -> Trial:
-    """Try a size on twice the rows; larger models can tell apart what is closer together."""
+    """Try a size on twice the rows, also with a narrower bandwidth."""
     small = trials.small
     n = trials.available if small else min(2 * best.n_rows, most, trials.available)
     near = None if small else best.alpha * best.n_rows / n * NEAR_ALPHAS[1:-1]
@@ -227,14 +235,14 @@ def _double(trials: Trials, best: Trial, size: int | None, most: int) -> Trial:
     if not (best.candidate.free and more):
         return trial
     narrower = replace(best.candidate, factor=2 * best.candidate.factor)
-    # another penalty costs little more for equations, and as much again for codes
+    # more penalties cost little with normal equations, and a full solve each with codes
     alphas = np.array([trial.alpha]) if best.approximation.codes else near
     other = trials.run(narrower, size, n, alphas)
     return other if other.error < _CLEARLY * trial.error else trial
 
 
 def _half_error(trials: Trials, best: Trial) -> float:
-    """Return the error at half the size, of a trial that there was or of a new one."""
+    """Return the error at half the size, from an earlier trial or a new one."""
     if best.half_error is not None:
         return best.half_error
     size = (best.approximation.size or 1) // 2
@@ -248,14 +256,14 @@ def _half_error(trials: Trials, best: Trial) -> float:
 
 
 def _price(trials: Trials, trial: Trial, trying: float = 0.0) -> float:
-    """Return the price of a model, and of trying it first, which takes a share of a fit."""
+    """Return the price of a model; ``trying`` is the cost of its trial, as a share of a fit."""
     limits, ridge = trials.limits, trial.alpha * trial.n_rows
     plan = limits.plan(trial.approximation, ridge, conditioned=trial.conditioned)
     return price(trial.error, (1 + trying) * plan.seconds, limits.size.n_rows)
 
 
 def _conclude(trials: Trials, best: Trial, size: int | None, reason: str) -> Choice:
-    """Return the choice of a trial's model; one that was not given is made to fit the limits."""
+    """Return the choice of a trial's model, shrunk to the limits unless the user gave it."""
     limits, total = trials.limits, trials.limits.size.n_rows
     approximation, n_rows, why = best.candidate.sized(size), total, ""
     if limits.task.given is None:
@@ -277,16 +285,16 @@ def _conclude(trials: Trials, best: Trial, size: int | None, reason: str) -> Cho
 
 
 def price(error: float, seconds: float, n_rows: int) -> float:
-    """Return what an error costs that is reached in some seconds; few rows have less patience."""
+    """Return the price of an error that takes some seconds; small data allow fewer seconds."""
     patience = PATIENCE * min(1.0, (n_rows + 1000) / FIRST_ROWS)
     return error * float((seconds + patience) ** WORTH)
 
 
 def predict_search(spec: Spec, size: Size, rates: Rates) -> tuple[Phase, Nystroem]:
-    """Predict what a search for a map costs, and the largest model that it may choose.
+    """Predict the cost of a search, and the largest model that it may choose.
 
-    Of landmarks: random features of the same size cost less, and grids mostly do. A doubling is
-    worth its cost as long as it would be if it brought a fifth less error.
+    The plan assumes landmarks, because random features and most grids of the same size cost less.
+    It assumes that each doubling lowers the error by a fifth.
     """
     n = size.n_rows
 

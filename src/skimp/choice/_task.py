@@ -1,4 +1,4 @@
-"""What was asked for: the parameters of a machine as objects, and the rows that it is fitted to."""
+"""The task of a fit: the checked parameters of a machine, and its rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,29 +13,29 @@ from skimp.losses import Loss, Squared
 from skimp.solvers import Auto, Solver
 
 Encode: TypeAlias = Callable[[Array | None, Array | None], tuple[Array, Array | None]]
-"""From the y and the weights of a block to a matrix of numbers, (n, n_outputs), and weights."""
+"""Maps y and the weights of a block to a matrix of shape (n, n_outputs), and weights."""
 
 
 @dataclass(frozen=True, eq=False)
 class Spec:
-    """What a machine was asked to be; None for what is left to be chosen.
+    """Checked parameters of a machine; None for what the search chooses.
 
     Attributes
     ----------
     owner : str
         The name of the estimator, for messages.
     approximation : FeatureMap or None
-        The map, checked and not fitted. It may have a kernel of its own, which wins.
+        The map, not fitted. If it has a kernel, that kernel takes precedence.
     exact : bool
-        Whether every row is a landmark; ``approximation`` is None then.
+        Whether every row is a landmark. ``approximation`` is then None.
     solver : Solver
-        The solver, with the tolerance and the iterations that were asked for.
+        The solver, with the given tolerance and number of iterations.
     classes : bool
-        Whether y are classes.
+        Whether y holds classes.
     held_out : float or None
-        Share of the rows that early stopping holds out; None if it is off.
+        Share of the rows that early stopping holds out. None without early stopping.
     kernel, loss, alpha, fit_intercept, warm_start, memory_limit, time_limit, random_state
-        As in estimators.
+        Parameters of the estimators.
     """
 
     owner: str
@@ -62,22 +62,22 @@ class Spec:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Rows to fit a machine to, and what was asked for.
+    """Checked parameters and the rows to fit.
 
     Attributes
     ----------
     spec : Spec
-        What was asked for.
+        The parameters.
     rows : Rows
-        Checked rows, with y as they were given.
+        Checked rows, with y as given.
     encode : callable
-        Makes numbers of y; see `numbers`.
+        Converts y to numbers; see `numbers`.
     n_outputs : int
-        Number of functions k.
+        Number of outputs k.
     context : Context
         How to run over the rows.
     shift : array of shape (k,) or float
-        What ``encode`` subtracts from y, and predictions add again.
+        Subtracted from y by ``encode``, and added to predictions.
     """
 
     spec: Spec
@@ -89,24 +89,24 @@ class Task:
 
     @cached_property
     def numbers(self) -> Rows:
-        """The rows with a matrix of numbers for y, and the weights of classes."""
+        """The rows with numeric targets, and with class weights."""
         return self.rows.with_targets(self.encode)
 
     @cached_property
     def given(self) -> FeatureMap | None:
-        """The map that was asked for, with a landmark for each row if that is exact."""
+        """The map that the user gave; for an exact model, every row is a landmark."""
         exact = self.spec.exact
         return Nystroem(budget=self.rows.n_rows) if exact else self.spec.approximation
 
     @property
     def kernel(self) -> Kernel | None:
-        """The kernel of that map, or the one that was asked for beside it."""
+        """The kernel of the given map, or the given kernel."""
         own = None if self.given is None else self.given.kernel
         return self.spec.kernel if own is None else as_kernel(own, owner=self.spec.owner)
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing but the penalty may be left to be chosen."""
+        """Whether everything but the penalty is given."""
         if self.given is None or not self.given.kernelled:
             return self.given is not None
         return self.kernel is not None and not free_bandwidths(self.kernel)

@@ -1,4 +1,4 @@
-"""Trials of models by the squared loss, all on the same rows."""
+"""Trials of candidate models with the squared loss, all on the same rows."""
 
 from dataclasses import asdict, dataclass
 from time import monotonic
@@ -18,51 +18,52 @@ from skimp.choice._judging import (
     judge_left_out,
 )
 from skimp.choice._limits import Limits
-from skimp.data import ArrayRows, Block, Context, Rows
+from skimp.data import ArrayRows, Block, Rows
 from skimp.features import FeatureMap, mean_diagonal, pose_problem
+from skimp.kernels import Kernel
 from skimp.losses import squared
 
 SMALL = 8192
-"""Rows up to which every row is left out once, and landmarks of two kernels are tried."""
+"""Most rows for which trials use leave-one-out errors, and try landmarks with two kernels."""
 ALPHAS = np.logspace(-10, 2, 25)
-"""Penalties, over the mean of k(x, x), that are compared; on held-out rows each second one."""
+"""Penalties relative to the mean of k(x, x); trials on held-out rows use every second one."""
 SMALL_SIZE = 256
 """Landmarks of the first trials on small data."""
 _RIDGES = np.array([0.03, 0.3, 3.0])
-"""Penalties n alpha for codes."""
+"""Ridge penalties n alpha of trials with codes."""
 _HARDEST = 1e-4
-"""The least penalty n alpha of classes, over the mean of k(x, x), a C of 5,000: classes that least
-squares separates would have the least of all, and nearly no solution."""
+"""Smallest ridge penalty n alpha for classes, relative to the mean of k(x, x); C is 5,000.
+Separable classes would choose the smallest of all, where the problem is nearly singular."""
 _JUDGING_ROWS = 4096
-"""Rows that all trials are judged by, a fifth at most."""
+"""Number of held-out rows, at most a fifth of all."""
 _LEAST_BLOCK = 256
 _EXACT = 1e-7
-"""Errors, over the variance of y, that are rounding."""
+"""Errors below this share of the variance of y are rounding."""
 
 _FEW_DISTINCT, _MOST_REPEATED = 128, 5
-"""Few distinct rows, and the most times on average that rows are given to be left out together."""
+"""A few distinct rows, and the largest mean number of copies that are left out together."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A model that was tried, and how well it did.
+    """A model that was tried, and its error.
 
     Attributes
     ----------
     candidate : Candidate
-        What kind of model it is.
+        The candidate.
     approximation : FeatureMap
         Its map, not fitted.
     n_rows : int
-        Rows that it was fitted to.
+        Number of rows it was fitted to.
     alpha, error, ranking, rate, half_error
         As in `Judgement`.
     seconds : float
-        How long the trial took.
+        Duration of the trial.
     conditioned : bool
-        Whether its features are kernel columns; dependent ones are whitened, which takes longer.
+        Whether the features are kernel columns. Dependent columns are whitened, which is slower.
     variance : float
-        That of the targets.
+        Variance of the targets.
     """
 
     candidate: Candidate
@@ -79,11 +80,11 @@ class Trial:
 
     @property
     def is_exact(self) -> bool:
-        """Whether its error is rounding, so that no other need improve on it."""
+        """Whether the error is at the level of rounding."""
         return self.error <= _EXACT * self.variance
 
     def to_dict(self) -> dict[str, Any]:
-        """Return names and numbers, for a certificate."""
+        """Return a dict for the certificate."""
         return {
             "map": type(self.approximation).__name__,
             "kernel": repr(self.approximation.kernel),
@@ -98,10 +99,10 @@ class Trial:
 
 @dataclass(frozen=True)
 class _Drawn:
-    """Rows to fit to, rows to judge by, and what is known of their targets.
+    """Training rows, held-out rows, and statistics of their targets.
 
-    Without rows to judge by, each row is left out once; ``counts`` says of how many equal rows
-    each is made, and ``n_rows`` how many there were before equal ones were merged.
+    Without held-out rows, each row is left out once. ``counts`` is the number of equal rows that
+    each row stands for, ``n_rows`` the number of rows before equal ones were merged.
     """
 
     n_rows: int
@@ -118,21 +119,21 @@ class Trials:
     Attributes
     ----------
     limits : Limits
-        The task, and what its fit may take.
+        The task and its limits.
     seed : int
-        Seed of the samples and of the maps that are tried.
+        Seed of the samples and of the maps.
     small : bool
-        Whether every row is left out once, instead of holding some out.
+        Whether every row is left out once; otherwise some rows are held out.
     available : int
-        Most rows that a trial can be fitted to.
+        Largest number of training rows of a trial.
     judging : int
-        Rows that are held out.
+        Number of held-out rows.
     done : list of Trial
         The trials so far.
     context : Context
-        How trials run; they do not report their progress.
+        How trials run.
     drawn : tuple or None
-        The rows of the last trial, and how many were asked for; None to let go of them.
+        The requested number of rows of the last trial, and the rows. Set it to None to free them.
     """
 
     def __init__(self, limits: Limits, seed: int):
@@ -144,23 +145,38 @@ class Trials:
         self.judging = 0 if self.small else min(_JUDGING_ROWS, max(1, n // 5))
         self.available = max(1, n - self.judging)
         self.done: list[Trial] = []
-        self.context = Context(task.context.n_jobs)
+        self.context = task.context
         self._present = n
         self.drawn: tuple[int, _Drawn] | None = None
 
     def run(
         self, candidate: Candidate, size: int | None, n: int, alphas: Array | None = None
     ) -> Trial:
-        """Fit a candidate of a size to n rows, for some penalties, and judge it by others."""
+        """Fit a candidate of some size to n rows, and measure the error of each penalty."""
+        with self.context.phase("trial") as phase:
+            sized = candidate.sized(size)
+            phase.note = describe_map(sized, sized.kernel)
+            # small data have many first trials; half the size is tried later, for the best only
+            halved = sized.nested and not (self.small and (size or 0) <= SMALL_SIZE)
+            trial = self._run(candidate, sized, n, alphas, halved=halved)
+            phase.result = f"error {trial.error:.4g}: {phase.note}, {trial.n_rows:,} rows"
+        return trial
+
+    def _run(
+        self,
+        candidate: Candidate,
+        sized: FeatureMap,
+        n: int,
+        alphas: Array | None,
+        *,
+        halved: bool,
+    ) -> Trial:
         began = monotonic()
         drawn, spec = self.draw(n), self.limits.task.spec
-        sized = candidate.sized(size)
         rng = np.random.default_rng(self.seed)
         fitted = sized.quick().fit_rows(drawn.training, rng, None, self.context)
         if spec.alpha is not None:
             alphas = np.array([spec.alpha])
-        # the first trials on small data are many: of the best one alone, half is tried later
-        halved = sized.nested and not (self.small and (size or 0) <= SMALL_SIZE)
         found = self._judge(fitted, drawn, alphas, halved=halved)
         trial = Trial(
             candidate,
@@ -176,18 +192,18 @@ class Trials:
         return trial
 
     def find_penalty(self, fitted: FeatureMap, n_rows: int) -> float:
-        """Return the best penalty of a map that is fitted already, for a fit to n_rows rows."""
+        """Return the best penalty of a fitted map, for a fit to n_rows rows."""
         drawn = self.draw(self.limits.most_left_out(fitted.basis().width, self.available))
         found = self._judge(fitted, drawn, None, halved=False)
         return self.penalty_for(found, drawn.n_rows, n_rows)
 
     def penalty_for(self, found: Trial | Judgement, tried: int, n_rows: int) -> float:
-        """Return the penalty for more rows than were tried: n alpha stays about the same."""
+        """Return the penalty for a fit to more rows; n alpha stays about the same."""
         present = self._present * n_rows / self.limits.size.n_rows
         return found.rate * found.alpha * tried / present
 
     def draw(self, n: int) -> _Drawn:
-        """Return n rows to fit to, and rows to judge by."""
+        """Return n training rows, and held-out rows."""
         if self.drawn is not None and self.drawn[0] == n:
             return self.drawn[1]
         self.drawn = None
@@ -209,7 +225,7 @@ class Trials:
             cut = min(self.judging, everything.size - 1)
             if everything.size < wanted:
                 self.available = max(1, everything.size - cut)
-            # a single row is judged by itself
+            # a single row is both training and held-out row
             parts, counts = [everything[cut:], everything[: max(1, cut)]], np.empty(0)
             n_rows = parts[0].size
         rows = []
@@ -247,14 +263,36 @@ class Trials:
         return judge_held_out(problem, alphas, judging, judge, halved, context)
 
 
-def merge_equal(rows: Block) -> tuple[Block, Array]:
-    """Return rows of which no two are equal, targets included, and as how many each counts.
+def describe_map(feature_map: FeatureMap, kernel: Kernel | None) -> str:
+    """Return a map's size and kernel in a few words."""
+    size = "" if feature_map.size is None else f"{feature_map.size:,} {feature_map.unit}, "
+    return f"{size}{'linear' if kernel is None else describe_kernel(kernel)}"
 
-    Equal rows become one with the sum of their weights, which gives the same models. One of them
-    is left out at a time, as columns with few values have many that are equal. But rows that were
-    given several times are left out together: few rows, or rows that always have the same target,
-    a few of each. A weight of 2 is then the same as a row given twice, and neither is more to
-    choose by.
+
+def describe_kernel(kernel: Kernel) -> str:
+    """Return a kernel in a few words."""
+    name, gamma = type(kernel).__name__, getattr(kernel, "gamma", None)
+    if isinstance(gamma, np.ndarray):
+        return f"{name} with a bandwidth for each column"
+    return f"{name}(gamma={gamma:.3g})" if isinstance(gamma, float) else repr(kernel)
+
+
+def given_again(n_rows: int, n_distinct: int, n_inputs: int) -> bool:
+    """Return whether equal rows are probably copies, to be left out together.
+
+    They are if rows are few, or if equal inputs always have the same target and few copies.
+    ``n_distinct`` counts distinct pairs of input and target, ``n_inputs`` distinct inputs.
+    """
+    few = n_distinct <= _FEW_DISTINCT or n_inputs == n_distinct
+    return few and n_rows <= _MOST_REPEATED * n_distinct
+
+
+def merge_equal(rows: Block) -> tuple[Block, Array]:
+    """Merge rows with equal inputs and targets, and return how many rows each counts for.
+
+    A merged row has the sum of the weights, which gives the same models. Equal rows are left out
+    one at a time, because columns with few values produce many of them. But copies of a row, as
+    `given_again` finds them, are left out together, so that a weight of 2 equals a row given twice.
     """
     X, Y = canonical(rows.X), np.ascontiguousarray(rows.y, np.float64)
     keys: list[Any]
@@ -273,8 +311,7 @@ def merge_equal(rows: Block) -> tuple[Block, Array]:
     pairs = zip(keys, (row.tobytes() for row in Y), strict=True)
     group = np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs])
     _, first, counts = np.unique(group, return_index=True, return_counts=True)
-    given_again = len(first) <= _FEW_DISTINCT or len(set(keys)) == len(first)
-    if given_again and rows.size <= _MOST_REPEATED * len(first):
+    if given_again(rows.size, len(first), len(set(keys))):
         counts = np.ones_like(counts)
     distinct = rows.X if len(first) == rows.size else rows.X[first]
     return Block(distinct, Y[first], np.bincount(group, rows.weights()), 0), counts

@@ -1,13 +1,14 @@
-"""Where rows come from, as row blocks, and how work runs over them."""
+"""Data sources that are read in row blocks, and the context that runs computations over them."""
 
 from skimp.data._array import ArrayRows
 from skimp.data._block import Block, concatenate_rows, rechunk
+from skimp.data._callbacks import Reporting
 from skimp.data._codes import Codes
 from skimp.data._context import LOCAL, Context
 from skimp.data._frame import FrameRows, is_frame
 from skimp.data._kept import keep_rows, kept_bytes, kept_layout
 from skimp.data._open import as_rows, open_rows
-from skimp.data._progress import LineReport
+from skimp.data._progress import Listener, Phase, Progress, reporting
 from skimp.data._refusals import refuse_target
 from skimp.data._rows import BlockMap, MappedRows, Rows
 from skimp.data._sample import Sample, no_rows
@@ -21,8 +22,11 @@ __all__ = [
     "Codes",
     "Context",
     "FrameRows",
-    "LineReport",
+    "Listener",
     "MappedRows",
+    "Phase",
+    "Progress",
+    "Reporting",
     "Rows",
     "Sample",
     "as_rows",
@@ -37,5 +41,6 @@ __all__ = [
     "open_rows",
     "rechunk",
     "refuse_target",
+    "reporting",
     "split_rows",
 ]

@@ -1,4 +1,4 @@
-"""Rows of a dense array or a CSR matrix in memory, or of a memory-mapped array."""
+"""Rows of an array, a CSR matrix or a memory-mapped array."""
 
 from collections.abc import Iterator
 from typing import final
@@ -15,7 +15,7 @@ from skimp.data._sample import Sample, sample_rows
 
 @final
 class ArrayRows(Rows):
-    """Views of consecutive rows of X, which is never copied or converted as a whole.
+    """Rows of an array or CSR matrix; blocks are views, and X is never copied as a whole.
 
     Parameters
     ----------
@@ -26,7 +26,8 @@ class ArrayRows(Rows):
     weight : array of shape (n,), optional
         Weights.
     block_rows : int, optional
-        Rows in a block; by default a power of two that takes about 16 MB, at most 2,048.
+        Number of rows in a block; by default a power of two from 256 to 2,048, for blocks of at
+        most about 16 MB.
     feature_names : list of str, optional
         Names of the columns.
     """
@@ -50,23 +51,20 @@ class ArrayRows(Rows):
         self.block_rows = block_rows or block_rows_for(self.n_features, self.dtype)
 
     def sample(self, size: int, seed: int, context: Context = LOCAL) -> Sample:
-        """Draw rows from all of them at once, without joining samples of blocks."""
+        """Draw from all rows at once, without joining samples of blocks."""
         whole = self.reblocked(max(1, self.n_rows))
         return sample_rows(whole, size, seed, context)
 
     def take(self, numbers: Array, context: Context = LOCAL) -> Block:
-        """Return rows by number, without reading others."""
+        """Return rows by number, without reading the others."""
         return self._whole[numbers]
 
     def targets(self, context: Context = LOCAL) -> Array | None:
-        """Return y, which is in memory."""
         return self._whole.y
 
     def weights(self, context: Context = LOCAL) -> Array | None:
-        """Return the weights, which are in memory."""
         return self._whole.weight
 
     def read(self, block_rows: int) -> Iterator[Block]:
-        """Slice the arrays."""
         for start in range(0, self.n_rows, block_rows):
             yield self._whole[start : start + block_rows]

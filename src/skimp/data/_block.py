@@ -1,4 +1,4 @@
-"""The unit of work: consecutive rows with their targets and weights, cut and joined."""
+"""Blocks of rows with their targets and weights, and functions that join and re-split them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,18 +13,19 @@ from skimp._core._types import Array, Matrix
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Consecutive rows.
+    """Consecutive rows of a data source, with their targets and weights.
 
     Attributes
     ----------
     X : array or CSR matrix of shape (n, d)
-        The rows as their source holds them: convert to the source's ``dtype`` before computing.
+        The rows in the dtype of the source's storage; convert them to the source's ``dtype``
+        before computing.
     y : array of shape (n,) or (n, k), or None
-        Their targets.
+        Targets of the rows.
     weight : array of shape (n,), or None
-        Their weights; None stands for ones.
+        Weights of the rows; None means ones.
     start : int
-        The number of the first row.
+        The row number of the first row.
     """
 
     X: Matrix
@@ -34,15 +35,15 @@ class Block:
 
     @property
     def size(self) -> int:
-        """Return the number of rows."""
+        """The number of rows."""
         return int(self.X.shape[0])
 
     def weights(self) -> Array:
-        """Return the weights in float64, ones if there are none."""
+        """Return the weights in float64; ones if ``weight`` is None."""
         return np.ones(self.size) if self.weight is None else np.asarray(self.weight, np.float64)
 
     def check(self) -> None:
-        """Raise for missing or infinite numbers, and for negative weights."""
+        """Raise if there are missing or infinite values, or negative weights."""
         assert_all_finite(self.X.data if sparse.issparse(self.X) else self.X, input_name="X")
         if self.y is not None and self.y.dtype.kind == "f":
             assert_all_finite(self.y, input_name="y")
@@ -52,7 +53,7 @@ class Block:
                 raise ValueError(f"weight must not be negative, found {self.weight.min()}.")
 
     def __getitem__(self, part: slice | Array) -> "Block":
-        """Return a part of the rows; ``start`` moves along with a slice."""
+        """Return some of the rows; a slice also moves ``start``."""
         return Block(
             self.X[part],
             None if self.y is None else self.y[part],
@@ -62,7 +63,7 @@ class Block:
 
 
 def join(parts: list[Block]) -> Block:
-    """Return the rows of several blocks as one."""
+    """Concatenate blocks."""
     first = parts[0]
     return Block(
         concatenate_rows([part.X for part in parts]),
@@ -75,9 +76,9 @@ def join(parts: list[Block]) -> Block:
 def rechunk(
     chunks: Iterator[Any], size: int, join: Callable[[list[Any]], Any] = join
 ) -> Iterator[Any]:
-    """Yield blocks of exactly ``size`` rows, the last one shorter, none of them empty.
+    """Split and join chunks into blocks of ``size`` rows; the last block may be shorter.
 
-    A chunk that is a block already passes through as it is, without a copy.
+    No block is empty. A chunk that already has the right size is not copied.
     """
     waiting: list[Any] = []
     count = 0
@@ -96,7 +97,7 @@ def rechunk(
 
 
 def concatenate_rows(parts: list[Matrix]) -> Matrix:
-    """Stack rows, sparse if any of the parts is; what is neither knows how to ``stack`` itself."""
+    """Concatenate rows; the result is sparse if any part is, and `Codes` if the parts are."""
     if hasattr(parts[0], "stack"):
         return parts[0].stack(parts)
     if any(sparse.issparse(part) for part in parts):

@@ -1,4 +1,4 @@
-"""Rows with at most one nonzero feature in each group of columns, as integers."""
+"""One-hot features, stored as integer codes."""
 
 from dataclasses import dataclass
 from typing import final
@@ -13,24 +13,25 @@ from skimp._core._types import Array, DType
 @final
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """Features that are zero but for one in each group of columns, all of them equal.
+    """Sparse rows with at most one nonzero feature in each group of columns, stored as integers.
 
-    What binning makes of a row: the nonzero features of row i are at columns
-    ``offsets + codes[i]``. A row takes a code for each group, a quarter or less of its CSR form.
-    With ``first`` of 1 the code 0 stands for no feature in the group.
+    This is the output of random binning. The nonzero features of row i are in the columns
+    ``offsets + codes[i]``, and all have the same value. A row stores one code per group, which
+    takes at most a quarter of the memory of a CSR row. With ``first=1``, code 0 means that the row
+    has no feature in the group.
 
     Attributes
     ----------
     codes : array of shape (n, g), of unsigned integers
-        The column of each row within each of g groups.
+        The position of the nonzero feature of each row within each of the g groups.
     offsets : array of shape (g,)
         The first column of each group.
     value : float
-        The nonzero feature, a NumPy float32 or float64.
+        The value of all nonzero features, a NumPy float32 or float64.
     width : int
         The number of columns.
     first : 0 or 1
-        The least code that stands for a feature.
+        The smallest code that has a feature.
 
     Examples
     --------
@@ -48,7 +49,7 @@ class Codes:
     first: int = 0
 
     def __post_init__(self) -> None:
-        """Raise for codes that are not columns: compiled loops do not check their bounds."""
+        """Check that all codes are valid columns; compiled loops do not check bounds."""
         codes, offsets = self.codes, self.offsets
         if codes.ndim != 2 or codes.dtype.kind != "u" or not codes.flags.c_contiguous:
             raise ValueError(
@@ -74,30 +75,30 @@ class Codes:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Return the number of rows and of columns."""
+        """The number of rows and of columns."""
         return len(self.codes), self.width
 
     @property
     def dtype(self) -> DType:
-        """Return the dtype of the features."""
+        """The dtype of the features."""
         return self.value.dtype
 
     def __getitem__(self, part: slice | Array) -> "Codes":
-        """Return a part of the rows."""
+        """Return some of the rows."""
         return self.trusted(np.ascontiguousarray(self.codes[part]))
 
     def stack(self, parts: list["Codes"]) -> "Codes":
-        """Return the rows of several parts of one matrix, this one's, as one."""
+        """Concatenate parts that have the same columns as these rows."""
         return self.trusted(np.concatenate([part.codes for part in parts]))
 
     def trusted(self, codes: Array) -> "Codes":
-        """Return other rows in the same columns, whose codes need no check."""
+        """Return other rows with the same columns, without checking their codes."""
         rows = object.__new__(Codes)
         vars(rows).update(vars(self), codes=codes)
         return rows
 
     def __matmul__(self, C: Array) -> Array:
-        """Return the product with C, of shape (width, k), in its dtype."""
+        """Return the product with C, of shape (width, k), in the dtype of C."""
         from skimp._core.loops._codes import gather
 
         if C.ndim != 2 or len(C) != self.width:
@@ -108,11 +109,11 @@ class Codes:
 
     @property
     def layout(self) -> tuple[Array, Array, np.floating, int]:
-        """Return what compiled loops know the rows by."""
+        """The arguments of compiled loops that describe the rows."""
         return self.codes, self.offsets, self.value, self.first
 
     def add_transposed(self, U: Array, out: Array) -> None:
-        """Add the product of the transposed rows with U, of shape (n, k), to ``out``."""
+        """Add ``Z^T U`` to ``out``, where Z are these rows and U has shape (n, k)."""
         from skimp._core.loops._codes import scatter
 
         check_shape(out, (self.width, U.shape[1]))
@@ -123,7 +124,7 @@ class Codes:
     def tocsr(self) -> sparse.csr_matrix:
         """Return the same features as a CSR matrix."""
         n, g = self.codes.shape
-        # half the memory where the numbers of columns and of entries allow it
+        # int32 takes half the memory, if it can index all columns and entries
         index = np.int32 if max(self.width, n * g) < 2**31 else np.int64
         columns = np.add(self.codes, self.offsets, dtype=index, casting="unsafe").ravel()
         starts = np.arange(n + 1, dtype=index) * index(g)

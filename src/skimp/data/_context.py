@@ -1,33 +1,36 @@
-"""How work runs over rows: on how many threads, and who is told how far it has come."""
+"""The context of a computation over rows: its threads and its progress reports."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from skimp._core._blocks import Scratch, fold
 from skimp._core._threads import thread_count
-from skimp._core._types import Array, DType, Report
+from skimp._core._types import Array, DType
 from skimp.data._block import Block
+from skimp.data._progress import Phase, Progress
 
 if TYPE_CHECKING:
     from skimp.data._rows import Rows
 
 P = TypeVar("P")
 T = TypeVar("T")
+_SILENT = Progress()
 
 
 @dataclass(frozen=True)
 class Context:
-    """How to run over rows, passed beside them.
+    """How to run computations over rows: the number of threads and the progress report.
 
     Attributes
     ----------
     n_jobs : int or None
-        Threads; None for all cores that the process may use.
-    report : callable or None
-        Called with the number of rows done after each block.
+        Number of threads; None uses all available cores.
+    progress : Progress
+        Receives the phases and the number of processed rows; silent by default.
 
     Examples
     --------
@@ -39,12 +42,21 @@ class Context:
     """
 
     n_jobs: int | None = None
-    report: Report | None = None
+    progress: Progress = _SILENT
 
     @property
     def threads(self) -> int:
         """Number of threads."""
         return thread_count(self.n_jobs)
+
+    @property
+    def quiet(self) -> "Context":
+        """The same context without progress reports."""
+        return replace(self, progress=_SILENT)
+
+    def phase(self, name: str, **about: Any) -> AbstractContextManager[Phase]:
+        """Open a phase of the progress report for a ``with`` block; see `Phase`."""
+        return self.progress.phase(name, **about)
 
     def map_reduce(
         self,
@@ -53,23 +65,27 @@ class Context:
         combine: Callable[[T, P], T],
         initial: T,
     ) -> T:
-        """Fold ``combine(total, fn(block, scratch))`` over the blocks of rows, in order.
+        """Compute ``total = combine(total, fn(block, scratch))`` over the blocks, in order.
 
-        Blocks are handled concurrently, combined in order: the result has the same bits for any
-        number of threads. What ``fn`` returns may live in the buffers of ``scratch``.
+        Blocks are processed concurrently and combined in order, so the result is bit-equal for any
+        number of threads. ``fn`` may return views of the buffers of ``scratch``.
         """
-        report = self.report
+        count, known, progress = 0, rows.known_n_rows, self.progress
 
         def run(block: Block, scratch: Scratch) -> tuple[int, P]:
             return block.start + block.size, fn(rows.finish(block, scratch), scratch)
 
         def add(total: T, part: tuple[int, P]) -> T:
+            nonlocal count
+            count = part[0]
             total = combine(total, part[1])
-            if report is not None:
-                report(part[0])
+            progress.see_rows(count, known)
             return total
 
-        return fold(rows.read(rows.block_rows), run, add, initial, self.threads)
+        total = fold(rows.read(rows.block_rows), run, add, initial, self.threads)
+        if known is None:
+            rows.remember_n_rows(count)
+        return total
 
     def compute(
         self,
@@ -78,7 +94,7 @@ class Context:
         shape: tuple[int, ...],
         dtype: Any,
     ) -> Array:
-        """Return what ``fn`` computes of each row, an array of this shape, for all rows."""
+        """Apply ``fn`` to all blocks and return its results, with this shape for each row."""
         values = np.empty((rows.n_rows, *shape), dtype)
 
         def fill(block: Block, scratch: Scratch) -> int:
@@ -87,17 +103,19 @@ class Context:
 
         count = self.map_reduce(rows, fill, lambda a, b: a + b, 0)
         if count != len(values):
-            raise ValueError(f"rows must stay as they are, found {count} after {len(values)}.")
+            raise ValueError(
+                f"rows must not change while they are read, found {count} rows after {len(values)}."
+            )
         return values
 
     def bind(self, rows: "Rows") -> "BoundRows":
-        """Return what ``gamma="median"`` and the like may ask of rows, run by this context."""
+        """Return statistics of the rows for bandwidth heuristics, computed in this context."""
         return BoundRows(rows.n_features, rows.dtype, rows.feature_names, rows, self)
 
 
 @dataclass(frozen=True)
 class BoundRows:
-    """Statistics of rows, for parts that know nothing of sources and contexts."""
+    """Statistics of rows for bandwidth heuristics: the `RowStatistics` of kernels."""
 
     n_features: int
     dtype: DType
@@ -106,13 +124,13 @@ class BoundRows:
     context: Context
 
     def variance(self, columns: Array | None = None) -> float:
-        """Return the weighted variance of all entries, or of those in some columns."""
+        """Return the weighted variance of all entries, or of the entries in some columns."""
         return self.rows.variance(columns, self.context)
 
     def sample(self, size: int, seed: int) -> Any:
-        """Return rows drawn uniformly, with their weights."""
+        """Draw rows uniformly, with their weights."""
         return self.rows.sample(size, seed, self.context)
 
 
 LOCAL = Context()
-"""All cores of this machine, silently."""
+"""All available cores, without progress reports."""

@@ -14,15 +14,15 @@ from skimp.data._rows import Rows
 
 @final
 class FrameRows(Rows):
-    """Consecutive rows of a frame; the frame is never converted as a whole.
+    """Rows of a pandas or polars frame, converted to an array block by block.
 
-    Columns of several dtypes are promoted as NumPy does, and computed in float32 if that gives
-    float32 or float16, in float64 otherwise.
+    Different dtypes are promoted by NumPy's rules. Rows are computed in float32 if the result is
+    float32 or float16, and in float64 otherwise.
 
     Parameters
     ----------
     frame : pandas.DataFrame or polars.DataFrame
-        The rows; every column must hold numbers or booleans.
+        The rows; all columns must be numeric or boolean.
     y, weight, block_rows
         As in `ArrayRows`.
     """
@@ -48,7 +48,6 @@ class FrameRows(Rows):
         self._check()
 
     def read(self, block_rows: int) -> Iterator[Block]:
-        """Convert the frame block by block."""
         for start in range(0, self.n_rows, block_rows):
             part = slice(start, start + block_rows)
             yield Block(
@@ -69,13 +68,13 @@ class FrameRows(Rows):
         return converted
 
     def _check(self) -> None:
-        """Raise for missing, infinite and non-numeric values anywhere in the frame."""
+        """Raise if the frame has missing, infinite or non-numeric values."""
         for start in range(0, self.n_rows, self.block_rows):
             self._convert(slice(start, start + self.block_rows), dtype=self.dtype)
 
 
 def is_frame(X: object) -> bool:
-    """Tell whether X is a pandas or polars frame."""
+    """Return whether X is a pandas or polars DataFrame."""
     kind = type(X)
     return (
         kind.__module__.partition(".")[0] in {"pandas", "polars"} and kind.__name__ == "DataFrame"
@@ -83,18 +82,17 @@ def is_frame(X: object) -> bool:
 
 
 def _check_columns(frame: Any) -> None:
-    """Raise for a column that does not hold numbers or booleans."""
+    """Raise if a column is neither numeric nor boolean."""
     if frame.shape[1] == 0:
         raise ValueError("X must have at least one column, found none.")
     for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
         if hasattr(dtype, "is_numeric"):
             numeric = dtype.is_numeric() or str(dtype) == "Boolean"
         else:
-            # objects may be numbers: their conversion will tell
+            # object columns may hold numbers: conversion raises if they do not
             numeric = dtype.kind in "biuf" or str(dtype) == "object"
         if not numeric:
             raise ValueError(
-                f"X must hold numbers, found column {name!r} of dtype {dtype}: "
-                "encode it as numbers, for instance with sklearn.preprocessing.OneHotEncoder, or "
-                "leave it out."
+                f"X must hold numbers, found column {name!r} of dtype {dtype}: encode it, for "
+                "instance with sklearn.preprocessing.OneHotEncoder, or drop it."
             )

@@ -1,4 +1,4 @@
-"""Rows whose features were computed once and stay in memory."""
+"""Features that are computed once and kept in memory."""
 
 from typing import TypeAlias
 
@@ -17,7 +17,7 @@ _Targets: TypeAlias = tuple[Array | None, Array | None]
 
 
 def kept_bytes(rows: Rows) -> int:
-    """Return what `keep_rows` would take: nothing for rows that are in memory already."""
+    """Return the bytes that `keep_rows` would allocate: 0 if the rows are in memory."""
     if isinstance(rows, ArrayRows):
         return 0
     width, dtype = kept_layout(rows)
@@ -25,7 +25,7 @@ def kept_bytes(rows: Rows) -> int:
 
 
 def keep_rows(rows: Rows, context: Context = LOCAL) -> Rows:
-    """Return the same rows, in the same blocks, with features that were computed once for all."""
+    """Return the same rows in the same blocks, with their features computed and in memory."""
     if isinstance(rows, ArrayRows):
         return rows
     width, dtype = kept_layout(rows)
@@ -48,7 +48,7 @@ def keep_rows(rows: Rows, context: Context = LOCAL) -> Rows:
 
 
 def kept_layout(rows: Rows) -> tuple[int, DType]:
-    """Return how many numbers a row is kept as, and of which dtype."""
+    """Return how many numbers `keep_rows` stores per row, and their dtype."""
     if rows.coded is None:
         return rows.n_features, rows.dtype
     return rows.coded.codes.shape[1], rows.coded.codes.dtype

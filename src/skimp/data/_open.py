@@ -1,4 +1,4 @@
-"""Turn what users pass as X into rows, checked once."""
+"""Validation of the data that users pass, and its conversion to `Rows`."""
 
 from contextlib import nullcontext
 from numbers import Real
@@ -20,7 +20,7 @@ from skimp.data._rows import Rows
 
 _BLOCK_ROWS = integer(at_least=1)
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-300, 1e100
-"""Sums of such weights are normal numbers of float64, and their squares are finite."""
+"""In this range, sums of weights are normal float64 numbers and their squares are finite."""
 _ACCEPTED = {"accept_sparse": "csr", "dtype": "numeric"}
 
 
@@ -31,25 +31,27 @@ def open_rows(
     weight: Any = None,
     block_rows: int | None = None,
 ) -> Rows:
-    """Return re-iterable row blocks of a known width.
+    """Open data as `Rows`, which are read in blocks, any number of times.
 
-    Nothing is copied or converted as a whole: an array of bytes, say, becomes float64 one block at
-    a time.
+    The data are checked once, and never copied or converted as a whole: an integer array, for
+    example, is converted to float64 one block at a time.
 
     Parameters
     ----------
     source : array, CSR matrix, pandas or polars frame, or Rows
-        The data; `Rows` are returned as they are.
+        The data; `Rows` are returned unchanged unless ``block_rows`` is given.
     target : array of shape (n,) or (n, k), optional
         Targets of the rows.
     weight : array of shape (n,), optional
         Weights of the rows.
     block_rows : int, optional
-        Rows in a block; by default a power of two that takes about 16 MB, at most 2,048.
+        Number of rows in a block; by default a power of two from 256 to 2,048, for blocks of at
+        most about 16 MB.
 
     Returns
     -------
-    Rows
+    rows : Rows
+        The data as row blocks.
 
     Examples
     --------
@@ -63,7 +65,10 @@ def open_rows(
         raise broken("open_rows", "block_rows", _BLOCK_ROWS.wording, block_rows)
     if isinstance(source, Rows):
         if target is not None or weight is not None:
-            raise ValueError("targets and weights must be None for Rows, which bring their own.")
+            raise ValueError(
+                "targets and weights must be None for Rows, found arrays: pass them when you open "
+                "the Rows."
+            )
         return source if block_rows is None else source.reblocked(block_rows)
     _refuse_source(source, "open_rows", "source")
     y = None if target is None else _check_target(target)
@@ -75,7 +80,7 @@ def open_rows(
 
 
 def _refuse_source(source: Any, owner: str, name: str) -> None:
-    """Raise for what is not data in memory."""
+    """Raise if the source is not data in memory."""
     refuse(source, name)
     if source is None or isinstance(source, str | PathLike | dict) or hasattr(source, "collect"):
         wording = "an array, CSR matrix, frame in memory or Rows"
@@ -93,7 +98,7 @@ def _rows_of(
     if is_frame(X):
         return FrameRows(X, y, weight, block_rows=block_rows)
     if X.dtype.kind not in "biufO":
-        raise ValueError(f"X must hold real numbers, found dtype {X.dtype}.")
+        raise ValueError(f"X must hold real numbers, found dtype {X.dtype}: convert it to float.")
     return ArrayRows(canonical(X), y, weight, block_rows=block_rows, feature_names=names)
 
 
@@ -106,25 +111,26 @@ def as_rows(
     reset: bool = True,
     **target_checks: Any,
 ) -> Rows:
-    """Return the rows that an estimator was given, after scikit-learn's checks.
+    """Validate the arguments of an estimator's ``fit`` or ``predict`` and return them as rows.
 
-    Sets or compares ``n_features_in_`` and ``feature_names_in_``.
+    Sets ``n_features_in_`` and ``feature_names_in_`` in ``fit``, and compares with them later.
 
     Parameters
     ----------
     estimator : estimator
-        Its tags say whether y is required, and whether rows may be objects (``string``).
+        The estimator; its tags say whether y is required, and whether rows may be objects
+        (``string``).
     X, y, sample_weight
-        What the user passed.
+        The arguments of the user.
     reset : bool
-        True in ``fit``, False where the columns must be those of ``fit``.
+        True in ``fit``; False if the columns must match those of ``fit``.
     **target_checks
-        ``multi_output`` and ``y_numeric``, as in `sklearn.utils.validation.validate_data`; given
-        only where y is expected.
+        ``multi_output`` and ``y_numeric``, as in `sklearn.utils.validation.validate_data`; pass
+        them only if y is expected.
     """
     if isinstance(X, Rows):
         rows = open_rows(X, target=y, weight=sample_weight)
-        # a copy: the source may have another number of rows next time
+        # a copy does not cache the number of rows on the user's source, which may change
         rows = rows.reblocked(rows.block_rows)
         _check_columns(estimator, rows, reset)
         return rows
@@ -145,7 +151,7 @@ def as_rows(
 def _validated(
     estimator: Any, X: Any, y: Any, objects: bool, reset: bool, target_checks: dict[str, Any]
 ) -> tuple[Any, Any]:
-    """Return X and y after scikit-learn's checks, a frame as it is."""
+    """Run scikit-learn's checks on X and y; a frame is not converted."""
     if objects and not is_frame(X):
         X = check_any_rows(X)
     if is_frame(X) or (objects and is_object(X)):
@@ -184,7 +190,10 @@ def _check_weight(given: Any, n_rows: int, name: str) -> Array:
     if weight.shape != (n_rows,):
         raise ValueError(f"{name} must have shape ({n_rows},), found {weight.shape}.")
     if weight.min() < 0 or weight.max() == 0:
-        raise ValueError(f"{name} must not be negative, nor zero for every row.")
+        raise ValueError(
+            f"{name} must not be negative, and must be positive for at least one row, found "
+            f"values from {weight.min():g} to {weight.max():g}."
+        )
     if not _LEAST_WEIGHT <= weight.max() <= _LARGEST_WEIGHT:
         raise ValueError(
             f"{name} must have a largest value from {_LEAST_WEIGHT:g} to {_LARGEST_WEIGHT:g}, "
@@ -194,7 +203,7 @@ def _check_weight(given: Any, n_rows: int, name: str) -> Array:
 
 
 def _check_columns(estimator: Any, rows: Rows, reset: bool) -> None:
-    """Set or compare the columns of a source that is `Rows` already."""
+    """Set or compare the columns of `Rows`."""
     names = rows.feature_names
     if reset:
         estimator.n_features_in_ = rows.n_features
@@ -207,4 +216,7 @@ def _check_columns(estimator: Any, rows: Rows, reset: bool) -> None:
             f"{estimator.n_features_in_} features as input."
         )
     elif names is not None and names != list(getattr(estimator, "feature_names_in_", names)):
-        raise ValueError("The feature names of X must be those that were passed in fit, in order.")
+        raise ValueError(
+            "The feature names of X must match those passed in fit, in the same order, found "
+            f"{names[:5]}{'...' if len(names) > 5 else ''}."
+        )

@@ -1,4 +1,4 @@
-"""What cannot be rows, targets or weights, refused in words that say what to do."""
+"""Errors for unusable rows, targets and weights, each with a remedy."""
 
 import re
 from collections import Counter
@@ -13,13 +13,13 @@ from skimp._core._types import Array
 from skimp.data._frame import is_frame
 
 _NAMED = 5
-"""Columns that a message names."""
+"""The largest number of columns that a message names."""
 _ABOUT_VALUES = re.compile(r"NaN|infinity|string|could not convert|NAType|NaTType")
-_IMPUTE = "fill them, for instance with sklearn.impute.SimpleImputer in a pipeline"
+_IMPUTE = "impute them, for instance with sklearn.impute.SimpleImputer in a pipeline"
 
 
 def refuse(given: Any, name: str) -> None:
-    """Raise for data that is not in memory, has masked entries, or columns of the same name."""
+    """Raise for lazy frames, masked entries and duplicate column names."""
     if type(given).__name__ == "LazyFrame":
         raise ValueError(
             f"{name} must be in memory, found a LazyFrame: call .collect() on it first."
@@ -27,19 +27,19 @@ def refuse(given: Any, name: str) -> None:
     if isinstance(given, np.ma.MaskedArray) and (masked := int(np.sum(given.mask))):
         raise ValueError(
             f"{name} must not have masked entries, found {masked}: fill them with "
-            f"{name}.filled(...), or leave out these rows."
+            f"{name}.filled(...), or drop their rows."
         )
     if is_frame(given):
         repeated = [repr(column) for column, n in Counter(given.columns).items() if n > 1]
         if repeated:
             raise ValueError(
-                f"{name} must have columns of different names, found several named "
+                f"{name} must have unique column names, found several columns named "
                 f"{_listed(repeated)}: rename or drop them."
             )
 
 
 def refuse_target(y: Any, *, numeric: bool, owner: str) -> None:
-    """Raise for targets that are sparse or missing, and for dates and text in place of numbers."""
+    """Raise for sparse or missing targets, and for dates and text if targets must be numeric."""
     if y is None:
         return
     refuse(y, "y")
@@ -50,35 +50,35 @@ def refuse_target(y: Any, *, numeric: bool, owner: str) -> None:
     try:
         values = np.asarray(y)
         if isinstance(y, list | tuple) and values.dtype.kind in "US":
-            # NumPy would make a text of a NaN among texts
+            # np.asarray would turn a NaN among strings into the string "nan"
             values = np.asarray(y, dtype=object)
     except ValueError:
-        return  # unequal lengths, of which scikit-learn tells
+        return  # unequal lengths: scikit-learn raises a clear error
     kind = values.dtype.kind
     if numeric and kind in "mM":
         since = "y" if kind == "m" else "(y - y.min())"
         raise ValueError(
             f"y must hold numbers for {owner}, found dtype {values.dtype}: convert it, for "
-            f"instance to days, {since} / np.timedelta64(1, 'D')."
+            f"instance to days with {since} / np.timedelta64(1, 'D')."
         )
     missing = np.atleast_1d(_missing(values))
     if missing.any():
         rows = np.flatnonzero(missing.reshape(len(missing), -1).any(axis=1))
         raise ValueError(
             f"y contains NaN or other missing values in {len(rows)} of {len(missing)} rows, the "
-            f"first in row {rows[0]}: leave out the rows without a target."
+            f"first in row {rows[0]}: drop the rows without a target."
         )
     text = next((v for v in values.flat if isinstance(v, str)), None) if kind in "OUT" else None
     if numeric and text is not None:
         raise ValueError(
-            f"y must hold numbers for {owner}, found the text {str(text)!r}: convert it with "
-            "y.astype(float), or use KernelClassifier if y are labels."
+            f"y must hold numbers for {owner}, found the text {str(text)!r}: convert y with "
+            "y.astype(float), or use KernelClassifier if y holds class labels."
         )
 
 
 @contextmanager
 def columns_named(X: Any) -> Iterator[None]:
-    """Name the columns of missing, infinite or textual entries, if an error is about such."""
+    """Replace an error about missing, infinite or text entries by one that names their columns."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -91,7 +91,7 @@ def columns_named(X: Any) -> Iterator[None]:
 
 
 def _wrong_entries(X: Any) -> str | None:
-    """Return what is wrong with entries of X, and what to do; None if nothing is found."""
+    """Describe the invalid entries of X and a remedy; return None if there are none."""
     missing, infinite = [], []
     for name, values in _columns(X):
         if values.dtype.kind not in "biuf":
@@ -99,8 +99,8 @@ def _wrong_entries(X: Any) -> str | None:
             if isinstance(text, str):
                 return (
                     f"X must hold numbers, found the text {str(text)!r} in column {name}: encode "
-                    "this column as numbers, for instance with sklearn.preprocessing."
-                    "OneHotEncoder, or leave it out."
+                    "this column, for instance with sklearn.preprocessing.OneHotEncoder, or drop "
+                    "it."
                 )
             if text is not None:
                 return None
@@ -117,18 +117,18 @@ def _wrong_entries(X: Any) -> str | None:
     if missing:
         return (
             f"X contains NaN or other missing values in {_columns_listed(missing)}: {_IMPUTE}, or "
-            "leave out these rows or columns."
+            "drop these rows or columns."
         )
     if infinite:
         return (
             f"X contains infinity in {_columns_listed(infinite)}: replace infinite values, or "
-            "leave out these rows or columns."
+            "drop these rows or columns."
         )
     return None
 
 
 def _columns(X: Any) -> Iterator[tuple[str, Array]]:
-    """Yield a name and the entries of each column, of a sparse X those that are not finite."""
+    """Yield the name and the entries of each column; of a sparse X, only of non-finite columns."""
     if is_frame(X):
         for name in X.columns:
             yield repr(name), np.asarray(X[name])
@@ -160,7 +160,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _missing_value(value: Any) -> bool:
-    """Tell whether an object is None, NaN, or what pandas has in their place."""
+    """Return whether an object is None, NaN, or pandas' NA or NaT."""
     if isinstance(value, float):
         return value != value
     return value is None or type(value).__name__ in {"NAType", "NaTType"}

@@ -1,4 +1,4 @@
-"""Row blocks: the one form in which anything touches data."""
+"""`Rows`, the base class of data sources, and views of rows with other targets or features."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -17,24 +17,27 @@ Targets = Callable[[Array | None, Array | None], tuple[Array, Array | None]]
 
 
 class Rows(ABC):
-    """Rows that can be read again and again, in blocks, in a fixed order.
+    """A data source that is read in blocks of rows, any number of times, in a fixed order.
 
-    A source says how wide its rows are (``n_features``), what they are computed in (``dtype``),
-    how large a block should be (``block_rows``), and how to read them once (`read`). Everything
-    else is here. A `Context` says how work runs over them.
+    A subclass sets ``n_features``, ``dtype`` and ``block_rows``, and implements `read`. A `Context`
+    runs computations over the blocks.
 
     Attributes
     ----------
+    n_features : int
+        Number of columns.
+    dtype : dtype
+        Precision of computations with the rows, float32 or float64.
     block_rows : int
-        Rows in each block but the last.
+        Number of rows in each block but the last.
     feature_names : list of str, or None
         Names of the columns.
     labelled : bool or None
-        Whether y are classes; None if nobody has said.
+        Whether y holds class labels; None if unknown.
     coded : Codes or None
         Empty `Codes` that describe the layout if all blocks are coded, else None.
     checked : bool
-        Whether the source has checked its numbers; blocks of others are checked when they are read.
+        Whether the source has validated its numbers; if not, each block is checked when read.
     """
 
     n_features: int
@@ -48,14 +51,13 @@ class Rows(ABC):
 
     @abstractmethod
     def read(self, block_rows: int) -> Iterator[Block]:
-        """Read the rows once, in order, in blocks of this many rows, the last one shorter.
+        """Read the rows once, in order, in blocks of this many rows; the last may be shorter.
 
-        A source whose rows come in chunks of other sizes passes them through
-        `~skimp.data.rechunk`.
+        If the source yields chunks of other sizes, pass them through `~skimp.data.rechunk`.
         """
 
     def describe(self, source: "Rows") -> None:
-        """Take over all that is known of another source, for a view of its rows."""
+        """Copy the attributes of another source, for a view of its rows."""
         self.n_features, self.dtype, self.block_rows = (
             source.n_features,
             source.dtype,
@@ -65,45 +67,54 @@ class Rows(ABC):
         self.coded, self.checked = source.coded, source.checked
 
     def finish(self, block: Block, scratch: Scratch) -> Block:
-        """Return what the worker that handles a block makes of it, perhaps in its buffers."""
+        """Complete a block on the worker that processes it, possibly in its scratch buffers."""
         if not self.checked:
             block.check()
         return block
 
     def blocks(self) -> Iterator[Block]:
-        """Read and compute the rows once, in order, in blocks of ``block_rows``."""
+        """Yield the completed blocks once, in order."""
         for block in self.read(self.block_rows):
             yield self.finish(block, Scratch())
 
     @property
     def n_rows(self) -> int:
-        """Return the number of rows, by reading them once if the source does not know it."""
+        """The number of rows; counted by reading them once if the source does not know it."""
         if self._n_rows is None:
             self._n_rows = sum(block.size for block in self.read(self.block_rows))
         return self._n_rows
 
+    @property
+    def known_n_rows(self) -> int | None:
+        """The number of rows if it is known without reading them, else None."""
+        return self._n_rows
+
+    def remember_n_rows(self, count: int) -> None:
+        """Store the number of rows that a pass has counted."""
+        self._n_rows = count
+
     def sample(self, size: int, seed: int, context: Context = LOCAL) -> Sample:
-        """Draw rows uniformly, without replacement, the same ones in any chunking."""
+        """Draw rows uniformly without replacement; the sample does not depend on block sizes."""
         return sample_rows(self, size, seed, context)
 
     def take(self, numbers: Array, context: Context = LOCAL) -> Block:
-        """Return rows by number, in the order of the numbers, as one block."""
+        """Return rows by number, in the given order, as one block."""
         return take_rows(self, numbers, context)
 
     def targets(self, context: Context = LOCAL) -> Array | None:
-        """Return y of all rows, None if the source has none."""
+        """Return y of all rows, or None if the source has none."""
         return column_of(self, "y", context)
 
     def weights(self, context: Context = LOCAL) -> Array | None:
-        """Return the weights of all rows, None if the source has none."""
+        """Return the weights of all rows, or None if the source has none."""
         return column_of(self, "weight", context)
 
     def variance(self, columns: Array | None = None, context: Context = LOCAL) -> float:
-        """Return the weighted variance of all entries, or of those in some columns."""
+        """Return the weighted variance of all entries, or of the entries in some columns."""
         return entry_moments(self, columns, context).variance
 
     def collect(self) -> Block:
-        """Return all rows as one block, without those of weight zero."""
+        """Return all rows with positive weight as one block."""
         blocks = [b if b.weight is None else b[b.weight > 0] for b in self.blocks()]
         if not blocks:
             raise no_rows()
@@ -116,22 +127,22 @@ class Rows(ABC):
         return other
 
     def labelled_as(self, labelled: bool) -> Self:
-        """Return the same rows, whose y are classes or are not."""
+        """Return the same rows, with ``labelled`` set."""
         other = copy.copy(self)
         other.labelled = labelled
         return other
 
     def mapped(self, feature_map: "BlockMap") -> "MappedRows":
-        """Return the rows with features instead of columns, computed block by block."""
+        """Return a view of the rows whose columns are features, computed block by block."""
         return MappedRows(self, feature_map)
 
     def with_targets(self, targets: Targets) -> "TargetRows":
-        """Return the rows with ``(y, weight) = targets(y, weight)``, computed block by block."""
+        """Return a view of the rows with ``(y, weight) = targets(y, weight)``, block by block."""
         return TargetRows(self, targets)
 
 
 class BlockMap(Protocol):
-    """What `Rows.mapped` needs of a feature map."""
+    """The interface of a feature map that `Rows.mapped` requires."""
 
     @property
     def width(self) -> int:
@@ -142,46 +153,51 @@ class BlockMap(Protocol):
 
     @property
     def dtype(self) -> DType:
-        """What the features are computed in."""
+        """Precision of the features."""
 
 
 class CodeMap(BlockMap, Protocol):
-    """A map whose features are `Codes`, which `Rows.mapped` then holds instead of arrays."""
+    """A feature map whose features `Rows.mapped` represents as `Codes` instead of arrays."""
 
     @property
     def coded(self) -> Codes:
-        """Empty codes, with the columns of the features."""
+        """Empty codes that describe the columns of the features."""
 
     def map_codes(self, X: Matrix, out: Array) -> None:
         """Write the codes of the rows X into ``out``."""
 
 
 class _View(Rows, ABC):
-    """All rows of another source, changed block by block."""
+    """A view of another source that changes each block."""
 
     _source: Rows
 
     @abstractmethod
     def replace(self, block: Block, scratch: Scratch) -> Block:
-        """Change a block of the source."""
+        """Return the changed block."""
 
     def finish(self, block: Block, scratch: Scratch) -> Block:
-        """Change a block after the source has finished it."""
         return self.replace(self._source.finish(block, scratch), scratch)
 
     def read(self, block_rows: int) -> Iterator[Block]:
-        """Read the blocks of the source."""
         return self._source.read(block_rows)
 
     @property
     def n_rows(self) -> int:
-        """Return the number of rows of the source."""
+        """The number of rows of the source."""
         return self._source.n_rows
+
+    @property
+    def known_n_rows(self) -> int | None:
+        return self._source.known_n_rows
+
+    def remember_n_rows(self, count: int) -> None:
+        self._source.remember_n_rows(count)
 
 
 @final
 class TargetRows(_View):
-    """Rows of another source whose targets and weights are computed block by block."""
+    """A view of another source with computed targets and weights."""
 
     def __init__(self, source: Rows, targets: Targets):
         self.describe(source)
@@ -189,14 +205,13 @@ class TargetRows(_View):
         self._targets = targets
 
     def replace(self, block: Block, scratch: Scratch) -> Block:
-        """Compute targets and weights."""
         y, weight = self._targets(block.y, block.weight)
         return replace(block, y=y, weight=weight)
 
 
 @final
 class MappedRows(_View):
-    """Rows of another source with features that are computed block by block."""
+    """A view of another source with features instead of columns, computed block by block."""
 
     def __init__(self, source: Rows, feature_map: "BlockMap | CodeMap"):
         self.describe(source)
@@ -209,13 +224,13 @@ class MappedRows(_View):
             self.block_rows = min(self.block_rows, block_rows_for(self.n_features, self.dtype))
 
     def sample(self, size: int, seed: int, context: Context = LOCAL) -> Sample:
-        """Draw rows of the source, and map these alone."""
+        """Draw rows of the source, and map only these."""
         drawn = self._source.sample(size, seed, context)
         block = self.replace(Block(drawn.X, drawn.y, drawn.weight, 0), Scratch())
         return replace(drawn, X=block.X)
 
     def replace(self, block: Block, scratch: Scratch) -> Block:
-        """Map a block, into a buffer of its own: the rows may live in that of another map."""
+        """Map a block into a buffer of this view; its rows may be in the buffer of another view."""
         if self.coded is not None:
             groups = self.coded.codes.shape[1]
             codes = scratch.array(f"codes {id(self)}", (block.size, groups), self.coded.codes.dtype)

@@ -1,4 +1,4 @@
-"""Uniform samples and summaries of rows that do not depend on how the rows are chunked."""
+"""Uniform samples and moments of rows, which do not depend on the block size."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +14,12 @@ from skimp.data._block import Block, concatenate_rows, join
 from skimp.data._context import Context
 
 _SPARE = 1.25
-"""Rows that may wait to be dropped, over those that are asked for."""
+"""Surplus rows are dropped once there are this many times the requested number."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Sampled rows, in the order of their keys: a prefix is a smaller sample of the same seed."""
+    """Sampled rows, sorted by key: the first m rows are the sample of size m for the same seed."""
 
     X: Matrix
     y: Array | None
@@ -28,7 +28,6 @@ class Sample:
     weight: Array
 
     def __getitem__(self, chosen: Array) -> "Sample":
-        """Return some of the rows."""
         y = None if self.y is None else self.y[chosen]
         return Sample(
             self.X[chosen], y, self.indices[chosen], self.keys[chosen], self.weight[chosen]
@@ -36,11 +35,11 @@ class Sample:
 
 
 def sample_rows(rows: Any, size: int, seed: int, context: Context) -> Sample:
-    """Draw rows uniformly, without replacement: those with the ``size`` smallest keys.
+    """Draw rows uniformly without replacement, in one pass: those with the smallest keys.
 
-    A row's key is a hash of the seed and of its number, so that the same rows come out of any
-    source in any chunking, in one pass. Rows of weight zero count as absent. All rows are drawn
-    where there are no more than ``size``.
+    The key of a row is a hash of the seed and the row number, so the sample does not depend on the
+    source or the block size. Rows with weight zero are ignored. If there are at most ``size`` rows,
+    all of them are drawn.
     """
     smallest = _Smallest(size)
 
@@ -60,9 +59,9 @@ def sample_rows(rows: Any, size: int, seed: int, context: Context) -> Sample:
 
 
 class _Smallest:
-    """The rows of the smallest keys among those seen, and a few more, in parts as they came.
+    """The rows with the smallest keys so far, and a few more.
 
-    Rows that others have overtaken are dropped now and then, since that copies all the others.
+    Dropping a row copies the others, so surplus rows are dropped only occasionally.
     """
 
     def __init__(self, size: int):
@@ -72,7 +71,6 @@ class _Smallest:
         self._parts: list[Sample] = []
 
     def add(self, found: Sample) -> "_Smallest":
-        """Add the rows of a block."""
         if len(found.keys):
             self._parts.append(found)
             self._count += len(found.keys)
@@ -87,7 +85,7 @@ class _Smallest:
         return self
 
     def ordered(self) -> Sample:
-        """Return the rows in the order of their keys, and hold them no longer."""
+        """Return the rows sorted by key, and release them."""
         if not self._parts:
             raise no_rows()
         if len(self._parts) == 1:
@@ -107,7 +105,7 @@ class _Smallest:
 
 
 def _placed(parts: list[Matrix], order: Array) -> Matrix:
-    """Return some rows of several matrices in another order, letting go of each once copied."""
+    """Return the rows of several matrices in a given order, releasing each matrix once copied."""
     if not isinstance(parts[0], np.ndarray):
         return concatenate_rows(parts)[order]
     rows = np.empty((len(order), *parts[0].shape[1:]), np.result_type(*parts))
@@ -121,7 +119,7 @@ def _placed(parts: list[Matrix], order: Array) -> Matrix:
 
 
 def take_rows(rows: Any, numbers: Array, context: Context) -> Block:
-    """Return rows by number, in this order, some of them twice if asked for, in one pass."""
+    """Return rows by number, in the given order, in one pass; numbers may repeat."""
     order = np.argsort(numbers, kind="stable")
     rising = np.asarray(numbers)[order]
 
@@ -137,13 +135,13 @@ def take_rows(rows: Any, numbers: Array, context: Context) -> Block:
     initial: list[Block] = []
     parts = context.map_reduce(rows, of_block, append, initial)
     if sum(part.size for part in parts) < len(order):
-        raise IndexError(f"rows {rising[0]} to {rising[-1]} are asked for, there are fewer")
+        raise IndexError(f"row numbers must be below {rows.n_rows}, found {rising[-1]}.")
     taken: Block = join(parts or [next(rows.blocks())[:0]])
     return taken[np.argsort(order, kind="stable")]
 
 
 def column_of(rows: Any, name: str, context: Context) -> Array | None:
-    """Return the ``y`` or the ``weight`` of all rows, None where the source has none."""
+    """Return the ``y`` or the ``weight`` of all rows, or None if the source has none."""
     first = next(rows.blocks(), None)
     if first is None or getattr(first, name) is None:
         return None
@@ -158,7 +156,7 @@ def column_of(rows: Any, name: str, context: Context) -> Array | None:
 
 
 def no_rows() -> ValueError:
-    """Return the error for data without a row that counts."""
+    """Return the error for data without a row of positive weight."""
     return ValueError("X must have at least one row of positive weight, found none.")
 
 
@@ -172,14 +170,14 @@ class Moments:
 
     @property
     def variance(self) -> float:
-        """Return the weighted variance of all entries, zero where it is rounding alone."""
+        """The weighted variance of all entries; zero if it is within rounding error."""
         variance = self.deviation / self.weight if self.weight else 0.0
         rounding = 4 * np.finfo(np.float64).eps * abs(self.mean)
         return 0.0 if np.sqrt(variance) <= rounding else variance
 
 
 def entry_moments(rows: Any, columns: Array | None, context: Context) -> Moments:
-    """Return the moments of all entries of X, or of some columns, each row with its weight."""
+    """Return the weighted moments of all entries of X, or of the entries in some columns."""
     n_columns = rows.n_features if columns is None else len(columns)
 
     def of_block(block: Block, _: Scratch) -> Moments:
@@ -210,7 +208,7 @@ def entry_moments(rows: Any, columns: Array | None, context: Context) -> Moments
 
 
 def _squared_deviations(X: Matrix, mean: float) -> Array:
-    """Return the sum of ``(x - mean)^2`` over each row; absent entries of sparse rows are zeros."""
+    """Return the sum of ``(x - mean)^2`` over each row, including the zeros of sparse rows."""
     if sparse.issparse(X):
         squares = sparse.csr_matrix(((X.data - mean) ** 2, X.indices, X.indptr), X.shape)
         absent = X.shape[1] - np.diff(X.indptr)

@@ -1,4 +1,4 @@
-"""Parts of rows: those held out from others, the same ones in any chunking, and those of a mask."""
+"""Views of some rows: random splits, which do not depend on the block size, and masks."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -19,10 +19,10 @@ _STRIDE = 2**20
 
 
 def split_rows(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
-    """Return the rows without a random fraction of them, and that fraction.
+    """Split rows at random; return the remaining rows and the held-out fraction.
 
-    A row is held out if a hash of the seed and of its number is small: below the fraction, and
-    for at least one row, but not for all.
+    A row is held out if a hash of the seed and its row number is below a limit. Both parts have at
+    least one row if there are two.
     """
     ends = [(k.min(), k.max()) for k in (row_keys(seed, *r) for r in _ranges(rows.n_rows))]
     least, most = min(low for low, _ in ends), max(high for _, high in ends)
@@ -36,12 +36,12 @@ def split_rows(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
 
 
 def masked_rows(rows: Rows, mask: Array) -> Rows:
-    """Return the rows for which a mask, of one entry a row, is true."""
+    """Return the rows at which a mask is true; it has one entry per row."""
     return _Part(rows, partial(_cut, mask))
 
 
 def _cut(mask: Array, start: int, stop: int) -> Array:
-    """Return a part of a mask; a function with a name, so that rows can be pickled."""
+    """Slice a mask; a module-level function, so that rows can be pickled."""
     return mask[start:stop]
 
 
@@ -51,13 +51,13 @@ def _ranges(n: int) -> Iterator[tuple[int, int]]:
 
 
 def has_weight(rows: Rows) -> bool:
-    """Tell whether there is a row of positive weight."""
+    """Return whether at least one row has positive weight."""
     return any(b.size > 0 and (b.weight is None or b.weight.max() > 0) for b in rows.blocks())
 
 
 @final
 class _Part(Rows):
-    """Some rows of another source, numbered anew."""
+    """Some rows of another source, renumbered from 0."""
 
     def __init__(self, source: Rows, chosen: Callable[[int, int], Array]):
         self.describe(source)
@@ -65,11 +65,9 @@ class _Part(Rows):
         self._chosen = chosen
 
     def finish(self, block: Block, scratch: Scratch) -> Block:
-        """Finish a block as the source does."""
         return self._source.finish(block, scratch)
 
     def read(self, block_rows: int) -> Iterator[Block]:
-        """Read the source, and leave out what is not in this part."""
         return rechunk(self._chunks(block_rows), block_rows)
 
     def _chunks(self, block_rows: int) -> Iterator[Block]:
@@ -81,26 +79,23 @@ class _Part(Rows):
 
     @property
     def n_rows(self) -> int:
-        """Return the number of rows in this part, counted once."""
+        """The number of rows in this part."""
         if self._n_rows is None:
             chosen = (self._chosen(*ends) for ends in _ranges(self._source.n_rows))
             self._n_rows = sum(int(np.count_nonzero(mask)) for mask in chosen)
         return self._n_rows
 
     def take(self, numbers: Array, context: Context = LOCAL) -> Block:
-        """Return rows by number, as the source does."""
         return self._source.take(self._numbers()[numbers], context)
 
     def targets(self, context: Context = LOCAL) -> Array | None:
-        """Return y of the rows in this part."""
         y = self._source.targets(context)
         return None if y is None else y[self._numbers()]
 
     def weights(self, context: Context = LOCAL) -> Array | None:
-        """Return the weights of the rows in this part."""
         weight = self._source.weights(context)
         return None if weight is None else weight[self._numbers()]
 
     def _numbers(self) -> Array:
-        """Return the numbers of the rows in the source."""
+        """Return the row numbers of this part in the source."""
         return np.flatnonzero(self._chosen(0, self._source.n_rows))

@@ -1,4 +1,4 @@
-"""How good a model, a budget or a feature map is, and what a fit will cost."""
+"""Measure the quality of models, budgets and feature maps, and predict the cost of a fit."""
 
 from skimp.choice import Plan
 from skimp.diagnostics._bounds import (

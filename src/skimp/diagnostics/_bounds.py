@@ -1,4 +1,4 @@
-"""How far random features can be from their kernel, how probably, and how many it takes."""
+"""Probability bounds on the error of random features, and sufficient sizes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from skimp.diagnostics._inputs import KERNEL, POSITIVE
 from skimp.kernels import Kernel, require
 
 _SHARES = np.linspace(0.01, 0.9, 60)
-"""Shares of eps that are left to what happens between the anchors."""
+"""Shares of eps that are reserved for points between the anchors."""
 _LOG_RADII = np.linspace(-30.0, 2.0, 1600)
 _MOST = 2**40
 _RULES = {
@@ -27,12 +27,12 @@ _FORMS = {"form": one_of("pair", "phase", "binning")}
 
 
 def hoeffding_bound(eps: float, n_components: int, *, form: str = "pair") -> float:
-    r"""Bound the probability that features miss k(x, y) of one pair of rows by eps.
+    r"""Bound the probability of an error of eps in k(x, y), for one pair of rows.
 
-    By Hoeffding's inequality: D features of independent frequencies miss it, relative to k(0, 0),
-    with a probability of at most :math:`2 e^{-D \epsilon^2 / 4}` in the pair form and
-    :math:`2 e^{-D \epsilon^2 / 8}` in the phase form, P grids of random binning with at most
-    :math:`2 e^{-2 P \epsilon^2}`.
+    The error is relative to k(0, 0). By Hoeffding's inequality, its probability is at most
+    :math:`2 e^{-D \epsilon^2 / 4}` for D Fourier features in the pair form,
+    :math:`2 e^{-D \epsilon^2 / 8}` in the phase form, and :math:`2 e^{-2 P \epsilon^2}` for P
+    grids of random binning.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def hoeffding_bound(eps: float, n_components: int, *, form: str = "pair") -> flo
     n_components : int
         Number of features D, or of grids P.
     form : "pair", "phase" or "binning", default="pair"
-        What features are made of.
+        Form of the features: "pair" and "phase" as in `~skimp.features.RandomFourier`.
 
     Returns
     -------
@@ -64,14 +64,14 @@ def hoeffding_bound(eps: float, n_components: int, *, form: str = "pair") -> flo
 
 
 def hoeffding_size(eps: float, delta: float, *, form: str = "pair") -> int:
-    """Return the fewest features that miss k(x, y) by eps with a probability of at most delta.
+    """Return the smallest size whose error exceeds eps with probability at most delta.
 
     The number is even in the pair form.
 
     Parameters
     ----------
     eps, delta, form
-        The error, its probability between 0 and 1, and the form, as in `hoeffding_bound`.
+        ``delta`` is a probability between 0 and 1; the others are those of `hoeffding_bound`.
 
     Examples
     --------
@@ -92,33 +92,34 @@ def fourier_bound(
     diameter: float,
     form: str = "pair",
 ) -> float:
-    r"""Bound the probability that random Fourier features miss k(x, y) of any pair by eps.
+    r"""Bound the probability of an error of eps in k(x, y), for any pair of rows.
 
-    For all x and y of a set of a given diameter :math:`\ell` at once, and independent frequencies.
-    Balls of radius r cover the differences x - y; at their centres Hoeffding's inequality holds,
-    and between them the error changes by its Lipschitz constant L times r at most, with
-    :math:`E L^2 \leq 4 \sigma_p^2` and :math:`\sigma_p^2` the ``spectral_moment``. So, with N
-    frequencies of the pair form, for any r and any share s of eps,
+    The bound holds for all x and y in a set of diameter :math:`\ell` at once, and for independent
+    frequencies. Cover the differences x - y with balls of radius r. Hoeffding's inequality holds at
+    their centres. Between them the error changes by at most r times its Lipschitz constant L, and
+    :math:`E L^2 \leq 4 \sigma_p^2`, where :math:`\sigma_p^2` is the ``spectral_moment``. For N
+    frequencies in the pair form, any radius r and any share s of eps,
 
     .. math::
         P \leq 2 \left(1 + \frac{2 \ell}{r}\right)^d e^{-N (1 - s)^2 \epsilon^2 / 2}
         + \frac{4 \sigma_p^2 r^2}{s^2 \epsilon^2}
 
-    and the least value is returned. The phase form covers pairs (x, y) instead of differences,
-    with 2 d for d, :math:`\sqrt 2 \, \ell` for :math:`\ell`, :math:`(2 + \sqrt 2)^2` for 4 and 1/8
-    for 1/2. An odd D in the pair form has the same, except that the last number is in between.
+    The function returns the minimum over r and s. The phase form needs a cover of pairs (x, y)
+    instead of differences: replace d by 2 d, :math:`\ell` by :math:`\sqrt 2 \, \ell`, 4 by
+    :math:`(2 + \sqrt 2)^2` and 1/2 by 1/8. An odd D in the pair form has one feature of the phase
+    form: the same replacements hold, with a factor between 1/8 and 1/2.
 
     Parameters
     ----------
     kernel : Kernel
-        A stationary kernel with numbers for parameters. Its spectrum must have a second moment;
-        those of `Laplacian`, and of `Matern` with nu up to 1, do not.
+        A stationary kernel with numeric parameters. Its spectrum must have a finite second moment.
+        `Laplacian`, and `Matern` with nu up to 1, do not qualify.
     eps : float
         The error, relative to k(0, 0).
     n_components, n_features : int
         Number of features D, and of columns d.
     diameter : float
-        The largest Euclidean distance of two rows.
+        The largest Euclidean distance between two rows.
     form : "pair" or "phase", default="pair"
         As in `~skimp.features.RandomFourier`.
 
@@ -130,8 +131,8 @@ def fourier_bound(
     References
     ----------
     Rahimi and Recht (2007), claim 1. Sutherland and Schneider (2015), On the error of random
-    Fourier features, propositions 1 and 2, which fix r and s = 1/2, and take the expectation of
-    L^2 at a random point for that at a fixed one (4 is 1 there).
+    Fourier features, propositions 1 and 2. They fix r and s = 1/2, and have 1 instead of 4, which
+    is the expectation of L^2 at a fixed point; we need it at a random one.
 
     Examples
     --------
@@ -143,16 +144,16 @@ def fourier_bound(
     owner, given = "fourier_bound", {"kernel": kernel, "eps": eps, "n_components": n_components}
     check_values(owner, _RULES, **given, n_features=n_features, diameter=diameter, form=form)
     kernel.check_resolved()
-    require(kernel, "stationary", owner=owner, advice="others have no spectrum")
+    require(kernel, "stationary", owner=owner, advice="other kernels have no spectrum")
     moment = kernel.spectral_moment(n_features)
     if not np.isfinite(moment):
-        wording = "of a spectrum with a second moment (this one's is infinite)"
+        wording = "one whose spectrum has a finite second moment"
         raise broken(owner, "kernel", wording, kernel)
-    # the last of an odd number of features is of the phase form, which depends on x and y
+    # the last of an odd number of features has the phase form, which depends on x and y
     paired = form == "pair" and n_components % 2 == 0
     radius, dimension = (diameter, n_features) if paired else (2**0.5 * diameter, 2 * n_features)
     growth = (4.0 if paired else (2 + 2**0.5) ** 2) * moment
-    # r over s, in units in which the second term is a square
+    # r / s, scaled so that the second term is a square
     rho = eps * np.exp(_LOG_RADII)[:, None] / np.sqrt(growth)
     cover = dimension * np.log1p(2 * radius / (rho * _SHARES))
     anchors = cover - _exponent(n_components, form) * ((1 - _SHARES) * eps) ** 2
@@ -169,14 +170,14 @@ def fourier_size(
     diameter: float,
     form: str = "pair",
 ) -> int:
-    """Return the fewest Fourier features that miss any k(x, y) by eps with probability <= delta.
+    """Return the smallest size whose error exceeds eps for any pair with probability <= delta.
 
     The number is even in the pair form.
 
     Parameters
     ----------
     kernel, eps, delta, n_features, diameter, form
-        The probability delta, between 0 and 1; the others as in `fourier_bound`.
+        ``delta`` is a probability between 0 and 1; the others are those of `fourier_bound`.
 
     Examples
     --------
@@ -193,31 +194,32 @@ def fourier_size(
 def binning_bound(
     kernel: Kernel, eps: float, n_grids: int, *, n_features: int, diameter: Any
 ) -> float:
-    r"""Bound the probability that random binning misses k(x, y) of any pair of rows by eps.
+    r"""Bound the probability of an error of eps in random binning, for any pair of rows.
 
-    For all x and y in a box at once. Cut column j of the box into :math:`c_j` equal pieces, and the
-    box into T cells. Whether x and y share a bin of a grid lies between whether all of their two
-    cells do and whether any parts of them do. These two depend on the cells alone, so Hoeffding's
-    inequality holds for all pairs of cells, and their probabilities differ by a share s of eps
-    if :math:`c_j \geq 2 d \, \ell_j \alpha_j / (s \epsilon)`, with :math:`\ell_j` the range of
-    the column and :math:`\alpha_j = E[1/h_j]` the ``pitch_rates``. So
+    The bound holds for all x and y in a box at once. Cut column j of the box into :math:`c_j` equal
+    pieces, which gives T cells. The event that x and y share a bin contains the event that their
+    cells lie in one bin, and implies that one bin meets both cells. These two events depend on the
+    cells only, so Hoeffding's inequality holds for all pairs of cells. Their probabilities
+    differ by at most a share s of eps if :math:`c_j \geq 2 d \, \ell_j \alpha_j / (s \epsilon)`,
+    where :math:`\ell_j` is the range of the column and :math:`\alpha_j = E[1/h_j]` are the
+    ``pitch_rates``. Therefore
 
     .. math:: P \leq T (T + 1) \, e^{-2 P_{grids} (1 - s)^2 \epsilon^2}
 
-    for any s; the least value is returned. The map has to have all bins of one of the two rows, as
-    it has for every row of ``fit`` up to ``max_bins``. The bound needs about twenty times fewer
-    grids than claim 2 of Rahimi and Recht.
+    for any s, and the function returns the minimum. One of the two rows must have a bin in every
+    grid, as training rows do up to ``max_bins``. The bound needs about twenty times fewer grids
+    than claim 2 of Rahimi and Recht (2007).
 
     Parameters
     ----------
     kernel : Kernel
-        A kernel with ``sample_pitches`` and numbers for parameters; :math:`E[1/h]` must be finite.
+        A kernel with ``sample_pitches`` and numeric parameters. :math:`E[1/h]` must be finite.
     eps : float
         The error, relative to k(0, 0).
     n_grids, n_features : int
         Number of grids, and of columns d.
     diameter : float or array of shape (d,)
-        The range of all columns, or of each.
+        The range of every column, or one range per column.
 
     Returns
     -------
@@ -236,11 +238,11 @@ def binning_bound(
     ranges = np.asarray(diameter)
     numeric = ranges.dtype.kind in "fiu" and ranges.shape in ((), (n_features,))
     if not (numeric and np.isfinite(ranges).all() and (ranges >= 0).all() and ranges.any()):
-        raise broken(owner, "diameter", "a number > 0 or one for each column", diameter)
+        raise broken(owner, "diameter", "a number > 0, or one number >= 0 per column", diameter)
     kernel.check_resolved()
     rates = kernel.pitch_rates(n_features)
     if not np.isfinite(rates).all():
-        wording = "of pitches h with a mean of 1/h (here it is infinite: k falls steeply at 0)"
+        wording = "one whose bin widths h have a finite mean of 1/h"
         raise broken(owner, "kernel", wording, kernel)
     steps = rates * ranges
     dimension = max(1, int(np.count_nonzero(steps)))
@@ -253,12 +255,12 @@ def binning_bound(
 def binning_size(
     kernel: Kernel, eps: float, delta: float, *, n_features: int, diameter: Any
 ) -> int:
-    """Return the fewest grids that miss any k(x, y) by eps with a probability of at most delta.
+    """Return the fewest grids whose error exceeds eps for any pair with probability <= delta.
 
     Parameters
     ----------
     kernel, eps, delta, n_features, diameter
-        The probability delta, between 0 and 1; the others as in `binning_bound`.
+        ``delta`` is a probability between 0 and 1; the others are those of `binning_bound`.
 
     Examples
     --------
@@ -273,22 +275,22 @@ def binning_size(
 
 
 def _exponent(size: int, form: str) -> float:
-    """Return a of the probability 2 exp(-a eps^2) that a mean is off by eps."""
+    """Return the factor a in the bound 2 exp(-a eps^2)."""
     if form == "binning":
         return 2.0 * size
-    # terms of pairs are in [-1, 1], those of frequencies with a random phase in [-2, 2]
+    # a pair contributes a value in [-1, 1], a random phase one in [-2, 2]
     pairs, alone = divmod(size, 2) if form == "pair" else (0, size)
     return (pairs + alone) ** 2 / (2 * pairs + 8 * alone)
 
 
 def _least(bound: Callable[[int], float], delta: float, form: str) -> int:
-    """Return the least size with a bound of delta at most, by bisection."""
+    """Return the smallest size whose bound is at most delta, by bisection."""
     step = 2 if form == "pair" else 1
     high = 1
     while bound(step * high) > delta:
         high *= 2
         if high > _MOST:
-            raise ValueError(f"more than {_MOST} features would be needed: choose a larger eps.")
+            raise ValueError(f"eps is too small: more than {_MOST:,} features would be needed.")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2

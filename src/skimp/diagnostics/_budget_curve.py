@@ -1,4 +1,4 @@
-"""The error of models against the size of their approximation, from one pass over the rows."""
+"""Error of a model against the size of its approximation, from one pass over the rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from skimp._core._types import Array
 from skimp._params._rules import NONE, broken, check_values, integer, number
 from skimp.budgets import Fixed
 from skimp.choice import Task
-from skimp.data import ArrayRows, Block, Rows, split_rows
+from skimp.data import ArrayRows, Block, Rows, reporting, split_rows
 from skimp.diagnostics._coded_curve import predict_held_out
 from skimp.diagnostics._inputs import MODEL, SIZES, sequence_of
 from skimp.diagnostics._nested import Nested, nest
@@ -40,35 +40,35 @@ _RULES = {
 
 @dataclass(frozen=True, repr=False)
 class BudgetCurve(Table):
-    """Errors of models of several sizes and penalties, a row of the frame for each pair.
+    """Errors of models of several sizes and penalties.
 
     Attributes
     ----------
     what : str
         What the sizes count: "landmarks", "features" or "grids".
     sizes : array of shape (n_sizes,)
-        The sizes, rising.
+        The sizes, in increasing order.
     alphas : array of shape (n_alphas,)
         The penalties.
     errors : array of shape (n_sizes, n_alphas)
-        The share of wrong labels, or the mean squared error (over outputs as well): of rows of a
-        sample, each by the model of all other rows; of rows that were held out, for grids.
+        Leave-one-out error on a sample of rows, as named by ``measure``; for grids, the error on
+        held-out rows.
     gcv : array of shape (n_sizes, n_alphas), or None
-        The mean squared error of the targets (1 and -1 for classes, summed over outputs) by
-        generalized cross-validation, from all rows. None for grids.
+        Generalized cross-validation over all rows: an estimate of the mean squared error of the
+        targets, which are 1 and -1 for classes, summed over outputs. None for grids.
     dimensions : array of shape (n_sizes, n_alphas), or None
         Effective dimensions. None for grids.
     measure : str
-        What the errors are: "share of wrong labels" or "mean squared error".
+        Meaning of the errors: "share of wrong labels" or "mean squared error".
     best : array of shape (n_sizes,)
-        Which penalty is best for each size: by cross-validation with every dimension counted 1.4
-        times, as fits choose it, or on the rows held out.
+        Index of the best penalty for each size. As in a fit, it minimizes generalized
+        cross-validation with the effective dimension multiplied by 1.4; for grids, the error on
+        held-out rows.
     knee : int
-        The smallest size whose error with that penalty, by the same measure, is within 5 % of the
-        least.
+        The smallest size whose best error, by the same measure, is within 5 % of the minimum.
     confirmed : dict
-        For losses other than the squared one, sizes and the errors of models that were fitted with
-        the loss itself, on rows held out.
+        For losses other than the squared loss: held-out errors, by size, of models fitted with
+        the loss itself.
     """
 
     what: str
@@ -90,7 +90,7 @@ class BudgetCurve(Table):
 
     @property
     def best_errors(self) -> Array:
-        """The error with that penalty, for each size."""
+        """The error with the best penalty, for each size."""
         errors: Array = self.errors[np.arange(len(self.sizes)), self.best]
         return errors
 
@@ -98,7 +98,7 @@ class BudgetCurve(Table):
         def describe(size: int) -> str:
             i = int(np.flatnonzero(self.sizes == size)[0])
             error, alpha = self.best_errors[i], self.best_alphas[i]
-            return f"{size:,} {self.what}: {error:.4g} with alpha {alpha:.3g}"
+            return f"{size:,} {self.what}: {error:.3g} with alpha {alpha:.2g}"
 
         lines = [
             ("sizes", f"{span(self.sizes, ',')} {self.what}"),
@@ -108,7 +108,7 @@ class BudgetCurve(Table):
             ("largest", describe(int(self.sizes[-1]))),
         ]
         fitted = [f"{error:.3g} with {size:,}" for size, error in self.confirmed.items()]
-        return [*lines, ("fitted", ", ".join(fitted))] if fitted else lines
+        return [*lines, ("with the loss itself", ", ".join(fitted))] if fitted else lines
 
     def _table(self) -> Any:
         size, alpha = np.meshgrid(self.sizes, self.alphas, indexing="ij")
@@ -128,33 +128,35 @@ def budget_curve(
     sample: int = 1000,
     sample_weight: Any = None,
 ) -> BudgetCurve:
-    r"""Estimate the errors of larger and smaller budgets, from one pass over the rows.
+    r"""Estimate the error of a model for many sizes and penalties, from one pass over the rows.
 
-    The points of the largest budget are put into an order of which every beginning is a budget. The
-    normal equations of the largest contain those of all smaller ones, and one factorization for
-    each penalty gives the errors of all sizes: exactly those of models that are fitted one by one.
-    The same goes for Fourier features and nodes of a random layer. Grids have too many features for
-    normal equations: a model is fitted for each size and penalty, to rows that are coded once.
+    The landmarks of the largest budget are ordered so that the first m of them are a budget of size
+    m. The normal equations of the largest model contain those of all smaller ones, so one
+    factorization per penalty gives the errors of all sizes. They are the errors that models fitted
+    one by one would have. Fourier features and random layers work in the same way. Random binning
+    has too many features for normal equations: a model is fitted for each size and penalty, and
+    the rows are binned once.
 
-    The models of the curve are those of the squared loss. For other losses they are a guide, which
-    up to three models confirm that are fitted with the loss itself, on nine tenths of the rows.
+    The curve uses the squared loss. For another loss it is a guide, and up to three models are
+    fitted with the loss itself on 90 % of the rows to confirm it.
 
     Parameters
     ----------
     estimator : KernelClassifier, KernelRegressor or KRLS
-        The model; it need not be fitted. Its ``approximation`` gives the largest size; "auto"
-        stands for 2,048 landmarks, and ``gamma="auto"`` for "scale". For KRLS it is
-        None, for 2,048 landmarks, a number of points or a selector.
+        The model, fitted or not. Its ``approximation`` gives the largest size: "auto" means 2,048
+        landmarks, and so does None for KRLS. ``gamma="auto"`` means "scale".
     X : array, CSR matrix, frame or Rows of shape (n, d)
         Training rows.
     y : array of shape (n,) or (n, k)
         Labels or targets.
     sizes : sequence of int, optional
-        Sizes; a dozen by default, up to that of the estimator, each about 1.5 times the one before.
+        Sizes to compare. By default a dozen sizes up to that of the estimator, each about 1.5 times
+        the previous one.
     alphas : sequence of float, optional
-        Penalties; twenty from 1e-10 to 0.3, times the power of ten nearest to the mean of k(x, x).
+        Penalties to compare. By default twenty from 1e-10 to 0.3, times the power of ten nearest to
+        the mean of k(x, x).
     sample : int, default=1000
-        Rows that are left out, one by one, for ``errors``.
+        Number of rows that are left out, one at a time, to estimate ``errors``.
     sample_weight : array of shape (n,), optional
         Weights of the rows.
 
@@ -175,20 +177,29 @@ def budget_curve(
     """
     check_values(_OWNER, _RULES, estimator=estimator, sizes=sizes, alphas=alphas, sample=sample)
     task: Task = clone(estimator).open_task(X, y, sample_weight)
-    rng = as_generator(task.spec.random_state)
+    with reporting(_OWNER, estimator.verbose) as progress:
+        task = replace(task, context=replace(task.context, progress=progress))
+        return _make_curve(estimator, task, sizes, alphas, sample)
+
+
+def _make_curve(estimator: Any, task: Task, sizes: Any, alphas: Any, sample: int) -> BudgetCurve:
+    rng, context = as_generator(task.spec.random_state), task.context
     fitted = _fit_largest(task, sizes, rng)
     if fitted.codes:
-        return _coded_curve(task, fitted, sizes, alphas, draw_seed(rng))
-    functions = nest(fitted, rng, task.context)
-    curve = _nested_curve(task, fitted, functions, sizes, alphas, sample)
+        with context.phase("curve"):
+            return _coded_curve(task, fitted, sizes, alphas, draw_seed(rng))
+    functions = nest(fitted, rng, context)
+    with context.phase("curve"):
+        curve = _nested_curve(task, fitted, functions, sizes, alphas, sample)
     if isinstance(task.spec.loss, Squared):
         return curve
-    confirmed = _confirm(estimator, task, fitted, functions, curve, draw_seed(rng))
+    with context.phase("confirmation"):
+        confirmed = _confirm(estimator, task, fitted, functions, curve, draw_seed(rng))
     return replace(curve, confirmed=confirmed)
 
 
 def _coded_curve(task: Task, fitted: FeatureMap, sizes: Any, alphas: Any, seed: int) -> BudgetCurve:
-    """Return the curve of a map whose features are codes."""
+    """Return the curve of a random binning map."""
     assert fitted.size is not None, "maps without a size were refused"
     steps = _steps(fitted.size, sizes)
     penalties = _RIDGES / task.rows.n_rows if alphas is None else np.asarray(alphas, float)
@@ -202,7 +213,7 @@ def _coded_curve(task: Task, fitted: FeatureMap, sizes: Any, alphas: Any, seed: 
 def _nested_curve(
     task: Task, fitted: FeatureMap, functions: Nested, sizes: Any, alphas: Any, sample: int
 ) -> BudgetCurve:
-    """Return the curve of functions of which the first ones are a smaller map's."""
+    """Return the curve of a nested basis."""
     steps = _steps(functions.size, sizes)
     steps = np.unique(np.maximum(steps // functions.step, 1) * functions.step)
     rows, context = task.numbers, task.context
@@ -240,11 +251,11 @@ def _nested_curve(
 
 
 def _fit_largest(task: Task, sizes: Any, rng: np.random.Generator) -> FeatureMap:
-    """Return the map of the largest size that is asked for, fitted."""
+    """Fit the map of the largest size."""
     spec, given = task.spec, task.given
     feature_map = Nystroem(budget=_LARGEST) if given is None else given
     if feature_map.size is None:
-        raise broken(_OWNER, "approximation", "a map that has a size", feature_map)
+        raise broken(_OWNER, "approximation", "a map with a size", feature_map)
     if feature_map.rank is not None:
         raise broken(_OWNER, "approximation", "a map without a rank", feature_map)
     size = feature_map.size if sizes is None else max(sizes)
@@ -252,11 +263,12 @@ def _fit_largest(task: Task, sizes: Any, rng: np.random.Generator) -> FeatureMap
     if feature_map.random_state is not None:
         rng = as_generator(feature_map.random_state)
     rows = task.rows.labelled_as(spec.classes)
-    return feature_map.fit_rows(rows, rng, spec.kernel, task.context)
+    with task.context.phase(feature_map.unit):
+        return feature_map.fit_rows(rows, rng, spec.kernel, task.context)
 
 
 def _steps(largest: int, sizes: Any) -> Array:
-    """Return the sizes that are asked for up to the largest, or a dozen, if there are as many."""
+    """Return the given sizes up to the largest, or about a dozen by default."""
     if sizes is not None:
         return np.unique(np.minimum(sizes, largest))
     steps = largest * _RATIO ** -np.arange(_N_SIZES, dtype=float)
@@ -264,7 +276,7 @@ def _steps(largest: int, sizes: Any) -> Array:
 
 
 def _mean_errors(F: Array, Y: Array, classes: bool) -> Array:
-    """Return shares of rows whose largest output is another one, or mean squared errors."""
+    """Return the share of wrong labels, or the mean squared error."""
     if classes and Y.shape[1] > 1:
         return np.asarray(np.mean(F.argmax(axis=-1) != Y.argmax(axis=-1), axis=-1))
     missed = (F > 0) != (Y > 0) if classes else (F - Y) ** 2
@@ -290,13 +302,14 @@ def _confirm(
         if functions.points is not None:
             smaller.set_params(selector=Fixed(functions.points[:size]))
         alpha = float(curve.best_alphas[i])
-        refit = clone(estimator).set_params(approximation=smaller, alpha=alpha).fit(training)
+        refit = clone(estimator).set_params(approximation=smaller, alpha=alpha, verbose=0)
+        refit.fit(training)
         errors[size] = _judge(refit, judging, task.spec.classes)
     return errors
 
 
 def _judge(model: Any, rows: Rows, classes: bool) -> float:
-    """Return the error of a fitted model on rows that it does not know."""
+    """Return the error of a fitted model on held-out rows."""
     predicted, y = model.predict(rows), rows.targets()
     assert y is not None, "there are targets"
     missed = predicted != y if classes else (predicted - y) ** 2

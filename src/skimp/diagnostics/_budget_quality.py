@@ -1,4 +1,4 @@
-"""How good a budget is, before anything is trained."""
+"""Quality of a budget, measured without fitting a model."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -18,7 +18,7 @@ from skimp.kernels import Kernel, as_kernel, require
 
 _DOUBLE = np.dtype(np.float64)
 _SHOWN = 5
-"""Classes whose shares are printed."""
+"""Number of classes whose shares are printed."""
 _JUDGING = 0x5851F42D4C957F2D
 _RULES = {
     "budget": Rule(
@@ -33,37 +33,37 @@ _RULES = {
 
 @dataclass(frozen=True, repr=False)
 class BudgetQuality(Lined):
-    r"""What a budget of m points represents of the data, and how well its matrix behaves.
+    r"""How well a budget of m points represents the data.
 
-    With :math:`r(x) = k(x, x) - k(x, B) K_{mm}^+ k(B, x)` what the points miss of a row.
+    The residual of a row is :math:`r(x) = k(x, x) - k(x, B) K_{mm}^+ k(B, x)`.
 
     Attributes
     ----------
     size : int
         Number of points, m.
     residual_trace : float
-        The sum of r over the rows as a share of the sum of k(x, x): from 0, if models in the
-        points are exact, to 1. Estimated on a sample.
+        The sum of r(x) over the rows, divided by the sum of k(x, x), estimated on a sample. It is
+        0 if the approximation is exact, and at most 1.
     standard_error : float
-        That of ``residual_trace``; zero if the sample is all rows.
+        Standard error of ``residual_trace``. Zero if the sample holds all rows.
     effective_dimension : float
-        The trace of :math:`\tilde K (\tilde K + n \alpha I)^{-1}`, with K approximated in the
-        points: how many directions a ridge model with this penalty uses. At most m; a budget for
-        which it is close to m is too small for the penalty.
+        Number of directions that a ridge model with this penalty uses: the trace of
+        :math:`\tilde K (\tilde K + n \alpha I)^{-1}`, with K approximated by the points. If it is
+        close to m, the budget is too small for the penalty.
     largest_distance, mean_distance : float
-        From the rows of the sample to the nearest point, in feature space.
+        Distances from the sampled rows to the nearest point, in feature space.
     condition_number : float
-        Of the kernel matrix of the points, in the 1-norm, as LAPACK estimates it; infinite if
-        the matrix is singular to working precision.
+        Condition number of the kernel matrix of the points, in the 1-norm, as estimated by LAPACK.
+        It is infinite, and not printed, if the matrix is singular up to rounding.
     sample_error : float or None
-        Leave-one-out error, on the sample, of the ridge model in the points with this penalty: the
-        share of wrong labels if y are classes, one minus R^2 if they are numbers. Compare budgets
-        of one size by it: the sample is small, and many points overfit it. None without y.
+        Leave-one-out error, on the sample, of the ridge model with this penalty: the share of wrong
+        labels for classes, one minus R^2 for numbers. Use it to compare budgets of the same size;
+        larger budgets overfit the small sample. None without y.
     class_shares : dict or None
-        For each label, its share in the budget. A point that is not a row counts for the label of
-        the nearest row of the sample. None without y, or if y are not classes.
+        Share of each label in the budget. A point that is not a row takes the label of the nearest
+        sampled row. None without y, or if y holds numbers.
     class_imbalance : float or None
-        Half the sum of the absolute differences to the shares in the data: 0 if they agree.
+        Half the sum of the absolute differences between the shares in the budget and in the data.
     """
 
     size: int
@@ -80,19 +80,20 @@ class BudgetQuality(Lined):
     def _lines(self) -> Lines:
         lines = [
             ("size", f"{self.size:,}"),
-            ("residual trace", f"{self.residual_trace:.4g} +- {self.standard_error:.2g}"),
-            ("effective dimension", f"{self.effective_dimension:.4g}"),
-            ("distances", f"mean {self.mean_distance:.4g}, largest {self.largest_distance:.4g}"),
-            ("condition number", f"{self.condition_number:.4g}"),
+            ("residual trace", f"{self.residual_trace:.3g} +- {self.standard_error:.2g}"),
+            ("effective dimension", f"{self.effective_dimension:,.0f}"),
+            ("distances", f"mean {self.mean_distance:.3g}, largest {self.largest_distance:.3g}"),
         ]
+        if np.isfinite(self.condition_number):
+            lines.append(("condition number", f"{self.condition_number:.2g}"))
         if self.sample_error is not None:
-            lines.append(("sample error", f"{self.sample_error:.4g}"))
+            lines.append(("sample error", f"{self.sample_error:.3g}"))
         if self.class_shares is not None:
             shares = [f"{label}: {share:.3g}" for label, share in self.class_shares.items()]
             more = f" and {len(shares) - _SHOWN} more" if len(shares) > _SHOWN else ""
             lines.append(("class shares", ", ".join(shares[:_SHOWN]) + more))
         if self.class_imbalance is not None:
-            lines.append(("class imbalance", f"{self.class_imbalance:.4g}"))
+            lines.append(("class imbalance", f"{self.class_imbalance:.3g}"))
         return lines
 
     def to_dict(self) -> dict[str, Any]:
@@ -110,30 +111,30 @@ def budget_quality(
     sample: int = 2000,
     random_state: RandomState = 0,
 ) -> BudgetQuality:
-    """Measure how well points stand for the rows, without training.
+    """Measure how well a budget represents the rows, without fitting a model.
 
-    Budgets of several sizes rank by ``residual_trace`` nearly as they do by the error of the models
-    that are fitted to them; budgets of one size, for classes, rank by ``sample_error``. Takes
-    O(s m d + s m^2 + m^3) time for a sample of s rows.
+    To compare budgets of different sizes, use ``residual_trace``: it ranks them nearly as the error
+    of the fitted models does. To compare budgets of one size for a classifier, use
+    ``sample_error``. Takes O(s m d + s m^2 + m^3) time for a sample of s rows.
 
     Parameters
     ----------
     budget : Budget, or array or CSR matrix of shape (m, d)
-        The points, from a selector's ``select``, the ``budget_`` of `Nystroem`, or any others.
+        The points: from a selector's ``select``, the ``budget_`` of `Nystroem`, or your own.
     kernel : Kernel or str
-        The kernel, which has to be positive definite.
+        The kernel. It must be positive definite.
     X : array, CSR matrix, frame or Rows of shape (n, d)
-        The rows that the points stand for.
+        The rows that the points should represent.
     y : array of shape (n,) or (n, k), optional
-        Labels or numbers; more than thirty different whole numbers count as numbers. `Rows` bring
-        their own.
+        Labels or numbers. Integers with more than thirty distinct values count as numbers. `Rows`
+        hold their own targets.
     alpha : float, optional
-        The penalty of the models that the effective dimension is about, as in
-        `KernelRegressor`; 1e-6 by default.
+        The ridge penalty, as in `KernelRegressor`, for ``effective_dimension`` and
+        ``sample_error``. 1e-6 by default.
     sample : int, default=2000
-        Rows to look at; at least two for each point are.
+        Number of rows to measure on; at least two per point are used.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the sample; budgets are compared on the same rows by default.
+        Seed of the sample. The default compares all budgets on the same rows.
 
     Returns
     -------
@@ -165,7 +166,7 @@ def budget_quality(
     m = B.shape[0]
     if budget.indices is not None:
         _check_indices(np.asarray(budget.indices), m, rows.n_rows)
-    # a seed of its own: a rule with the same random state must not be judged on its own sample
+    # another seed: a rule with the same random state must not be judged on the rows it drew
     drawn = rows.sample(max(sample, 2 * m), draw_seed(as_generator(random_state)) ^ _JUDGING)
     S, weight = as_real(drawn.X, _DOUBLE), drawn.weight / drawn.weight.sum()
     K_mm, K, own = kernel(B), kernel(S, B), kernel.diag(S)
@@ -204,7 +205,7 @@ def _check_indices(indices: Array, m: int, n_rows: int) -> None:
 
 
 def _ratio(part: Array, whole: Array, weight: Array, fraction: float) -> tuple[float, float]:
-    """Return the ratio of two weighted means over a fraction of all rows, and its error."""
+    """Return the ratio of two weighted means, and its standard error for a share of all rows."""
     mean = float(weight @ whole)
     if mean == 0:
         return 0.0, 0.0
@@ -232,7 +233,7 @@ def _left_out(V: Array, weight: Array, y: Array | None, labelled: bool | None) -
 
 
 def _class_shares(rows: Rows, numbers: Array) -> tuple[dict[Any, float] | None, float | None]:
-    """Return the share of each class among some rows, and how far they are from those of all."""
+    """Return the share of each class in a budget, and the imbalance."""
     y = rows.targets()
     if y is None or not are_classes(y, len(y), rows.labelled):
         return None, None

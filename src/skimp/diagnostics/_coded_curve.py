@@ -1,4 +1,4 @@
-"""Errors of models of several numbers of grids, on rows that are coded once."""
+"""Errors of random binning models for several numbers of grids; the rows are binned once."""
 
 import numpy as np
 
@@ -14,9 +14,9 @@ _HELD_OUT = 0.2
 def predict_held_out(
     task: Task, fitted: FeatureMap, sizes: Array, alphas: Array, seed: int
 ) -> tuple[Array, Array]:
-    """Return predictions of held-out rows, of shape (sizes, alphas, s, k), and their targets.
+    """Return predictions for held-out rows, of shape (sizes, alphas, s, k), and their targets.
 
-    With the loss and the solver of the task, in the first grids of a fitted map.
+    Each model uses the first grids of a fitted map, with the loss and the solver of the task.
     """
     parts = split_rows(task.numbers, _HELD_OUT, seed)
     training, judging = (part.mapped(fitted).collect() for part in parts)
@@ -40,7 +40,7 @@ def predict_held_out(
 
 
 def _first_grids(Z: Codes, size: int) -> Codes:
-    """Return the features of the first grids, which are larger if there are fewer of them."""
+    """Return the features of the first grids, rescaled to their number."""
     groups = len(Z.offsets)
     width = Z.width if size == groups else int(Z.offsets[size])
     value = Z.value * Z.value.dtype.type(np.sqrt(groups / size))

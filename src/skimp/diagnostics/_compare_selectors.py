@@ -1,4 +1,4 @@
-"""Selectors side by side: the quality of their budgets against size and seconds."""
+"""Compare selectors by the quality and the cost of their budgets."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ _RULES = {"sizes": SIZES, "repeats": POSITIVE, "random_state": RANDOM_STATE}
 
 @dataclass(frozen=True, repr=False)
 class SelectorComparison(Comparison):
-    """Budgets that were chosen from the same rows.
+    """Quality of budgets that several selectors chose from the same rows.
 
     Attributes
     ----------
     records : tuple of dict
-        One for each budget: ``selector``, the ``size`` that was asked for, ``repeat``, the
-        ``seconds`` that choosing took, and ``quality``, a `BudgetQuality`.
+        One per budget: ``selector``, the requested ``size``, ``repeat``, the ``seconds`` of the
+        selection, and ``quality``, a `BudgetQuality`.
     """
 
     def _lines(self) -> Lines:
-        return self._describe("selector", "residual_trace", "share of the trace that is missed")
+        return self._describe("selector", "residual_trace", "share of the trace missed")
 
     def _table(self) -> Any:
         rows = []
@@ -59,27 +59,27 @@ def compare_selectors(
 ) -> SelectorComparison:
     """Choose budgets by several selectors and sizes, and measure the quality of each.
 
-    Nothing is trained. Selections are timed. Budgets of up to 1,000 points are judged on the same
-    rows, larger ones on more rows.
+    No model is fitted. Each selection is timed. Budgets of up to 1,000 points are measured on the
+    same rows, larger ones on more rows.
 
     Parameters
     ----------
     selectors : mapping from names to selectors, or sequence of selectors
-        The rules; a sequence is named by what its members print as.
+        The selectors. Members of a sequence are named by their repr.
     kernel : Kernel or str
         The kernel.
     X : array, CSR matrix, frame or Rows of shape (n, d)
         The rows to choose from.
     y : array of shape (n,), optional
-        Labels, for rules that look at them and for the shares of classes.
+        Labels, for selectors that use them and for the shares of classes.
     sizes : sequence of int
         Numbers of points.
     repeats : int, default=1
-        Budgets of each rule and size, with seeds of their own.
+        Number of budgets per selector and size, each with its own seed.
     alpha : float, optional
         As in `budget_quality`.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of all of it.
+        Seed of all selections and of the measured sample.
 
     Returns
     -------

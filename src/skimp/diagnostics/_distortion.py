@@ -1,4 +1,4 @@
-"""How far distances of features are from those in the kernel's feature space."""
+"""Error of distances between features, relative to distances in the kernel's feature space."""
 
 from typing import Any
 
@@ -28,7 +28,8 @@ def distance_distortion(X: Any, Z: Any, kernel: Kernel) -> float:
         d_{ij} = k(x_i, x_i) + k(x_j, x_j) - 2 k(x_i, x_j)
 
     A distortion of 0.1 means that squared distances in feature space change by 10 %. Pairs with
-    :math:`d_{ij} = 0` to rounding, such as equal rows, are left out. Takes O(n^2 (d + D)) time.
+    :math:`d_{ij} = 0` up to rounding, such as equal rows, are left out. Takes O(n^2 (d + D))
+    time.
 
     Parameters
     ----------
@@ -37,12 +38,12 @@ def distance_distortion(X: Any, Z: Any, kernel: Kernel) -> float:
     Z : array or CSR matrix of shape (n, D)
         Their features.
     kernel : Kernel
-        The kernel, with numbers for parameters: ``kernel_`` of a fitted map.
+        The kernel with numeric parameters, such as ``kernel_`` of a fitted map.
 
     Returns
     -------
     distortion : float
-        The mean; NaN if no two rows differ.
+        The mean relative error; NaN if no two rows differ.
 
     Examples
     --------
@@ -67,12 +68,12 @@ def distance_distortion(X: Any, Z: Any, kernel: Kernel) -> float:
 
 
 def pair_errors(X: Matrix, Z: Matrix, kernel: Kernel) -> "PairErrors":
-    """Return the errors of all pairs of rows, which are checked and in float64."""
+    """Return the errors over all pairs of validated float64 rows."""
     diagonal, lengths = kernel.diag(X), squared_norms(Z)
     errors = PairErrors()
     for start in range(0, len(lengths), _BLOCK):
         part = slice(start, start + _BLOCK)
-        # pairs with a row of the block and one at or behind its start; each of them once
+        # each pair of a row of this block and a later row, once
         K, G = kernel(X[part], X[start:]), dense(Z[part] @ Z[start:].T, _DOUBLE)
         k_sums, g_sums = (s[part, None] + s[start:] for s in (diagonal, lengths))
         errors.add(K, k_sums, G, g_sums)
@@ -80,18 +81,18 @@ def pair_errors(X: Matrix, Z: Matrix, kernel: Kernel) -> "PairErrors":
 
 
 class PairErrors:
-    """Relative errors of squared distances, over pairs of rows that differ; others are left out."""
+    """Running mean of the relative errors of squared distances, over pairs that differ."""
 
     def __init__(self) -> None:
         self.total, self.kept, self.left_out = 0.0, 0, 0
 
     @property
     def mean(self) -> float:
-        """The mean error, NaN if there is none."""
+        """The mean error; NaN without pairs."""
         return self.total / self.kept if self.kept else np.nan
 
     def add(self, K: Array, k_sums: Array, G: Array, g_sums: Array) -> None:
-        """Add pairs above the diagonal: inner products, and sums of their squared lengths."""
+        """Add the pairs above the diagonal, given inner products and sums of squared norms."""
         behind = np.triu(np.ones(K.shape, bool), 1)
         with np.errstate(over="ignore", invalid="ignore"):
             exact, found = k_sums - 2 * K, g_sums - 2 * G

@@ -1,4 +1,4 @@
-"""How many of the nearest rows binary codes find."""
+"""Recall of nearest neighbours found by binary codes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,20 +33,21 @@ _RULES = {
 
 @dataclass(frozen=True, repr=False)
 class HashRecall(Table):
-    """Which share of the nearest rows is among those with the nearest codes.
+    """Share of the nearest rows that are among the rows with the nearest codes.
 
     Attributes
     ----------
     candidates : tuple of int
-        Numbers of rows that are taken by their codes.
+        Numbers of candidates, the rows with the nearest codes.
     recall : array of shape (n_candidates,)
-        The share of the nearest rows in feature space that are among them, a mean over queries.
+        Share of the nearest rows in feature space that are among the candidates, averaged over
+        queries.
     standard_error : array of shape (n_candidates,)
-        Of that mean.
+        Standard error of ``recall``.
     n_neighbors : int
-        Nearest rows that were looked for.
+        Number of nearest rows to find.
     n_rows : int
-        Rows that they were looked for among.
+        Number of rows that were searched.
     """
 
     candidates: tuple[int, ...]
@@ -56,7 +57,7 @@ class HashRecall(Table):
     n_rows: int
 
     def _lines(self) -> Lines:
-        meaning = f"the {self.n_neighbors} nearest of {self.n_rows:,} rows, share that is found"
+        meaning = f"share of the {self.n_neighbors} nearest of {self.n_rows:,} rows that is found"
         found = zip(self.candidates, self.recall, self.standard_error, strict=True)
         lines = [
             (f"{size:,} candidates", f"{share:.3f} +- {error:.3f}") for size, share, error in found
@@ -78,26 +79,26 @@ def hash_recall(
     queries: int = 500,
     random_state: RandomState = 0,
 ) -> HashRecall:
-    """Compare neighbours by codes with neighbours in feature space, among the same rows.
+    """Compare neighbours by code with neighbours in feature space, among the same rows.
 
-    Rows are drawn as queries. The neighbours of each are searched among all other rows, in float64;
-    rows that are equally far are equally good. The recall is that of a search which takes
-    candidates by their codes and compares these exactly.
+    Some rows are drawn as queries, and the nearest of all other rows are found for each in float64.
+    Rows at equal distance count as equally good. The result is the recall of a search that takes
+    candidates by their codes and then compares them exactly.
 
     Parameters
     ----------
     hashing : KernelHash
         The fitted hashing.
     X : array, CSR matrix, frame or Rows of shape (n, d)
-        The rows that it was fitted to.
+        The rows that the hashing was fitted to.
     kernel : Kernel, optional
-        The kernel whose distances count; that of the hashing by default.
+        The kernel that defines distances. By default the kernel of the hashing.
     n_neighbors : int, default=10
-        Nearest rows to find.
+        Number of nearest rows to find.
     candidates : sequence of int
-        Numbers of rows to take by their codes.
+        Numbers of candidates to take by their codes.
     queries : int, default=500
-        Rows to look for neighbours of.
+        Number of queries.
     random_state : int, Generator, RandomState or None, default=0
         Seed of the queries.
 
@@ -148,7 +149,7 @@ def hash_recall(
 def _near_enough(
     rows: Rows, queries: Any, own: Array, kernel: Kernel, n_neighbors: int, candidates: Array
 ) -> Array:
-    """Return which candidates of each query are no farther than the last of its nearest rows."""
+    """Return which candidates are among the nearest rows of each query, ties included."""
     queries = as_real(queries, _DOUBLE)
 
     def of_block(block: Block, _: Scratch) -> tuple[Array, Array]:

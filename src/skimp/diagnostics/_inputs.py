@@ -1,4 +1,4 @@
-"""What several diagnostics take: data, sizes, a kernel, a model."""
+"""Rules for arguments that several diagnostics share."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from skimp.kernels import Kernel
 
 
 def sequence_of(rule: Rule, wording: str) -> Rule:
-    """Allow sequences of at least one value, which all keep to a rule."""
+    """Return a rule for nonempty sequences whose values all satisfy another rule."""
 
     def test(value: Any) -> bool:
         sequence = isinstance(value, Sequence | np.ndarray) and np.ndim(value) == 1
@@ -24,12 +24,12 @@ def sequence_of(rule: Rule, wording: str) -> Rule:
 
 POSITIVE = integer(at_least=1)
 SIZES = sequence_of(POSITIVE, "a sequence of integers >= 1")
-KERNEL = instance(Kernel, "a kernel object, with numbers for parameters")
+KERNEL = instance(Kernel, "a kernel object with numeric parameters")
 MODEL = instance(
     (KernelClassifier, KernelRegressor, KRLS), "a KernelClassifier, a KernelRegressor or a KRLS"
 )
 
 
 def is_data(value: Any) -> bool:
-    """Return whether a value has rows; what is wrong with them is for checks of arrays to say."""
+    """Return whether a value can hold rows; their contents are checked later."""
     return isinstance(value, Rows) or (not isinstance(value, type) and np.ndim(value) > 0)

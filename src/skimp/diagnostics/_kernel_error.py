@@ -1,4 +1,4 @@
-"""How far the inner products of features are from the kernel."""
+"""Error of the inner products of features, relative to the kernel."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -46,27 +46,28 @@ def kernel_error(
 ) -> dict[str, float]:
     r"""Compare the inner products of features with the kernel, on a sample of rows.
 
-    :math:`E = Z Z^T - K` for s rows. Both matrices are centred for a map whose features are, such
-    as `~skimp.features.KernelProjection`. Takes O(s^2 (d + D) + s^3).
+    The error matrix of s rows is :math:`E = Z Z^T - K`. If the features of the map are centred, as
+    those of `~skimp.features.KernelProjection`, both matrices are centred first. Takes
+    O(s^2 (d + D) + s^3) time.
 
     Parameters
     ----------
     feature_map : fitted transformer
-        A feature map, of skimp or of scikit-learn.
+        A feature map of skimp or scikit-learn.
     X : array, CSR matrix, frame or Rows of shape (n, d)
         The rows to draw the sample from.
     kernel : Kernel, optional
-        The kernel, with numbers for parameters; the map's ``kernel_`` by default.
+        The kernel with numeric parameters. By default ``kernel_`` of the map.
     sample : int, default=1000
-        Rows to look at.
+        Number of rows to measure on.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the sample; maps are compared on the same rows by default.
+        Seed of the sample. The default compares all maps on the same rows.
 
     Returns
     -------
     dict
-        ``max`` and ``mean``, of the absolute entries of E; ``frobenius`` and ``spectral``, the
-        norms of E over those of K.
+        ``max`` and ``mean`` of the absolute entries of E; ``frobenius`` and ``spectral``, the norms
+        of E divided by those of K.
 
     Examples
     --------
@@ -89,7 +90,7 @@ def kernel_error(
     drawn = rows.sample(int(sample), draw_seed(as_generator(random_state))).X
     kernel = getattr(feature_map, "kernel_", None) if kernel is None else kernel
     if kernel is None:
-        wording = "given for a map without kernel_, or one that is not fitted yet"
+        wording = "given if the map is not fitted or has no kernel_"
         raise broken("kernel_error", "kernel", wording, None)
     if rows.feature_names is not None:
         kernel = kernel.with_names(rows.feature_names)
@@ -103,16 +104,16 @@ def kernel_error(
 
 @dataclass(frozen=True, repr=False)
 class MapComparison(Comparison):
-    """Feature maps that were fitted to the same rows.
+    """Errors of feature maps that were fitted to the same rows.
 
     Attributes
     ----------
     records : tuple of dict
-        One for each map: ``map``, its ``size``, ``repeat``, the ``seconds`` that mapping the
-        sample took, the errors of `kernel_error`, and the ``distortion`` of distances, as in
-        `distance_distortion`, with the number of ``equal_pairs`` that it leaves out.
+        One per map: ``map``, its ``size``, ``repeat``, the ``seconds`` to map the sample, the
+        errors of `kernel_error`, the ``distortion`` of `distance_distortion`, and the number of
+        ``equal_pairs`` that the distortion leaves out.
     parameter : str or None
-        The parameter that ``size`` is a value of; None for the one that sets each map's size.
+        The parameter that ``size`` sets. None for the default one of each map.
     """
 
     parameter: str | None = None
@@ -135,26 +136,26 @@ def compare_maps(
     sample: int = _SAMPLE,
     random_state: RandomState = 0,
 ) -> MapComparison:
-    """Fit maps of several sizes, and measure how far each is from its kernel.
+    """Fit maps of several sizes and measure the kernel error of each.
 
     Parameters
     ----------
     maps : mapping from names to feature maps, or sequence of feature maps
-        The maps; a sequence is named by what its members print as. Each has a kernel, and a
-        parameter that is set to the sizes.
+        The maps. Members of a sequence are named by their repr. Each needs a kernel and a
+        parameter that sets its size.
     X : array, CSR matrix, frame or Rows of shape (n, d)
         The rows to fit to.
     sizes : sequence of int
         Numbers of features, grids or landmarks, or values of ``parameter``.
     parameter : str, optional
-        The parameter to set, such as ``"n_terms"``. By default the one that sets the size of a
-        map: ``n_components``, ``n_grids`` or ``budget``.
+        The parameter to set, such as ``"n_terms"``. By default ``n_components``, ``n_grids`` or
+        ``budget``, whichever the map has.
     repeats : int, default=3
-        Maps of each kind and size, with seeds of their own.
+        Number of maps per kind and size, each with its own seed.
     sample : int, default=1000
-        Rows to compare on.
+        Number of rows to measure on.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of all of it.
+        Seed of all maps and of the sample.
 
     Returns
     -------

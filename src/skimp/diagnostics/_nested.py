@@ -1,4 +1,4 @@
-"""Maps of which a part is a smaller map: landmarks in an order, features one after the other."""
+"""Nested feature maps: the first m functions of a map are the map of size m."""
 
 from dataclasses import dataclass
 
@@ -15,29 +15,29 @@ _EPS64 = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class Nested:
-    """Functions of which the first ones are a smaller map's."""
+    """A basis whose first functions are the basis of a smaller map."""
 
     basis: Basis
     size: int
-    """Landmarks or features, of which some may have no function."""
+    """Number of landmarks or features, including dependent ones without a function."""
     order: Array | None = None
-    """The columns of the basis in the order in which they are taken; None if they are in order."""
+    """Order in which to take the columns of the basis; None for the order of storage."""
     averaged: bool = False
-    """Whether features of a smaller map are larger, as averages are."""
+    """Whether the features are scaled by one over the square root of the size."""
     step: int = 1
-    """Columns that belong together."""
+    """Number of columns that must be taken together, such as a cosine and its sine."""
     kept: Array | None = None
-    """Numbers of the landmarks that have a column, rising; None if all have one."""
+    """Increasing indices of the landmarks that have a column; None if all have one."""
     points: Matrix | None = None
-    """All landmarks, in their order."""
+    """All landmarks, in the order in which they are taken."""
 
     def columns(self, sizes: Array) -> Array:
-        """Return how many columns maps of some sizes have."""
+        """Return the number of columns of the map of each size."""
         return sizes if self.kept is None else np.searchsorted(self.kept, sizes)
 
 
 def nest(fitted: FeatureMap, rng: np.random.Generator, context: Context = LOCAL) -> Nested:
-    """Return the nested functions of a fitted map whose features are not codes."""
+    """Return the nested basis of a fitted map with dense features."""
     if fitted.nested:
         return _nest_landmarks(fitted, rng, context)
     width, order = fitted.width, None
@@ -47,7 +47,7 @@ def nest(fitted: FeatureMap, rng: np.random.Generator, context: Context = LOCAL)
 
 
 def _nest_landmarks(fitted: FeatureMap, rng: np.random.Generator, context: Context) -> Nested:
-    """Return kernel columns of the points, or combinations of them if they are dependent."""
+    """Return kernel columns of the landmarks, or combinations of them if they are dependent."""
     kernel, points, dtype = fitted.kernel_, fitted.budget_.points, fitted.dtype_
     if not fitted.chosen_selector().nested:
         points = points[pivot_order(points, kernel, rng, context)]
@@ -58,7 +58,7 @@ def _nest_landmarks(fitted: FeatureMap, rng: np.random.Generator, context: Conte
     tol = max(float(np.finfo(dtype).eps) ** 1.5, _EPS64)
     kept, L = ordered_cholesky(landmarks.penalty, tol=tol)
     if len(kept) == 0:
-        raise ValueError("budget_curve: the kernel must not be zero at all landmarks.")
+        raise ValueError("budget_curve: the kernel is zero at all landmarks.")
     independent = Landmarks(kernel, points[kept], dtype, n_jobs=context.n_jobs)
     basis = WhitenedLandmarks(independent, np.ascontiguousarray(inverse_lower(L).T))
     return Nested(basis, size, kept=kept, points=points)

@@ -1,4 +1,4 @@
-"""What a fit will cost, before it runs."""
+"""Predict the cost of a fit before it runs."""
 
 from dataclasses import replace
 from math import log
@@ -29,9 +29,9 @@ from skimp.features import FeatureMap, Nystroem
 
 _OWNER = "plan"
 _SAMPLE = 20_000
-"""Rows that are looked at."""
+"""Rows of the sample that a plan inspects."""
 _POINTS, _BINNED = 1000, 2**28
-"""Most points of a map that is tried on them, and most entries that are binned."""
+"""Most landmarks that are fitted to the sample, and most entries of it that are binned."""
 _WELL_CONDITIONED = 1e-7
 
 
@@ -45,25 +45,24 @@ def plan(
 ) -> Plan:
     """Predict the seconds and the memory of a fit, without fitting.
 
-    Operations are counted and divided by the speeds of this machine, which are measured once and
-    take a second. Up to 20,000 rows of the data are looked at: kernel matrices that are ill
-    conditioned cost more, and so do grids with many bins. The number of iterations of a solver is
-    unknown before the fit; a typical one is assumed. The cost of choosing a kernel or a penalty is
-    not in the plan.
+    The plan counts operations and divides them by the speed of this machine, which is measured
+    once, in about a second. It inspects up to 20,000 rows, because ill-conditioned kernel matrices
+    and grids with many bins cost more. The number of solver iterations is not known before the fit,
+    so the plan assumes a typical one. It does not include the choice of a kernel or a penalty.
 
     Parameters
     ----------
     estimator : KernelClassifier, KernelRegressor or KRLS
-        The model, which need not be fitted. What ``fit`` refuses is refused here.
+        The model, fitted or not. Parameters that ``fit`` refuses raise the same error here.
     X : array, CSR matrix, frame or Rows of shape (n, d), or tuple (n, d)
-        The rows, or their shape alone, which stands for rows in float64. Of the rows of KRLS,
-        only the shape counts, with a category as one column.
+        The rows, or only their shape (float64 is assumed). For KRLS only the shape matters; a
+        categorical column counts as one column.
     y : array of shape (n,) or (n, k), optional
-        Labels or targets, to count outputs; without them there is one.
+        Labels or targets, which give the number of outputs. Without them there is one output.
     n_outputs : int, optional
-        Number of outputs, if there is no y.
+        Number of outputs, if y is not given.
     rates : Rates, optional
-        Speeds of another machine.
+        Speeds of another machine, to plan a fit there.
 
     Returns
     -------
@@ -104,7 +103,7 @@ def plan(
 
 
 def _open(X: Any, y: Any) -> Rows | None:
-    """Return the rows, None for a shape; raise if X is neither."""
+    """Return the rows, or None if X is a shape; raise if it is neither."""
     if not isinstance(X, tuple) and is_data(X):
         return open_rows(X, target=None if isinstance(X, Rows) else y)
     if not isinstance(X, tuple) or len(X) != 2 or not all(map(POSITIVE.test, X)):
@@ -113,7 +112,7 @@ def _open(X: Any, y: Any) -> Rows | None:
 
 
 def _count_outputs(spec: Spec | None, y: Any) -> int:
-    """Return the number of outputs for these targets; of two classes, or one, without them."""
+    """Return the number of outputs, assuming two classes or one target if y is None."""
     if spec is None or not spec.classes:
         return 1 if y is None or np.ndim(y) < 2 else int(np.shape(y)[1])
     n_classes = 2 if y is None else len(np.unique(np.asarray(y)))
@@ -138,7 +137,7 @@ def _plan_machine(
             size = replace(size, conditioned=_is_conditioned(feature_map, rows, context))
         if rows is not None and given.codes:
             size = replace(size, n_bins=_expect_bins(feature_map, rows, context))
-    # a penalty that is chosen in fit is not known here
+    # fit chooses the penalty later
     alpha = 1e-6 if spec.alpha is None else spec.alpha
     first, *others = predict_phases(
         feature_map, size, loss=spec.loss, solver=spec.solver, rates=rates, alpha=alpha
@@ -147,7 +146,7 @@ def _plan_machine(
 
 
 def _is_conditioned(feature_map: FeatureMap, rows: Rows, context: Context) -> bool:
-    """Predict, from fewer points and from half of them, whether all are well conditioned."""
+    """Predict whether the landmarks are well conditioned, extrapolating from fewer of them."""
     wanted = feature_map.planned_width(rows)
     size = min(wanted, _POINTS)
     whole = _fit_some(feature_map, rows, size, context)
@@ -161,7 +160,7 @@ def _is_conditioned(feature_map: FeatureMap, rows: Rows, context: Context) -> bo
 
 
 def _fit_some(feature_map: FeatureMap, rows: Rows, size: int, context: Context) -> FeatureMap:
-    """Fit fewer points: random rows, unless the rule conditions them better."""
+    """Fit fewer landmarks: random rows, unless the selector spreads them out."""
     smaller = feature_map.resized(size)
     if smaller.chosen_selector().spreads:
         rows = ArrayRows(rows.sample(4 * size, 0, context).X)
@@ -176,7 +175,7 @@ def _condition(fitted: FeatureMap) -> float:
 
 
 def _expect_bins(feature_map: FeatureMap, rows: Rows, context: Context) -> float:
-    """Return the bins of a grid that the rows would fill, growing as they do in a sample."""
+    """Return the expected number of occupied bins per grid, extrapolated from a sample."""
     X = rows.sample(_SAMPLE, 0, context).X
     n = X.shape[0]
     size = max(1, _BINNED // (n * rows.n_features))
@@ -185,7 +184,7 @@ def _expect_bins(feature_map: FeatureMap, rows: Rows, context: Context) -> float
     def count(n_rows: int) -> float:
         few = feature_map.resized(size)
         few.fit_rows(ArrayRows(X[:n_rows]), np.random.default_rng(0), None, context)
-        # each grid has a column for rows in none of its bins
+        # each grid has one extra column, for rows outside its bins
         return float(few.width / size - 1)
 
     half, whole = count(max(1, n // 2)), count(n)

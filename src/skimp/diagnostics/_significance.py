@@ -1,4 +1,4 @@
-"""Whether methods differ that were compared on the same data sets."""
+"""Significance tests for methods that were compared on the same data sets."""
 
 from dataclasses import dataclass
 from itertools import count
@@ -20,20 +20,21 @@ class Significance(Lined):
     Attributes
     ----------
     statistic : float
-        Friedman's statistic, chi-square with one degree of freedom less than there are methods.
+        Friedman's statistic, chi-square with n_methods - 1 degrees of freedom.
     p_value : float
-        Probability of a statistic at least as large if all methods were equal.
+        Probability of a statistic at least this large if all methods are equal.
     control : str
         The method that the others are compared with.
     methods : tuple of str
         The methods, in the order of the columns.
     ranks : array of shape (n_methods,)
-        Mean ranks, 1 for the best; equal scores share theirs.
+        Mean ranks; 1 is best, and equal scores share a rank.
     z : array of shape (n_methods,)
-        How much worse than the control a method ranks, in standard errors; NaN for the control.
+        Difference of the mean rank from that of the control, in standard errors. NaN for the
+        control.
     p, bonferroni_dunn, holm, hochberg : array of shape (n_methods,)
-        Probability of such a difference in either direction, as it is and adjusted for the number
-        of methods, at most 1; NaN for the control.
+        Two-sided p values of these differences: unadjusted, and adjusted for the number of methods
+        by three procedures. NaN for the control.
     """
 
     statistic: float
@@ -56,13 +57,13 @@ class Significance(Lined):
             if np.isfinite(z)
         ]
         return [
-            ("Friedman test", f"statistic {self.statistic:.4g}, p {self.p_value:.3g}"),
+            ("Friedman test", f"statistic {self.statistic:.3g}, p {self.p_value:.2g}"),
             ("control", f"{self.control}, mean rank {rank:.2f}"),
             *cut(others, "to_frame()"),
         ]
 
     def to_frame(self) -> Any:
-        """Return a pandas frame with a row for each method, best first."""
+        """Return a pandas frame with one row per method, best first."""
         import pandas as pd
 
         names = ["rank", "z", "p", "bonferroni_dunn", "holm", "hochberg"]
@@ -77,19 +78,20 @@ def compare_significance(
 ) -> Significance:
     r"""Test whether methods differ, and which of them differ from a control.
 
-    The Friedman test ranks methods on each data set, and asks whether mean ranks R of k methods on
-    N sets differ more than chance explains. Differences from the control are then compared with
-    their standard error :math:`\sqrt{k (k + 1) / 6 N}`, and the probabilities adjusted for there
-    being several: by Bonferroni and Dunn, by Holm, who steps down, and by Hochberg, who steps up.
+    The Friedman test ranks k methods on each of N data sets and tests whether their mean ranks
+    differ more than by chance. Then the mean rank of each method is compared with that of the
+    control; the standard error of the difference is :math:`\sqrt{k (k + 1) / 6 N}`. The p values
+    are adjusted for several comparisons by the Bonferroni-Dunn, Holm (step-down) and Hochberg
+    (step-up) procedures.
 
     Parameters
     ----------
     scores : array or frame of shape (n_sets, n_methods)
-        A score for each data set and method; the columns of a frame name the methods.
+        A score per data set and method. The columns of a frame name the methods.
     control : str or int, optional
-        The method to compare with, by name or column; the one that ranks best by default.
+        The method to compare with, by name or column. By default the one that ranks best.
     greater_is_better : bool, default=True
-        False for errors.
+        Set to False if the scores are errors.
 
     Returns
     -------
@@ -135,7 +137,7 @@ def compare_significance(
 
 
 def _check_scores(owner: str, scores: Any) -> Array:
-    """Return scores as an array of numbers, or say what is wrong with them."""
+    """Return scores as a float64 array, or raise."""
     needed = "finite numbers of at least 2 data sets (rows) and 3 methods (columns)"
     wording = f"{owner}: scores must be {needed}, got"
     try:
@@ -146,7 +148,7 @@ def _check_scores(owner: str, scores: Any) -> Array:
         found = f"shape {S.shape}" if S.ndim else type(scores).__name__
         raise ValueError(f"{wording} {found}.")
     for column, name in zip(S.T, scores.columns if is_frame(scores) else count(), strict=False):
-        # frames with missing values of their own are arrays of objects
+        # frames with missing values may become arrays of objects
         wrong = [v for v in column if not is_number(v, Real) or not np.isfinite(float(v))]
         if wrong:
             found = repr(wrong[0][:40]) if isinstance(wrong[0], str) else wrong[0]
@@ -164,7 +166,7 @@ def _column(owner: str, methods: tuple[str, ...], control: str | int) -> int:
 
 
 def _stepwise(p: Array) -> tuple[Array, Array]:
-    """Return probabilities as Holm adjusts them, from the smallest up, and as Hochberg, down."""
+    """Return the p values adjusted by Holm and by Hochberg."""
     order = np.argsort(p)
     scaled = p[order] * np.arange(len(p), 0, -1)
     holm, hochberg = np.empty_like(p), np.empty_like(p)

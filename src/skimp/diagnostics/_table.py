@@ -1,4 +1,4 @@
-"""Results that are tables, and comparisons of parts by name, size and repeat."""
+"""Base classes of results that are tables."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,14 @@ from skimp._params._rules import broken
 
 
 class Table(Lined, ABC):
-    """A result that prints as a few lines, and has all of its numbers in a frame."""
+    """A result that prints as a few lines and converts to a pandas frame."""
 
     @abstractmethod
     def _table(self) -> Any:
-        """Return columns by name, or a list of rows, each of them a dict."""
+        """Return a dict of columns, or a list of dicts, one per row."""
 
     def to_frame(self) -> Any:
-        """Return all numbers as a pandas frame, with a row for each result."""
+        """Return all numbers as a pandas frame, one row per result."""
         import pandas as pd
 
         return pd.DataFrame(self._table())
@@ -27,12 +27,12 @@ class Table(Lined, ABC):
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Table, ABC):
-    """Parts of several sizes, fitted to the same rows: a dict for each of them."""
+    """Several parts in several sizes, fitted to the same rows; one record each."""
 
     records: tuple[dict[str, Any], ...]
 
     def _describe(self, kind: str, error: str, meaning: str, parameter: str = "sizes") -> Lines:
-        """Return what was compared, and the mean error and seconds at the largest size."""
+        """Return the sizes, and the mean error and seconds of each part at the largest size."""
         sizes = sorted({record["size"] for record in self.records})
         largest: dict[str, list[tuple[float, float]]] = {}
         for row in self._table():
@@ -51,11 +51,11 @@ class Comparison(Table, ABC):
 
 
 def name_parts(owner: str, name: str, given: Any, kind: Any, wording: str) -> dict[str, Any]:
-    """Return parts by name: one, a mapping, or a sequence, named by what its members print as."""
+    """Return parts by name; members of a sequence are named by their repr."""
     if isinstance(given, kind):
         given = [given]
     if not isinstance(given, Mapping | Sequence) or not given:
-        raise broken(owner, name, f"{wording}, at least one, in a mapping or a sequence", given)
+        raise broken(owner, name, f"a nonempty mapping or sequence of {wording}", given)
     if isinstance(given, Mapping):
         return dict(given)
     named, counts = {}, dict[str, int]()

@@ -1,4 +1,4 @@
-"""What KRLS may fit in place of all kernel columns: points, a sketch, or a sample of the rows."""
+"""Approximations of KRLS: landmarks, a sketch, or a sample of the rows."""
 
 from numbers import Integral
 from typing import Any, ClassVar, final
@@ -38,10 +38,10 @@ _SIZE = NONE | integer(at_least=1) | FRACTION
 
 
 class Approximation(Parametrized):
-    """A way to fit fewer functions than rows, with the number of functions."""
+    """An approximation with fewer basis functions than rows."""
 
     conditional: ClassVar[str]
-    """What standard errors are conditional on; {} is the size."""
+    """What the standard errors are conditional on; {} stands for the size."""
     size: int | float | None
 
     def count(self, n_rows: int) -> int:
@@ -53,16 +53,16 @@ class Approximation(Parametrized):
 
 @final
 class Points(Approximation):
-    """Kernel columns of a few points, with which `skimp.KRLS` fits all rows.
+    """Kernel columns of a few landmarks; `skimp.KRLS` still fits all rows.
 
     ``KRLS(approximation=500)`` is short for ``Points("auto", 500)``.
 
     Parameters
     ----------
     selector : Selector or str, default="auto"
-        How the points are chosen.
+        How to choose the landmarks.
     size : int, float or None, default=None
-        Number of points, or a share of the rows; None for a tenth of the rows, but at least 100 and
+        Number of landmarks, or a share of the rows. None is a tenth of the rows, at least 100 and
         at most 1,000.
 
     Examples
@@ -76,7 +76,7 @@ class Points(Approximation):
     (40, 2)
     """
 
-    conditional = "the {:,} points"
+    conditional = "the {:,} landmarks"
     rules: ClassVar[dict[str, Rule]] = {
         "selector": one_of(*_SELECTORS) | instance(Selector, "a selector"),
         "size": _SIZE,
@@ -89,7 +89,7 @@ class Points(Approximation):
     def make_basis(
         self, rows: Rows, kernel: Kernel, rng: np.random.Generator, context: Context = LOCAL
     ) -> Landmarks:
-        """Return the kernel columns of chosen points."""
+        """Return the kernel columns of selected landmarks."""
         selector = as_selector(self.selector, owner="Points")
         budget = selector.select(rows, self.count(rows.n_rows), kernel, rng, context=context)
         return Landmarks(kernel, budget.points, DOUBLE, n_jobs=context.n_jobs)
@@ -104,10 +104,11 @@ class Sketch(Approximation):
     Parameters
     ----------
     method : str, default="gaussian"
-        The law of S: "gaussian", normal entries; "sign", 1 and -1; "achlioptas", two thirds of
-        zeros; "very_sparse", all but one in :math:`\sqrt n` zero; "subsampling", single rows.
+        Distribution of S. "gaussian": normal entries. "sign": 1 and -1. "achlioptas": two thirds of
+        the entries are zero. "very_sparse": one in :math:`\sqrt n` entries is not zero.
+        "subsampling": each sum is a single column.
     size : int, float or None, default=None
-        Number of sums, or a share of the rows; None as for `Points`.
+        Number of sums, or a share of the rows. None as for `Points`.
 
     References
     ----------
@@ -143,12 +144,12 @@ class Sketch(Approximation):
 
 @final
 class RowSample(Approximation):
-    """Sampled rows, to which alone `skimp.KRLS` fits the exact model; others are left out.
+    """A random sample of the rows, to which `skimp.KRLS` fits the exact model.
 
     Parameters
     ----------
     size : int, float or None, default=None
-        Number of rows, or a share of them; None as for `Points`.
+        Number of rows, or a share of them. None as for `Points`.
 
     Examples
     --------
@@ -174,7 +175,7 @@ class RowSample(Approximation):
 
 
 def as_approximation(given: Any, *, owner: str) -> Approximation | None:
-    """Return what a user's ``approximation`` stands for, None for the exact model."""
+    """Return the approximation that a parameter describes, None for the exact model."""
     found: Any = given
     if given is None:
         return None

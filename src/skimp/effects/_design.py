@@ -1,4 +1,4 @@
-"""Columns on one scale: numbers standardized, categories as indicators, and what to ask of each."""
+"""Scale columns: standardize numbers, encode categories as indicators, list the effects."""
 
 from dataclasses import dataclass
 from operator import itemgetter
@@ -17,8 +17,8 @@ from skimp.data import LOCAL, Block, Context, Rows
 class Term:
     """One effect: the derivative in a column, or the difference between two of its values.
 
-    ``scale`` gives a derivative the units of the column; ``low`` and ``high`` are the values that a
-    difference is taken between, None for a derivative; ``kind`` says in words what it is.
+    ``scale`` converts a derivative to units of the column. A difference is taken from ``low`` to
+    ``high``, which are None for a derivative. ``kind`` describes the effect in words.
     """
 
     name: str
@@ -31,12 +31,12 @@ class Term:
 
 @final
 class Design:
-    r"""A block map from columns to numbers on one scale.
+    r"""A block map that scales columns.
 
-    Numbers are centred and divided by their standard deviation. A column of levels becomes one
-    indicator for each of its levels, divided by :math:`\sqrt{1 - \sum_l p_l^2}`, with p the shares
-    of the levels: two random rows then have the mean squared distance 2, as in every other column.
-    ``levels`` are those of each column by its number; the rows hold their numbers instead.
+    Numeric columns are centred and divided by their standard deviation. A categorical column
+    becomes one indicator per level, divided by :math:`\sqrt{1 - \sum_l p_l^2}`, where p are the
+    shares of the levels. Two random rows then have a mean squared distance of 2 in every column.
+    ``levels`` maps the number of a column to its levels; the rows hold codes of the levels.
     """
 
     dtype: DType = DOUBLE
@@ -59,7 +59,7 @@ class Design:
         if len(lost):
             j = lost[0]
             raise ValueError(
-                f"X must be of a scale whose squares float64 can hold, found column "
+                f"X must have columns whose squares float64 can represent, found column "
                 f"{names[j]!r} between {found.low[j]:.3g} and {found.high[j]:.3g}: rescale it."
             )
         self.limits = np.stack([found.low, found.high])
@@ -78,7 +78,7 @@ class Design:
             spread = 1 - np.square(shares).sum()
             self._scale[j] = np.sqrt(spread) if spread > 0 else 1.0
         self.deviations = np.where(varies, deviation, 1.0) / self._scale
-        """Standard deviations of the columns of numbers in the result."""
+        """Standard deviations of the scaled numeric columns."""
         widths = [len(levels.get(j, (0,))) for j in range(len(names))]
         self._starts = np.concatenate([[0], np.cumsum(widths)])
         self.terms = [
@@ -101,12 +101,12 @@ class Design:
 
     @property
     def width(self) -> int:
-        """Number of columns of the result."""
+        """Number of scaled columns, indicators included."""
         return int(self._starts[-1])
 
     @property
     def column_names(self) -> list[str]:
-        """Names of the columns of the result."""
+        """Names of the scaled columns."""
         return [
             name if j not in self.levels else f"{name}={level}"
             for j, name in enumerate(self.names)
@@ -114,11 +114,11 @@ class Design:
         ]
 
     def place(self, column: int) -> slice:
-        """Return where the numbers of a column are in the result."""
+        """Return the positions of a column's scaled values."""
         return slice(*self._starts[column : column + 2])
 
     def values_along(self, column: int, n_points: int) -> Array:
-        """Return all levels of a column, both of two values, or points from least to largest."""
+        """Return all levels of a column, its two values, or points between its limits."""
         if column in self.levels:
             return np.arange(len(self.levels[column]), dtype=float)
         low, high = self.limits[:, column]
@@ -126,19 +126,19 @@ class Design:
         return np.array([low, high]) if two else np.linspace(low, high, n_points)
 
     def decoded(self, column: int, values: Array) -> Array:
-        """Return numbers of levels as levels, other numbers as they are."""
+        """Return the levels for codes; values of numeric columns stay unchanged."""
         if column not in self.levels:
             return values
         return np.asarray(np.array(self.levels[column], dtype=object)[values.astype(int)])
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the scaled numbers of the rows X into ``out``."""
+        """Write the scaled rows X into ``out``."""
         X = dense(X, DOUBLE)
         for j in range(X.shape[1]):
             out[:, self.place(j)] = self.encoded(j, X[:, j])
 
     def encoded(self, column: int, values: Any) -> Array:
-        """Return values of one column as the result has them, of shape (n, width)."""
+        """Return the scaled values of one column, of shape (n, width)."""
         values = np.asarray(values, DOUBLE).reshape(-1, 1)
         if column in self.levels:
             numbers = np.arange(len(self.levels[column]))
@@ -148,10 +148,10 @@ class Design:
 
 @dataclass
 class _Statistics:
-    """What one pass over the rows finds out about their columns.
+    """Statistics of the columns, from one pass over the rows.
 
-    ``tallies`` hold the weight of each value of a column of levels, or of at most two values; None
-    for other columns.
+    ``tallies`` holds the weight of each value of a column that is categorical or has at most two
+    values, and None for other columns.
     """
 
     weight: float
@@ -192,7 +192,7 @@ def _scan(rows: Rows, levels: dict[int, list[Any]], context: Context) -> _Statis
 
 
 def _tally(values: Array, weight: Array, most: int) -> dict[float, float] | None:
-    # the first rows show it of nearly every column of numbers, without sorting it
+    # the first rows decide for nearly every numeric column, without sorting all values
     if len(np.unique(values[: most + 1])) > most:
         return None
     found, numbers = np.unique(values, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Effects of a fitted model: at single rows, on average, and what is expected along a column."""
+"""Effects of a fitted model: pointwise, on average, and along one column."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from skimp.effects._levels import MISSING
 from skimp.effects._summary import EffectsSummary, Expectation, summarize
 
 _CLOSE = 0.9
-"""Effective parameters of a row above which little is known of the errors."""
+"""Effective parameters per row above which the error variance is unreliable."""
 _BLOCK_ENTRIES = 2**22
 """Entries of a block of kernel values."""
 _RULES = {
@@ -31,7 +31,7 @@ _RULES = {
 
 
 def predict_at(fitted: Fitted, rows: Rows, return_std: bool) -> Any:
-    """Return predictions, and with ``return_std`` their standard errors."""
+    """Return predictions, and their standard errors if ``return_std``."""
     fit, scaled, shape = fitted.fit, rows.mapped(fitted.design), (fitted.dual.shape[1],)
 
     def values(block: Block, _: Scratch) -> Array:
@@ -49,7 +49,7 @@ def predict_at(fitted: Fitted, rows: Rows, return_std: bool) -> Any:
 
 
 def effects_at(fitted: Fitted, rows: Rows, return_std: bool) -> Any:
-    """Return effects at each row, and with ``return_std`` their classical standard errors."""
+    """Return effects at each row, and their classical standard errors if ``return_std``."""
     functionals, fit = fitted.functionals(fitted.design.terms), fitted.fit
     effects = fitted.outputs(_pointwise(fitted, rows, functionals))
     if not return_std:
@@ -76,7 +76,7 @@ def _pointwise(fitted: Fitted, rows: Rows, functionals: Functionals) -> Array:
 
 
 def average(fitted: Fitted, rows: Rows, functionals: Functionals) -> Array:
-    """Return averages of functionals over rows, as functionals of the basis."""
+    """Return functionals averaged over rows, as functionals of the basis."""
 
     def of_block(block: Block, _: Scratch) -> tuple[Array, float]:
         weight = block.weights()
@@ -91,7 +91,7 @@ def average(fitted: Fitted, rows: Rows, functionals: Functionals) -> Array:
 
 
 def _scale(fitted: Fitted, rows: Rows, n_values: int = 1) -> Rows:
-    """Return scaled rows in blocks whose kernel values, some for each pair, stay small."""
+    """Return scaled rows in blocks small enough for ``n_values`` kernel values per pair."""
     size = max(1, _BLOCK_ENTRIES // (n_values * fitted.points.width))
     return rows.reblocked(min(rows.block_rows, size)).mapped(fitted.design)
 
@@ -155,7 +155,7 @@ def _summarize(
         fit.estimates(q) if corrected else None,
         names=names,
         kinds=kinds,
-        # groups are numbered from zero on: one less than there are
+        # groups are numbered from zero, so the largest number is one less than their count
         freedom=fitted.freedom if groups is None else float(groups.max()),
         level=level,
         facts={
@@ -172,10 +172,10 @@ def _summarize(
 
 
 def r_squared(fitted: Fitted) -> Array:
-    """Return the share of the variance of y that is explained, of the rows that were fitted."""
+    """Return R squared on the fitted rows."""
     fit, squares = fitted.fit, fitted.fit.squares
     if fitted.spec.like_r:
-        # R takes the variance of the residuals, whose mean is not zero without an intercept
+        # R uses the variance of the residuals; without an intercept their mean is not zero
         errors, _, root = fit.residuals
         squares = squares - np.square((root * errors).sum(axis=0)) / fit.n_rows
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -203,31 +203,36 @@ def _note(fitted: Fitted, level: float, corrected: bool) -> list[str]:
 
 
 def _find_groups(owner: str, fitted: Fitted, errors: str, groups: Any) -> Array | None:
-    """Return the number of the group of each row that was fitted, None if errors have no groups.
+    """Return the group number of each fitted row, or None without clustered errors.
 
-    Groups may be given for all rows of ``fit``, or for those of positive weight.
+    Groups may be given for all training rows, or for those with positive weight.
     """
     check_values(owner, _RULES, errors=errors)
     if (errors == "clustered") != (groups is not None):
-        wording = "given for errors='clustered', and for these alone"
+        wording = "given if and only if errors='clustered'"
         raise broken(owner, "groups", wording, groups)
     if groups is None:
         return None
     groups, n, present = np.asarray(groups), fitted.data.rows.n_rows, fitted.data.present
     given = n if present is None else len(present)
     if groups.ndim != 1 or len(groups) not in (n, given):
-        raise broken(owner, "groups", f"one for each of the {n} rows of fit", groups.shape)
+        raise broken(
+            owner,
+            "groups",
+            f"an array with one group for each of the {n} training rows",
+            groups.shape,
+        )
     if any(str(group) in MISSING for group in groups.tolist()):
-        raise broken(owner, "groups", "known for every row", "a missing one")
+        raise broken(owner, "groups", "known for every row", "a missing value")
     if present is not None and len(groups) == given:
         groups = groups[present]
     if fitted.models.sampled is not None:
         groups = groups[fitted.models.sampled]
-    # objects of several kinds have no order
+    # objects of different types cannot be sorted
     groups = groups.astype(str) if groups.dtype == object else groups
     found, codes = np.unique(groups, return_inverse=True)
     if len(found) < 2:
-        raise broken(owner, "groups", "two or more different ones", found.tolist())
+        raise broken(owner, "groups", "at least two different groups", found.tolist())
     return np.asarray(codes)
 
 
@@ -265,13 +270,13 @@ def expect_along(fitted: Fitted, column: str | int, n_points: int, level: float)
 
 
 def _find_terms(design: Design, given: str | int, role: str) -> list[Term]:
-    """Return a term by name or number, or all terms of a column of categories."""
+    """Return a term by name or number, or all terms of a categorical column."""
     terms = [term.name for term in design.terms]
     names = {design.names[j]: j for j in design.levels}
     if isinstance(given, str) and given in names and given not in terms:
         found = [term for term in design.terms if term.column == names[given]]
         if not found:
-            raise broken("interaction", role, "a column of two levels or more", given)
+            raise broken("interaction", role, "a column with at least two levels", given)
         return found
     return [design.terms[_find_number(given, terms, "interaction", role, [*terms, *names])]]
 
@@ -279,7 +284,7 @@ def _find_terms(design: Design, given: str | int, role: str) -> list[Term]:
 def _find_number(
     given: str | int, names: list[str], owner: str, role: str, known: list[str] | None = None
 ) -> int:
-    """Return the number of a name, or a number if it is one; errors list the ``known`` names."""
+    """Return the position of a name, or check a given position; errors list ``known`` names."""
     if isinstance(given, str) and given in names:
         return names.index(given)
     if integer(at_least=0, at_most=len(names) - 1).test(given):

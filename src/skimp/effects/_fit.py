@@ -1,4 +1,4 @@
-"""Fit KRLS: scale the columns, choose kernel and penalty, and keep one record of the model."""
+"""Fit KRLS: scale the columns, choose the kernel and the penalty, return a record."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,10 +26,10 @@ from skimp.solvers.ridge import FOLDS, LinearFit, ReducedSmoother
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Training rows, without those of weight zero, and how to scale them.
+    """Training rows with positive weight, and their scaling.
 
-    ``present`` says which of the given rows they are, None for all; ``middle`` is what is
-    subtracted from the targets.
+    ``present`` marks these rows among the given ones; None if all are. ``middle`` is subtracted
+    from the targets.
     """
 
     rows: Rows
@@ -40,7 +40,7 @@ class Data:
 
     @property
     def scaled(self) -> Rows:
-        """The rows as the model sees them, with centred targets."""
+        """Scaled rows with centred targets."""
         rows: Rows = self.rows.mapped(self.design).with_targets(self._centre)
         rows.feature_names, rows.labelled = self.design.column_names, False
         return rows
@@ -67,7 +67,7 @@ def _open_data(model: Any, X: Any, y: Any, sample_weight: Any, context: Context)
 
 
 def _find_counted(X: Any, sample_weight: Any) -> Array | None:
-    """Return which rows of a frame count, None for all; bad weights are refused later."""
+    """Return which rows of a frame have weight, None for all; weights are checked later."""
     if sample_weight is None or not is_frame(X):
         return None
     weight = np.asarray(sample_weight)
@@ -84,10 +84,10 @@ def _resolve_kernel(model: Any, data: Data, seed: int, context: Context) -> Kern
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A fitted model: what predictions, effects and tables are functions of.
+    """A fitted model, from which predictions, effects and tables are computed.
 
-    It is a sum of kernel columns of ``points`` with coefficients ``dual``, and ``constant``.
-    ``fit`` is the same model in the functions of ``models``, with all that variances need.
+    The model is a sum of kernel columns of ``points`` with coefficients ``dual``, plus
+    ``constant``. ``fit`` is the same model in the basis of ``models``, with what variances need.
     """
 
     data: Data
@@ -112,16 +112,16 @@ class Fitted:
         return max(self.fit.freedom, 1.0)
 
     def gather(self, L: Array) -> Array:
-        """Return functionals of kernel columns as functionals of the functions that were fitted."""
+        """Return functionals of kernel columns as functionals of the basis functions."""
         basis = self.models.basis
         return np.asarray(basis.mixing.T @ L) if isinstance(basis, RandomSums) else L
 
     def functionals(self, terms: list[Term], by: Term | None = None) -> Functionals:
-        """Return the effects of terms on kernel columns, or those of another term on these."""
+        """Return the effects of terms on kernel columns, or their change with the term ``by``."""
         return Functionals(self.points, self.design, terms, by)
 
     def outputs(self, values: Array) -> Array:
-        """Return values without their last axis, of outputs, if y has one dimension."""
+        """Drop the last axis, that of outputs, if y is one-dimensional."""
         return values[..., 0] if self.data.single_output else values
 
 
@@ -130,19 +130,23 @@ def fit_krls(
 ) -> Fitted:
     """Fit a `skimp.KRLS`: scale, choose, and keep the best model."""
     spec = read_spec(model)
-    data = _open_data(model, X, y, sample_weight, context)
-    _check_count(spec, data.rows.n_rows)
-    seed = draw_seed(rng)
-    kernels = [kernel := _resolve_kernel(model, data, seed, context)]
+    with context.phase("read") as reading:
+        data = _open_data(model, X, y, sample_weight, context)
+        _check_count(spec, data.rows.n_rows)
+        seed = draw_seed(rng)
+        kernels = [kernel := _resolve_kernel(model, data, seed, context)]
+        reading.result = f"{data.rows.n_rows:,} rows of {len(data.design.names):,} columns"
     if model.sigmas is not None:
         kernels = [clone(kernel).set_params(gamma=1 / (2 * s**2)) for s in model.sigmas]
     models = choose_models(spec, data.scaled, kernels, seed, context)
-    basis, smoother, fit = models.basis, models.smoother, models.smoother.at(models.alpha)
+    with context.phase("model") as fitting:
+        basis, smoother, fit = models.basis, models.smoother, models.smoother.at(models.alpha)
+        fitting.result = f"alpha {models.alpha:.3g}, {fit.dimension:,.1f} effective parameters"
     if spec.like_r:
         fit.noise = fit.squares / fit.n_rows
         fit.freedom = float(max(fit.n_rows - data.design.width, 1))
     if isinstance(smoother, ReducedSmoother):
-        # a model does not hold features: they are computed again if they are asked for
+        # a model does not store features; they are recomputed on demand
         smoother.rows = data.scaled.mapped(basis)
     dual = basis.mixing @ fit.coef if isinstance(basis, RandomSums) else fit.coef
     constant = fit.intercept + data.middle
@@ -156,18 +160,18 @@ def _check_count(spec: Spec, n: int) -> None:
     needed = FOLDS if spec.alpha == "kfold" else 2
     if isinstance(spec.alpha, str) and n < needed:
         raise ValueError(
-            f"alpha={spec.alpha!r} needs {needed} rows of positive weight, found "
-            f"n_samples = {n}: give alpha a number."
+            f"alpha={spec.alpha!r} needs {needed} rows with positive weight, found "
+            f"n_samples = {n}: set alpha to a number."
         )
 
 
 def open_task(model: Any, X: Any, y: Any, sample_weight: Any) -> Task:
-    """Return the task of a regressor with the kernel and the points of a `skimp.KRLS`."""
+    """Return the task of a regressor with the kernel and the landmarks of a `skimp.KRLS`."""
     owner, rng = type(model).__name__, as_generator(model.random_state)
     context, spec = Context(model.n_jobs), read_spec(model)
     given = spec.approximation
     if not (given is None or isinstance(given, Points)):
-        wording = "None, a number of points or a selector for budget_curve"
+        wording = "None, a number of landmarks or a selector for budget_curve"
         raise broken(owner, "approximation", wording, model.approximation)
     if model.sigmas is not None:
         raise broken(owner, "sigmas", "None for budget_curve", model.sigmas)

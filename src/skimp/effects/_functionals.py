@@ -1,4 +1,4 @@
-"""Effects as linear functionals of a model: of each row, on average, and of pairs of columns."""
+"""Effects as linear functionals of a model: pointwise, on average, and interactions."""
 
 from collections.abc import Iterator
 from typing import final
@@ -10,21 +10,21 @@ from skimp.effects._design import Design, Term
 from skimp.features import Landmarks
 
 _STEP = 1e-4
-"""Half of the distance, in standard deviations, over which a second derivative is taken."""
+"""Step of finite differences for second derivatives, in standard deviations."""
 _CENTRAL = ((1.0, 0.5), (-1.0, -0.5))
 """Steps and factors of a central difference."""
 _FORWARD = ((0.0, -1.5), (1.0, 2.0), (2.0, -0.5))
-"""Those of a difference of the same order that leaves no rows below zero."""
+"""Steps and factors of a forward difference, for kernels that need values >= 0."""
 _KINK = 0.1
-"""Share of a change of slope that is left a thousand times nearer to a kink."""
+"""Share of a jump of the slope that remains at a thousandth of the step if there is a kink."""
 
 
 @final
 class Functionals:
     r"""Effects of terms on functions :math:`f = \sum_j a_j k(\cdot, b_j)` of scaled rows.
 
-    With ``by``, the effects of this term on these effects instead: a second derivative, by a
-    central or forward difference of first ones, or the difference between two values.
+    With ``by``, the change of these effects with another term: a finite difference of derivatives,
+    or the difference between two values.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Functionals:
         self._landmarks = landmarks
         self._design = design
         self._by = by
-        # number, scaled column and scale of each term that is a derivative
+        # index, scaled column and scale of each derivative
         self._derivatives = [
             (i, design.place(term.column).start, term.scale)
             for i, term in enumerate(terms)
@@ -42,7 +42,7 @@ class Functionals:
         ]
 
     def kinked(self) -> bool:
-        """Return whether kernel columns have a kink at their points, in the first term's column."""
+        """Return whether kernel columns have a kink at their landmarks in the first column."""
         column, first = self.terms[0].column, np.eye(self._landmarks.width, 1)
 
         def slope(step: float) -> float:
@@ -66,7 +66,7 @@ class Functionals:
         return effects
 
     def sums(self, Z: Array, weights: Array) -> Array:
-        """Return the functionals' sums over rows, as columns of an array (m, n_terms)."""
+        """Return weighted sums of the functionals over rows, of shape (m, n_terms)."""
         size = self._landmarks.width
         L = np.zeros((size, len(self.terms)))
         for factor, rows in self._variants(Z):
@@ -81,7 +81,7 @@ class Functionals:
         return L
 
     def _differences(self, Z: Array) -> Iterator[tuple[int, Array]]:
-        """Yield the number of each other term, and what it changes of the kernel block."""
+        """Yield the index of each difference, and its change of the kernel block."""
         for i, term in enumerate(self.terms):
             if term.high is not None:
                 ends = (self._set(Z, term.column, end) for end in (term.high, term.low))
@@ -89,7 +89,7 @@ class Functionals:
                 yield i, high - low
 
     def _variants(self, Z: Array) -> Iterator[tuple[float, Array]]:
-        """Yield factors and rows whose effects, times the factors, add up to what is asked for."""
+        """Yield factors and rows; the effects at the rows, times the factors, add up."""
         by = self._by
         if by is None:
             yield 1.0, Z

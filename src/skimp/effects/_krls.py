@@ -1,6 +1,8 @@
-"""Kernel regularized least squares: what x does to y, for whom, and how sure that is."""
+"""Kernel regularized least squares, with effects and their standard errors."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -11,10 +13,10 @@ from skimp._core._random import as_generator
 from skimp._core._types import Array, RandomState
 from skimp._core._work import Size, Stage
 from skimp._params._memory import MEMORY_LIMIT
-from skimp._params._parametrized import Parametrized, whole_or_nothing
+from skimp._params._parametrized import Parametrized, all_or_nothing
 from skimp._params._rules import BOOLEAN, N_JOBS, NONE, RANDOM_STATE, Rule, integer, number, one_of
 from skimp.choice import Task
-from skimp.data import Context, LineReport, Rows, as_rows
+from skimp.data import Reporting, Rows, as_rows, reporting
 from skimp.effects import _effects
 from skimp.effects._cost import count_cost
 from skimp.effects._fit import Fitted, fit_krls, open_task
@@ -33,92 +35,95 @@ _GRID = NONE | Rule(
         and all(map(_SQUARABLE.test, value))
     ),
 )
-"""Penalties and bandwidths, whose squares are numbers, too."""
+"""Grids of penalties or bandwidths; their squares must be representable."""
 
 
 @final
-class KRLS(RegressorMixin, Parametrized):
+class KRLS(RegressorMixin, Reporting, Parametrized):
     r"""Kernel regularized least squares, with the effects of columns and their standard errors.
 
-    Minimises over functions f of the kernel's space, and a constant b,
+    Minimises, over functions f in the kernel's space and a constant b,
 
     .. math::
         \frac{1}{\sum_i w_i} \sum_i w_i \, (y_i - f(x_i) - b)^2 + \alpha \, \|f\|^2
 
-    on columns of mean zero and variance one. Exact in :math:`8 n^3 / 3` operations and the memory
-    of one n x n matrix, with all penalties; for an approximation by m functions in :math:`3 n m^2`
-    operations and the memory of a few m x m matrices. Their n m values are held during the fit
-    if they take less than a quarter of ``memory_limit``, and otherwise recomputed on each pass.
+    on columns with mean zero and variance one. The exact model takes :math:`8 n^3 / 3` operations
+    for all penalties together, and the memory of one n x n matrix. An approximation by m functions
+    takes :math:`3 n m^2` operations and the memory of a few m x m matrices. The n x m values of the
+    functions are kept during the fit if they need less than a quarter of ``memory_limit``;
+    otherwise they are recomputed on each pass.
 
-    For a binary outcome, 0 and 1, it is a linear probability model: effects are changes of the
-    probability. Take ``errors="robust"`` there.
+    With a binary outcome coded 0 and 1 it is a linear probability model: effects are changes of the
+    probability. Use ``errors="robust"`` in that case.
 
     Parameters
     ----------
     kernel : Kernel, str or None, default=None
-        What it means for two rows to be alike: any differentiable kernel, of scaled columns. None
-        is the Gaussian with ``gamma`` one over twice the number of columns of X.
+        Any differentiable kernel; it sees scaled columns. None is the Gaussian with ``gamma`` one
+        over twice the number of columns of X.
     standardize : bool, default=True
-        Whether columns are scaled. Those of categories or text, in frames, become indicators
-        either way.
+        Whether to scale columns. Categorical and text columns of a frame become indicators in any
+        case.
     approximation : None, int, str, Selector, Nystroem, Points, Sketch or RowSample, default=None
-        None fits the exact model. An int is a number of points with which all rows are fitted. A
-        selector, or its name ("auto", "uniform", "kmeans", "agglomerative", "leverage",
-        "rpcholesky"), chooses a tenth of the rows, but at least 100 and at most 1,000; with another
-        size write `skimp.features.Nystroem` or `skimp.effects.Points`. The methods of
+        None fits the exact model. An int is a number of landmarks; the model is still fitted to all
+        rows. A selector, or its name ("auto", "uniform", "kmeans", "agglomerative", "leverage",
+        "rpcholesky"), chooses a tenth of the rows as landmarks, at least 100 and at most 1,000. Use
+        `skimp.features.Nystroem` or `skimp.effects.Points` to set another size. The methods of
         `skimp.effects.Sketch` ("gaussian", "sign", ...) fit random sums of all kernel columns.
-        "sample", or `skimp.effects.RowSample`, fits the exact model of sampled rows alone.
+        "sample", or `skimp.effects.RowSample`, fits the exact model to a sample of the rows.
     alpha : float or str, default="loo"
-        Strength of the penalty; it does not grow with n. "loo" minimises the error of rows that are
-        left out one by one, in closed form; "gcv" its rotation invariant form; "kfold" that of five
-        folds, each with an approximation of its own rows and the same n alpha. A ridge penalty is n
-        alpha.
+        Strength of the penalty, independent of n: the ridge penalty is n alpha. "loo" minimizes the
+        leave-one-out error, in closed form; copies of a row are left out together. "gcv" minimises
+        generalized cross-validation. "kfold" minimises the error of five-fold cross-validation;
+        each fold has its own approximation and the same n alpha.
     lams : sequence of float or None, default=None
-        Penalties n alpha to choose from; None for all between rounding and nothing.
+        Penalties n alpha to choose from. None searches the whole useful range.
     sigmas : sequence of float or None, default=None
-        Bandwidths to choose from, gamma being :math:`1 / 2 \sigma^2`; None for the kernel's own.
+        Bandwidths to choose from; gamma is :math:`1 / 2 \sigma^2`. None keeps the bandwidth of the
+        kernel.
     fit_intercept : bool, default=True
-        Whether there is an unpenalized constant b.
+        Whether to fit the unpenalized constant b.
     convention : "skimp" or "R", default="skimp"
-        "R" gives the numbers of R's package KRLS: y is centred in place of the constant b, columns
-        are divided by standard deviations with n - 1, the default ``gamma`` is one over the number
-        of columns, "loo" stops where R's search does, the variance of the errors divides by n, t
-        has n - d degrees of freedom, and standard errors of differences are multiplied by
-        :math:`\sqrt 2`. ``summary`` is then not corrected for shrinkage by default.
+        "R" reproduces the numbers of R's package KRLS; `skimp.recipes.krls` lists its conventions.
+        ``summary`` is then not corrected for shrinkage by default.
     memory_limit : int, str or None, default=None
-        Bytes, or "2GB", that a fit may take besides the data; None for half of the machine's.
+        Bytes, or a string such as "2GB", that a fit may use besides the data. None is half of the
+        machine's memory.
     n_jobs : int or None, default=None
-        Threads; None for all cores that the process may use.
+        Number of threads. None uses all cores that the process may use.
     verbose : int, default=0
-        Report progress on standard error.
+        1 writes a line for each phase of the fit, with its seconds and its result, 2 also one for
+        each trial and step. Lines are records of the logger "skimp"; if logging is not set up,
+        they go to standard error, on a terminal with a progress bar (needs rich).
     random_state : int, Generator, RandomState or None, default=None
         Seed of the approximation and of the folds.
 
     Attributes
     ----------
     kernel_ : Kernel
-        The kernel with numbers for parameters.
+        The kernel with its numeric parameters.
     alpha_ : float
         The penalty.
     coef_ : array of shape (m,) or (m, k)
-        Coefficients of the functions: kernel columns, or random sums of them.
+        Coefficients of the basis functions: kernel columns, or random sums of them.
     dual_coef_ : array of shape (p,) or (p, k)
         Coefficients of the kernel columns of ``points_``.
     points_ : array of shape (p, width)
-        The points, scaled.
+        The landmarks, scaled: all rows for the exact model.
     intercept_ : float or array of shape (k,)
         The constant b.
     dimension_ : float
-        Effective number of parameters: the trace of the matrix that turns y into fitted values.
+        Effective number of parameters: the trace of the matrix that maps y to fitted values.
     freedom_ : float
-        Degrees of freedom of the standard errors, nearly n less ``dimension_``; n less the number
-        of columns with ``convention="R"``.
+        Degrees of freedom of the standard errors: about n minus ``dimension_``, or n minus the
+        number of columns if ``convention="R"``.
     sigma_ : float or array of shape (k,)
         Standard deviation of the errors.
     alphas_, scores_ : arrays, or None
-        Penalties that were compared, and their squared errors relative to the variance of y.
+        The penalties compared, and their squared errors relative to the variance of y. None if
+        alpha was given.
     terms_ : list of str
-        What effects there are: columns, and levels of columns of categories.
+        Names of the effects: columns, and levels of categorical columns.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -192,16 +197,15 @@ class KRLS(RegressorMixin, Parametrized):
         Parameters
         ----------
         X : array, CSR matrix, frame or Rows of shape (n, d)
-            Training rows. Columns of a frame that hold categories or text are encoded. They are
-            not copied, and read again if effects are asked for: do not change them.
+            Training rows. Categorical and text columns of a frame are encoded. The rows are not
+            copied, and are read again to compute effects: do not change them.
         y : array of shape (n,) or (n, k)
             Targets.
         sample_weight : array of shape (n,), optional
-            A weight of 2 equals a row given twice in what is estimated; for standard errors,
-            weights are inverse variances of the errors.
+            Weights of the rows. For estimates, a weight of 2 equals a row given twice. For standard
+            errors, weights are inverse variances of the errors.
         """
-        with whole_or_nothing(self):
-            context = Context(self.n_jobs, LineReport("KRLS") if self.verbose else None)
+        with all_or_nothing(self), self._reporting(6, X, y, sample_weight) as context:
             rng = as_generator(self.random_state)
             self.fitted_ = fitted = fit_krls(self, X, y, sample_weight, rng, context)
             models, fit, outputs = fitted.models, fitted.fit, fitted.outputs
@@ -216,18 +220,18 @@ class KRLS(RegressorMixin, Parametrized):
         return self
 
     def cost(self, size: Size) -> tuple[Stage, ...]:
-        """Return the work and the memory of a fit, stage by stage; see `skimp.diagnostics.plan`."""
+        """Return the work and memory of each stage of a fit; see `skimp.diagnostics.plan`."""
         return tuple(count_cost(self, size))
 
     def open_task(self, X: Any, y: Any = None, sample_weight: Any = None) -> Task:
-        """Return the task of a `skimp.KernelRegressor` with this kernel, points and scaled rows.
+        """Return the equivalent task of a `skimp.KernelRegressor`, on scaled rows.
 
-        `skimp.diagnostics.budget_curve` computes curves from it; parameters are those of ``fit``.
+        `skimp.diagnostics.budget_curve` uses it. The parameters are those of ``fit``.
         """
         return open_task(clone(self), X, y, sample_weight)
 
     def _open(self, X: Any, fallback: bool = True) -> tuple[Fitted, Rows]:
-        """Return the record, and rows with the columns of ``fit``; those of ``fit`` for None."""
+        """Return the fitted record and checked rows, the training rows if X is None."""
         check_is_fitted(self)
         fitted = self.fitted_
         if X is None and fallback:
@@ -235,16 +239,23 @@ class KRLS(RegressorMixin, Parametrized):
         encoded = encode_levels(X, fitted.design.levels, fitted.design.names)
         return fitted, as_rows(self, encoded, reset=False)
 
+    @contextmanager
+    def _asked(self, what: str, X: Any) -> Iterator[tuple[Fitted, Rows]]:
+        """Return the same as `_open`, with a context that shows how far the block has come."""
+        fitted, rows = self._open(X)
+        with reporting(type(self).__name__, self.verbose, name=what) as progress:
+            yield replace(fitted, context=replace(fitted.context, progress=progress)), rows
+
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Return the fitted function at each row, and how sure it is.
+        """Return the fitted function at each row, with standard errors on request.
 
         Parameters
         ----------
         X : array, CSR matrix, frame or Rows of shape (n, d)
             Rows with the columns of ``fit``.
         return_std : bool, default=False
-            Whether to return standard errors of the fitted function as well. They do not contain
-            the errors of new targets, whose standard deviation is ``sigma_``.
+            Whether to return standard errors of the fitted function as well. They do not include
+            the noise of new targets, whose standard deviation is ``sigma_``.
 
         Returns
         -------
@@ -256,24 +267,25 @@ class KRLS(RegressorMixin, Parametrized):
     def effects(self, X: Any = None, return_std: bool = False) -> Any:
         """Return the effect of each term at each row.
 
-        The derivative of the fitted function in a column of numbers, per unit of the column; the
-        difference between its two values for a column of two; the difference from the first level
-        for each other level of a column of categories.
+        For a numeric column it is the derivative of the fitted function per unit of the column. For
+        a column with two values it is the difference between them. For a categorical column there
+        is one effect per level: the difference from the first level.
 
         Parameters
         ----------
         X : array, CSR matrix, frame or Rows of shape (n, d), optional
-            Where to take them; the rows of ``fit``, those of weight zero left out, by default.
+            Rows at which to compute effects. By default the training rows with positive weight.
         return_std : bool, default=False
-            Whether to return their classical standard errors as well, which take a solution for
-            each of them.
+            Whether to return classical standard errors as well. They take one linear solve per
+            effect.
 
         Returns
         -------
         array of shape (n, n_terms) or (n, n_terms, k), or a tuple of two
-            A column for each of ``terms_``.
+            One column per entry of ``terms_``.
         """
-        return _effects.effects_at(*self._open(X), return_std)
+        with self._asked("effects", X) as opened:
+            return _effects.effects_at(*opened, return_std)
 
     def summary(
         self,
@@ -284,26 +296,27 @@ class KRLS(RegressorMixin, Parametrized):
         level: float = 0.95,
         corrected: bool | None = None,
     ) -> EffectsSummary:
-        """Return average effects with standard errors, and how effects vary.
+        """Return the table of average effects with standard errors.
 
         Parameters
         ----------
         X : array, CSR matrix, frame or Rows of shape (n, d), optional
-            Rows to average over; those of ``fit``, with their weights, by default.
+            Rows to average over. By default the training rows with their weights.
         errors : str, default="classical"
-            What is assumed of the errors of y: "classical", that they are independent with equal
-            variances; "robust", that they are independent; "clustered", across groups.
+            Assumption about the errors of y. "classical": independent with equal variances.
+            "robust": independent. "clustered": independent between groups.
         groups : array of shape (n,), optional
-            The group of each row of ``fit``, for "clustered".
+            The group of each training row, for ``errors="clustered"``.
         level : float, default=0.95
             Nominal coverage of the intervals.
         corrected : bool or None, default=None
-            Whether effects, and with them standard errors, t, p and intervals, are corrected for
-            the shrinkage of the penalty, which moves averages by up to a standard error. False
-            takes means of the pointwise effects. None is True, but False for ``convention="R"``.
+            Whether to correct average effects, and their standard errors, t, p and intervals, for
+            the shrinkage of the penalty, which can be as large as a standard error. False averages
+            the pointwise effects. None means True, or False if ``convention="R"``.
         """
         asked = {"errors": errors, "groups": groups, "level": level, "corrected": corrected}
-        return _effects.summarize_terms(*self._open(X), **asked)
+        with self._asked("summary", X) as opened:
+            return _effects.summarize_terms(*opened, **asked)
 
     def interaction(
         self,
@@ -316,27 +329,28 @@ class KRLS(RegressorMixin, Parametrized):
         level: float = 0.95,
         corrected: bool | None = None,
     ) -> EffectsSummary:
-        """Return how much the effect of one term changes with another one.
+        """Return the table of interactions: how the effect of one term changes with another.
 
-        The second derivative for two columns of numbers, or the curvature if they are the same;
-        differences of derivatives or of differences for others. There is an effect for each pair of
-        terms, and ``pointwise`` are the interactions at each row.
+        For two numeric columns it is the mixed second derivative, or the curvature if they are the
+        same. For other terms it is a difference of derivatives or of differences. The table has one
+        row per pair of terms; ``pointwise`` holds the interactions at each row.
 
         Parameters
         ----------
         first, second : str or int
-            Terms, by their names or numbers in ``terms_``; or names of columns of categories, for
-            all of their levels.
+            Names or numbers of ``terms_``, or the name of a categorical column for all of its
+            levels.
         X, errors, groups, level, corrected
             As in `summary`.
         """
         asked = {"errors": errors, "groups": groups, "level": level, "corrected": corrected}
-        return _effects.summarize_interaction(*self._open(X), first, second, **asked)
+        with self._asked("interaction", X) as opened:
+            return _effects.summarize_interaction(*opened, first, second, **asked)
 
     def expectation(
         self, column: str | int, *, n_points: int = 50, level: float = 0.95
     ) -> Expectation:
-        """Return what is expected of y along one column, with the others at typical values.
+        """Return the expected y along one column, with the other columns at typical values.
 
         Numbers are at their mean, columns of two values and of categories at the most frequent one.
 
@@ -345,7 +359,7 @@ class KRLS(RegressorMixin, Parametrized):
         column : str or int
             The column, by name or number.
         n_points : int, default=50
-            Points between the least and the largest value of a column of numbers.
+            Number of points between the smallest and the largest value of a numeric column.
         level : float, default=0.95
             Nominal coverage of the bands at each point.
         """
@@ -353,14 +367,14 @@ class KRLS(RegressorMixin, Parametrized):
         return _effects.expect_along(self.fitted_, column, n_points, level)
 
     def column_values(self, column: str | int, X: Any = None) -> tuple[str, Array]:
-        """Return the name of a column and its values: what effects can be drawn against.
+        """Return the name and the values of a column, to draw effects against.
 
         Parameters
         ----------
         column : str or int
             The column, by name or number.
         X : array, CSR matrix, frame or Rows of shape (n, d), optional
-            The rows; those of ``fit`` by default.
+            The rows. By default the training rows.
         """
         return _effects.values_of(*self._open(X), column)
 
@@ -377,15 +391,15 @@ class KRLS(RegressorMixin, Parametrized):
 
     @property
     def loo_residuals_(self) -> Array:
-        """Residuals of the rows that were fitted, each in the model of all others.
+        """Leave-one-out residuals of the fitted rows.
 
-        Rows of weight zero have none, and neither have those that were not sampled.
+        Rows with weight zero, and rows outside a `RowSample`, have none.
         """
         check_is_fitted(self)
         return self.fitted_.outputs(self.fitted_.fit.left_out)
 
     def __sklearn_tags__(self) -> Any:
-        """Say what scikit-learn may pass in."""
+        """Return scikit-learn's tags: sparse X and several outputs are supported."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.multi_output = True

@@ -1,4 +1,4 @@
-"""Columns of categories in frames: their levels, and the numbers that replace these."""
+"""Levels of categorical columns in frames, and their codes."""
 
 from typing import Any
 
@@ -8,19 +8,19 @@ from skimp._core._types import Array
 from skimp.data import is_frame
 
 MISSING = {"None", "nan", "NaT", "<NA>"}
-"""How missing values print."""
+"""Missing values as text."""
 
 
 def find_levels(X: Any, present: Array | None = None) -> dict[int, list[Any]]:
-    """Return the levels of each column that holds categories or text, by its number.
+    """Return the levels of each categorical or text column of a frame, by its position.
 
-    They are in the order of the categories if there is one, and sorted otherwise. Levels without a
-    row that is ``present`` are left out. Only frames have levels.
+    Levels keep the order of the categories if there is one, and are sorted otherwise. Levels that
+    no ``present`` row has are left out. Arrays have no levels.
     """
     levels = {}
     for j, column in enumerate(_columns(X) if is_frame(X) else ()):
         kind, values = str(column.dtype), list(column)
-        # text, and not numbers, that is held as objects
+        # columns of objects may hold text or numbers
         text = kind == "object" and any(isinstance(value, str) for value in values)
         if not (text or kind.lower().startswith(("category", "categorical", "enum", "str"))):
             continue
@@ -28,7 +28,7 @@ def find_levels(X: Any, present: Array | None = None) -> dict[int, list[Any]]:
         if any(not isinstance(value, str) and str(value) in MISSING for value in found):
             name = str(X.columns[j])
             raise ValueError(
-                f"X must not miss values, found some in column {name!r}: fill them first."
+                f"X must not have missing values, found some in column {name!r}: fill them first."
             )
         ordered = kind.startswith(("category", "Enum"))
         given = column.dtype.categories if ordered else sorted(found, key=str)
@@ -42,16 +42,16 @@ def encode_levels(
     expected: list[str] | None = None,
     present: Array | None = None,
 ) -> Any:
-    """Return the frame with numbers instead of levels; other columns are not copied.
+    """Return the frame with codes instead of levels, without copying other columns.
 
-    A frame without the ``expected`` columns is returned as it is, and refused later. Rows that are
+    A frame without the ``expected`` columns is returned unchanged and refused later. Rows that are
     not ``present`` get the first level.
     """
     if not levels:
         return X
     if not is_frame(X):
         raise ValueError(
-            f"X must be a frame, since fit found text or categories in one; got {type(X)}."
+            f"X must be a frame, because fit saw a frame with text or categories; got {type(X)}."
         )
     names = list(X.columns)
     if expected is not None and [str(name) for name in names] != expected:
@@ -73,7 +73,7 @@ def _is_pandas(X: Any) -> bool:
 
 
 def _columns(X: Any) -> list[Any]:
-    # by number: names of pandas may be equal, which is refused later
+    # by position: pandas allows duplicate names, which are refused later
     return [X.iloc[:, j] for j in range(X.shape[1])] if _is_pandas(X) else list(X.get_columns())
 
 
@@ -85,6 +85,6 @@ def _encode(column: Any, levels: list[Any], name: Any, present: Array | None) ->
     if (codes < 0).any():
         strange = list(column)[int(np.argmin(codes))]
         raise ValueError(
-            f"column {name!r} must hold the levels of fit, {levels}, found {strange!r}."
+            f"column {name!r} must hold the levels seen in fit, {levels}, found {strange!r}."
         )
     return codes

@@ -1,4 +1,4 @@
-"""All models of scaled rows in some functions, and the choice of kernel and penalty."""
+"""Models for all penalties, and the choice of bandwidth and penalty."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,21 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from skimp._core._random import draw_seed
+from skimp._core._blocks import Scratch
+from skimp._core._linalg import dense
+from skimp._core._random import content_keys, draw_seed
 from skimp._core._types import Array
 from skimp._core._work import DOUBLE
 from skimp._params._memory import parse_bytes, require_memory
 from skimp._params._rules import broken, check_params
-from skimp.data import Context, Rows, keep_rows, kept_bytes
+from skimp.choice import NOMINAL, describe_kernel, given_again, seconds
+from skimp.data import Block, Context, Rows, keep_rows, kept_bytes
 from skimp.effects._approximation import Approximation, Points, RowSample, Sketch, as_approximation
 from skimp.effects._random_sums import RandomSums
 from skimp.features import Landmarks
 from skimp.kernels import Gaussian, Kernel, as_kernel, check_gram, require
 from skimp.solvers.ridge import (
+    FOLDS,
     ExactSmoother,
     ReducedSmoother,
     Smoother,
     best_alpha,
+    exact_work,
     fold_scores,
     golden_section,
 )
@@ -28,7 +33,7 @@ from skimp.solvers.ridge import (
 
 @dataclass(frozen=True)
 class Spec:
-    """What to fit: the parameters of `skimp.KRLS`, checked; ``like_r`` is ``convention="R"``."""
+    """Checked parameters of a `skimp.KRLS`; ``like_r`` means ``convention="R"``."""
 
     approximation: Approximation | None
     alpha: float | str
@@ -39,11 +44,11 @@ class Spec:
 
 
 def read_spec(model: Any) -> Spec:
-    """Return what a `skimp.KRLS` is to fit; raise for a parameter that breaks a rule."""
+    """Check the parameters of a `skimp.KRLS` and return them."""
     owner = type(model).__name__
     check_params(model)
     kernel = default_kernel(model, 1)
-    require(kernel, "positive_definite", owner=owner, advice="f has a norm only then")
+    require(kernel, "positive_definite", owner=owner, advice="otherwise f has no norm")
     require(kernel, "differentiable", owner=owner, advice="effects are derivatives")
     if model.sigmas is not None and "gamma" not in kernel.get_params(deep=False):
         raise broken(owner, "sigmas", f"None for {kernel!r}, which has no gamma", model.sigmas)
@@ -60,7 +65,7 @@ def read_spec(model: Any) -> Spec:
 
 
 def default_kernel(model: Any, n_columns: int) -> Kernel:
-    """Return the kernel of a `skimp.KRLS`, by default the Gaussian for this many columns."""
+    """Return the kernel of a `skimp.KRLS`, by default a Gaussian for ``n_columns``."""
     if model.kernel is None:
         return Gaussian(gamma=1 / (n_columns if model.convention == "R" else 2 * n_columns))
     return as_kernel(model.kernel, owner=type(model).__name__, other="None")
@@ -68,10 +73,10 @@ def default_kernel(model: Any, n_columns: int) -> Kernel:
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """All models of a kernel in some functions, and the penalty of the best.
+    """Models of one basis for all penalties, and the best penalty.
 
-    ``sampled`` are the rows that were fitted, None for all; ``alphas`` the penalties that were
-    compared, with their ``scores``, None if alpha was given.
+    ``sampled`` are the indices of the fitted rows, None for all. ``alphas`` are the penalties
+    compared, with their ``scores``; None if alpha was given.
     """
 
     basis: Landmarks | RandomSums
@@ -85,16 +90,20 @@ class Models:
 def choose_models(
     spec: Spec, rows: Rows, kernels: list[Kernel], seed: int, context: Context
 ) -> Models:
-    """Return the models of the best kernel, the first of equal ones, with the best penalty."""
+    """Return the models of the best kernel with the best penalty."""
     if len(kernels) == 1:
         models = make_models(spec, rows, kernels[0], seed, context)
         return replace(models, **_choose_penalty(spec, rows, models, seed, context))
-    # factorizations are large: one is held at a time, and that of the best made again
+    # factorizations are large: keep one at a time, and recompute the best
     found = []
-    for kernel in kernels:
-        models = make_models(spec, rows, kernel, seed, context)
-        found.append(_choose_penalty(spec, rows, models, seed, context))
-        del models
+    with context.phase("search", unit="bandwidths", total=len(kernels)):
+        for kernel in kernels:
+            with context.phase("bandwidth") as trying:
+                models = make_models(spec, rows, kernel, seed, context)
+                found.append(_choose_penalty(spec, rows, models, seed, context))
+                error = np.min(found[-1]["scores"])
+                trying.result = f"{describe_kernel(kernel)}: error {error:.4g}"
+                del models
     best = int(np.argmin([np.min(penalty["scores"]) for penalty in found]))
     return replace(make_models(spec, rows, kernels[best], seed, context), **found[best])
 
@@ -102,30 +111,56 @@ def choose_models(
 def _choose_penalty(
     spec: Spec, rows: Rows, models: Models, seed: int, context: Context
 ) -> dict[str, Any]:
-    """Return the best ``alpha``, and ``alphas`` with their ``scores`` if it was searched for."""
+    """Return the best ``alpha``, and ``alphas`` with their ``scores`` after a search."""
     smoother, criterion = models.smoother, spec.alpha
     if not isinstance(criterion, str):
         return {"alpha": float(criterion)}
     free = spec.lams is None
     if spec.like_r and free and criterion == "loo":
-        alpha, alphas, scores = golden_section(smoother)
+        with context.phase("penalty"):
+            alpha, alphas, scores = golden_section(smoother)
         return {"alpha": alpha, "alphas": alphas, "scores": scores}
     alphas = smoother.grid() if free else np.sort(np.asarray(spec.lams, float)) / smoother.n_rows
     if criterion == "kfold":
 
         def fit_fold(part: Rows) -> tuple[Landmarks | RandomSums, Smoother]:
-            made = make_models(spec, part, models.basis.kernel, seed, context)
+            with context.phase("fold"):
+                made = make_models(spec, part, models.basis.kernel, seed, context)
             return made.basis, made.smoother
 
-        scores = fold_scores(rows, alphas * smoother.weight, seed, fit_fold, context)
+        with context.phase("penalty", unit="folds", total=FOLDS):
+            scores = fold_scores(rows, alphas * smoother.weight, seed, fit_fold, context)
     else:
-        scores = smoother.scores(alphas, criterion)
+        copies = None if spec.like_r or criterion != "loo" else _find_copies(rows, models, context)
+        with context.phase("penalty"):
+            scores = smoother.scores(alphas, criterion, copies)
     alpha = best_alpha(alphas, scores) if free else float(alphas[np.argmin(scores)])
     return {"alpha": alpha, "alphas": alphas, "scores": scores}
 
 
+def _find_copies(rows: Rows, models: Models, context: Context) -> Array | None:
+    """Return the weight of all copies of each row, over its own; None if rows are not copies."""
+
+    def of_block(block: Block, _: Scratch) -> Array:
+        X, Y = dense(block.X, DOUBLE), np.asarray(block.y, DOUBLE).reshape(block.size, -1)
+        pair = np.column_stack([content_keys(X), content_keys(np.hstack([X, Y]))])
+        return np.asarray(pair)
+
+    keys = context.compute(rows, of_block, (2,), np.uint64)
+    weight = rows.weights(context)
+    weight = np.ones(len(keys)) if weight is None else weight
+    if models.sampled is not None:
+        keys, weight = keys[models.sampled], weight[models.sampled]
+    distinct, group = np.unique(keys[:, 1], return_inverse=True)
+    if len(distinct) == len(keys):
+        return None
+    if not given_again(len(keys), len(distinct), len(np.unique(keys[:, 0]))):
+        return None
+    return np.asarray(np.bincount(group, weight)[group] / weight)
+
+
 def make_models(spec: Spec, rows: Rows, kernel: Kernel, seed: int, context: Context) -> Models:
-    """Return all models of some scaled rows, in the functions that are chosen from them."""
+    """Choose a basis for scaled rows, and return the models for all penalties."""
     rng = np.random.default_rng(seed)
     given, sampled = spec.approximation, None
     options: Any = {"fit_intercept": spec.fit_intercept, "context": context}
@@ -134,21 +169,29 @@ def make_models(spec: Spec, rows: Rows, kernel: Kernel, seed: int, context: Cont
         sketch = 8 * rows.n_rows * size if isinstance(given, Sketch) else 0
         what = f"an approximation by {size} functions"
         require_memory(80 * size**2 + sketch, spec.memory_limit, what, "take fewer")
-        basis = given.make_basis(rows, kernel, rng, context)
+        with context.phase("landmarks" if isinstance(given, Points) else "sketch") as choosing:
+            basis = given.make_basis(rows, kernel, rng, context)
+            choosing.result = f"{size:,} functions, {describe_kernel(kernel)}"
         mapped: Rows = rows.mapped(basis)
-        if kept_bytes(mapped) < parse_bytes(spec.memory_limit) // 4:
-            mapped = keep_rows(mapped, context)
-        return Models(basis, ReducedSmoother(mapped, basis.penalty, **options))
+        with context.phase("moments"):
+            if kept_bytes(mapped) < parse_bytes(spec.memory_limit) // 4:
+                mapped = keep_rows(mapped, context)
+            return Models(basis, ReducedSmoother(mapped, basis.penalty, **options))
     if isinstance(given, RowSample):
         rows, sampled = given.draw(rows, draw_seed(rng), context)
     n = rows.n_rows
-    # a fold is factored beside all rows
+    # a fold is factored while the factors of all rows are kept
     needed = (16 if spec.alpha == "kfold" else 10) * n**2
     what = f"the exact model of {n} rows (approximation=None)"
     require_memory(needed, spec.memory_limit, what, "take an approximation such as 1000")
     block = rows.collect()
     assert block.y is not None, "targets were computed for every block"
     landmarks = Landmarks(kernel, block.X, DOUBLE)
-    K = kernel(landmarks.points, n_jobs=context.n_jobs)
-    check_gram(K, kernel)
-    return Models(landmarks, ExactSmoother(K, block.y, block.weights(), **options), sampled)
+    with context.phase("kernel matrix") as filling:
+        K = kernel(landmarks.points, n_jobs=context.n_jobs)
+        check_gram(K, kernel)
+        filling.result = f"{n:,} x {n:,}, {describe_kernel(kernel)}"
+    expected = seconds(exact_work(n, several=True), NOMINAL)
+    with context.phase("factorization", expected=expected):
+        smoother = ExactSmoother(K, block.y, block.weights(), **options)
+    return Models(landmarks, smoother, sampled)

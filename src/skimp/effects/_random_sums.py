@@ -1,4 +1,4 @@
-"""Random sums of the kernel columns of all rows, as the functions that a model is a sum of."""
+"""Random sums of kernel columns as basis functions of a model."""
 
 from functools import cached_property
 from typing import Any, final
@@ -15,10 +15,10 @@ from skimp.features import Landmarks, draw_signs
 from skimp.kernels import Columns, Kernel
 
 _POINTS = 2048
-"""Points whose kernel columns are held at once."""
+"""Number of kernel columns that are held at once."""
 
 SKETCHES = ("gaussian", "achlioptas", "sign", "very_sparse", "subsampling")
-"""Names of random matrices."""
+"""Names of the random matrices."""
 
 
 @final
@@ -50,19 +50,19 @@ class RandomSums:
 
     @cached_property
     def _parts(self) -> list[tuple[Columns, Matrix]]:
-        """The kernel columns and the rows of the random matrix, of some points at a time."""
+        """Kernel columns and rows of the random matrix, for a part of the points each."""
         starts = range(0, len(self.points), _POINTS)
         parts = [slice(start, start + _POINTS) for start in starts]
         return [(self.kernel.bind(self.points[part], DOUBLE), self.mixing[part]) for part in parts]
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the functions of the rows X into ``out``."""
+        """Write the basis functions at the rows X into ``out``."""
         check_shape(out, (X.shape[0], self.width))
         out[...] = 0
         for columns, mixing in self._parts:
             K = np.empty((X.shape[0], mixing.shape[0]))
             columns.fill(X, K)
-            # sparse matrices multiply from the left faster, and into rows
+            # a sparse matrix multiplies faster from the left
             out += (mixing.T @ K.T).T if sparse.issparse(mixing) else K @ mixing
 
     @cached_property
@@ -79,12 +79,12 @@ class RandomSums:
         return np.asarray((P + P.T) / 2)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what can be computed again."""
+        """Leave out cached values."""
         return {name: vars(self)[name] for name in ("kernel", "points", "mixing", "n_jobs")}
 
 
 def random_matrix(name: str, n: int, size: int, rng: np.random.Generator) -> Matrix:
-    """Draw :math:`S^T`, of shape (n, size), by the name of its law; see `skimp.effects.Sketch`."""
+    """Draw :math:`S^T`, of shape (n, size), by name; see `skimp.effects.Sketch`."""
     if name == "subsampling":
         chosen = rng.choice(n, size, replace=False)
         entries = np.full(size, np.sqrt(n / size))

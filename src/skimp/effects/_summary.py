@@ -1,4 +1,4 @@
-"""Average effects with their uncertainty: the table of a regression."""
+"""Tables of average effects and of expectations, with their uncertainty."""
 
 from dataclasses import dataclass
 from html import escape
@@ -14,39 +14,39 @@ from skimp._core._types import Array
 
 _NAMES = ("effect", "std_error", "t", "p", "ci_low", "ci_high", "mean", "q25", "q50", "q75")
 _COLUMNS = dict.fromkeys(_NAMES, ".4g") | {"t": ".2f", "p": ".3f"}
-"""Columns of the table, and how their numbers are printed."""
+"""Columns of the table, and the format of their numbers."""
 _SHOWN = 5
-"""Points of an expectation that are printed."""
+"""Number of points of an expectation to print."""
 
 
 @dataclass(frozen=True, eq=False)
 class EffectsSummary:
-    """Average effects, their standard errors, and how effects vary from row to row.
+    """Average effects with standard errors, and quartiles of the pointwise effects.
 
     Attributes
     ----------
     names : tuple of str
-        The columns, with their levels if they hold categories; preceded by the output if there are
-        several.
+        Names of the effects: columns, and levels of categorical columns. With several outputs, the
+        output comes first.
     kinds : tuple of str
-        What each effect is: a derivative, or a difference and between which values.
+        Kind of each effect: "derivative", or the values between which the difference is taken.
     effect, std_error : arrays of shape (n_effects,)
-        Average effects, corrected for the shrinkage of the penalty if ``corrected``, otherwise
-        ``mean``; and their standard errors.
+        Average effects and their standard errors. If ``corrected``, averages are corrected for the
+        shrinkage of the penalty; otherwise they equal ``mean``.
     t, p : arrays of shape (n_effects,)
-        ``effect / std_error``, and the two-sided p values of no effect; NaN for constant columns.
+        ``effect / std_error``, and the two-sided p value. NaN for constant columns.
     ci_low, ci_high : arrays of shape (n_effects,)
-        Confidence intervals about ``effect``.
+        Nominal confidence intervals for ``effect``.
     mean, q25, q50, q75 : arrays of shape (n_effects,)
         Weighted means and quartiles of the pointwise effects.
     covariance : array of shape (n_outputs, n_terms, n_terms)
-        Covariances of ``effect``.
+        Covariance matrix of ``effect``, for each output.
     pointwise : array of shape (n_rows, n_effects)
-        The effects at single rows.
+        The effects at each row.
     level, corrected : float and bool
         Nominal coverage of the intervals, and whether ``effect`` is corrected for shrinkage.
     facts, notes : dict and tuple of str
-        What the model is, for the head of the table, and what to keep in mind, for its foot.
+        Facts about the model, printed above the table, and notes, printed below it.
     """
 
     names: tuple[str, ...]
@@ -69,12 +69,12 @@ class EffectsSummary:
     notes: tuple[str, ...]
 
     def to_frame(self, *, pointwise: bool = False) -> Any:
-        """Return the table as a pandas frame, a row for each effect.
+        """Return the table as a pandas frame, one row per effect.
 
         Parameters
         ----------
         pointwise : bool, default=False
-            Whether to return the effects of single rows instead, a column for each effect.
+            Whether to return the pointwise effects instead, one column per effect.
         """
         import pandas
 
@@ -117,18 +117,18 @@ class EffectsSummary:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Expectation(Lined):
-    """What is expected of y along one column, with the others at typical values.
+    """Expected y along one column, with the other columns at typical values.
 
     Attributes
     ----------
     column : str
         The column.
     values : array of shape (n_points,)
-        Its values: numbers, or levels.
+        Values of the column: numbers or levels.
     mean, std_error, ci_low, ci_high : arrays of shape (n_points,) or (n_points, k)
-        The expectation, its standard error and its confidence band, point by point.
+        The expected y, its standard error and its pointwise confidence band.
     level : float
-        Probability with which the band is to cover at each point.
+        Nominal coverage of the band at each point.
     """
 
     column: str
@@ -144,7 +144,7 @@ class Expectation(Lined):
         parts = [np.reshape(part, (n, -1)) for part in (self.mean, self.ci_low, self.ci_high)]
         few = "" if n <= _SHOWN else f", {_SHOWN} of {n} points"
         lines = [(self.column, f"mean of y [nominal {self.level:.0%} band]{few}")]
-        # first, middle and last of many points
+        # the first, the last and a few between
         for i in np.unique(np.linspace(0, n - 1, _SHOWN).astype(int)):
             value, outputs = self.values[i], zip(*(part[i] for part in parts), strict=True)
             name = f"{value:.4g}" if isinstance(value, Real) else f"{value}"
@@ -152,7 +152,7 @@ class Expectation(Lined):
         return lines
 
     def to_frame(self) -> Any:
-        """Return a pandas frame by the values of the column; several outputs have a row each."""
+        """Return a pandas frame indexed by the column's values, one row per value and output."""
         import pandas
 
         n, names = len(self.values), ("mean", "std_error", "ci_low", "ci_high")
@@ -178,8 +178,8 @@ def summarize(
 ) -> EffectsSummary:
     """Return the table of effects of terms on outputs.
 
-    ``pointwise`` has the shape (n, n_terms, k), ``covariance`` (k, n_terms, n_terms), and
-    ``corrected``, None for means of the pointwise effects, (n_terms, k).
+    ``pointwise`` has the shape (n, n_terms, k) and ``covariance`` (k, n_terms, n_terms).
+    ``corrected`` has the shape (n_terms, k), or is None to use means of the pointwise effects.
     """
     n, n_terms, k = pointwise.shape
     flat = pointwise.transpose(0, 2, 1).reshape(n, k * n_terms)
@@ -220,7 +220,7 @@ def summarize(
 def _weighted_quartiles(values: Array, weight: Array) -> Array:
     """Return the quartiles of each column, of shape (3, n_columns).
 
-    They are interpolated between rows of equal weight, and those of a row if weights differ.
+    They are interpolated if all weights are equal, and values of single rows otherwise.
     """
     shares = np.array([0.25, 0.5, 0.75])
     if np.ptp(weight) == 0:

@@ -1,4 +1,4 @@
-"""Estimators: the scikit-learn classes, each fit a recipe of the other folders' parts."""
+"""The scikit-learn estimators, and the function that fits them."""
 
 from skimp.estimators._certificate import Certificate
 from skimp.estimators._fit_machine import fit_machine

@@ -105,6 +105,8 @@ class Certificate(Lined):
         if self.kernel is None or self.approximation == "exact":
             return "converged, and the kernel is not approximated"
         used = f"the model uses {self.effective_dimension:,.0f} of {self.size:,} directions"
+        if any(t["kernel"] == self.kernel and (t["size"] or 0) > self.size for t in self.trials):
+            return f"converged; a larger size was not worth it: {used}"
         if self.effective_dimension > _CROWDED * self.size:
             return f"converged, but a larger size may help: {used}"
         # a sample of rows cannot show more directions than it has rows

@@ -1,4 +1,4 @@
-"""How a kernel machine is fitted: choose what is left open, fit the map, solve."""
+"""Fit a kernel machine: choose what is left open, fit the map, solve."""
 
 import warnings
 from dataclasses import replace
@@ -14,9 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._tally import counted
+from skimp._core._types import Array
 from skimp._core._work import DOUBLE
 from skimp._params._memory import require_memory
 from skimp.choice import (
+    NOMINAL,
     Choice,
     Judge,
     Limits,
@@ -25,19 +27,23 @@ from skimp.choice import (
     Trials,
     choose,
     choose_penalty,
+    describe_kernel,
+    describe_map,
     merge_equal,
+    seconds,
 )
 from skimp.data import Block, Rows, has_weight, split_rows
 from skimp.estimators._fitted import SAMPLE_ROWS, Clock, Fitted, Model
 from skimp.features import Landmarks, pose_problem
 from skimp.kernels import Gaussian, as_kernel, check_gram, require
-from skimp.solvers import Deadline, EarlyStopping, solve_exact
+from skimp.solvers import Deadline, EarlyStopping, Solution, Status, solve_exact
+from skimp.solvers.ridge import exact_work
 
 
 def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
     """Fit a kernel machine.
 
-    A warm start takes the map of the fit before, and begins with its coefficients.
+    A warm start reuses the map of the fit ``before`` and starts from its coefficients.
     """
     spec, clock = task.spec, Clock()
     deadline = None if spec.time_limit is None else monotonic() + spec.time_limit
@@ -48,8 +54,8 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
             rest, apart = split_rows(task.rows, spec.held_out, draw_seed(rng))
             if not (has_weight(rest) and has_weight(apart)):
                 raise ValueError(
-                    f"{spec.owner}: validation_fraction={spec.held_out} must leave rows of "
-                    "positive weight on both sides: choose another one, or give more rows."
+                    f"{spec.owner}: validation_fraction={spec.held_out} must leave rows "
+                    "with positive weight on both sides: change it, or pass more rows."
                 )
             task, held_out = task.on(rest), task.on(apart).numbers
         if spec.warm_start and not spec.exact:
@@ -63,12 +69,13 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
         if spec.memory_limit is not None:
             task = task.on(task.rows.reblocked(limits.block_rows))
             limits = Limits(task, deadline)
-        # a fit without choices draws nothing for them
+        # without choices, draw no seed for them
         settled = task.is_settled and spec.alpha is not None
         trials = Trials(limits, 0 if settled else draw_seed(rng))
         if start is None:
-            with clock.phase("search"):
+            with clock.phase("search"), task.context.phase("search", unit="trials") as searching:
                 choice = choose(trials)
+                searching.result = choice.summary
                 if choice.n_rows is not None:
                     share = choice.n_rows / task.rows.n_rows
                     task = task.on(split_rows(task.rows, share, draw_seed(rng))[1])
@@ -90,8 +97,15 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
             stacklevel=3,
         )
     phases = (Phase(name, seconds, model.bytes[name]) for name, seconds in clock.seconds.items())
+    found = _record(task, choice, model)
+    return replace(found, phases=tuple(phases), kernel_evaluations=tally.count, recipe=recipe)
+
+
+def _record(task: Task, choice: Choice, model: Model) -> Fitted:
+    """Return the record of a fit."""
+    spec, solution = task.spec, model.solution
     basis, coef, dtype = model.feature_map.basis(), solution.coef, task.rows.dtype
-    # those of kernel columns are large and cancel: their products need float64
+    # coefficients of kernel columns are large and cancel, so their products need float64
     if basis.dtype == np.float32 and basis.penalty is None:
         coef = coef.astype(dtype)
     return Fitted(
@@ -104,24 +118,23 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
         sample=model.sample,
         coef=coef,
         dtype=dtype,
-        phases=tuple(phases),
-        kernel_evaluations=tally.count,
-        recipe=recipe,
+        phases=(),
+        kernel_evaluations=0,
     )
 
 
 def _recipe(task: Task) -> Any:
-    """Return what two fits have in common if one can start from the other; None if it may not."""
+    """Return a key that is equal for fits that can start from each other, or None."""
     spec, rows = task.spec, task.rows
-    # a penalty that was chosen belongs to its loss
+    # a chosen penalty is specific to its loss
     chosen = spec.loss if spec.alpha is None else None
     parts = (spec.fit_intercept, spec.approximation, spec.random_state, spec.alpha is None, chosen)
     try:
         hashed = joblib.hash((parts, rows.n_features, rows.dtype.str, task.n_outputs))
     except PicklingError:
-        # a function without a name, which may be another one each time
+        # a function without a name cannot be compared
         return None
-    # kernels compare their functions, of which a hash knows the names alone
+    # kernels compare their functions; a hash sees only the names of functions
     return clone(spec.kernel, safe=False), hashed
 
 
@@ -135,25 +148,32 @@ def _fit_features(
     rng: np.random.Generator,
     clock: Clock,
 ) -> Model:
-    """Fit the map that was chosen, and the coefficients of its functions."""
+    """Fit the chosen map, and the coefficients of its features."""
     spec, context, approximation = task.spec, task.context, choice.approximation
     given = trials.limits.task.given is not None
     feature_map: Any
     if start is None:
-        with clock.phase("map"), limits.explain(approximation, given=given):
+        with (
+            clock.phase("map"),
+            context.phase(approximation.unit) as mapping,
+            limits.explain(approximation, given=given),
+        ):
             *made, solved = limits.plan(approximation).phases
             seed = approximation.random_state
             rng = rng if seed is None else as_generator(seed)
             rows = task.rows.labelled_as(spec.classes)
             feature_map = clone(approximation).fit_rows(rows, rng, spec.kernel, context)
+            mapping.result = describe_map(feature_map, feature_map.kernel_)
         held = {"search": choice.bytes, "map": max(p.bytes for p in made), "solve": solved.bytes}
     else:
         feature_map = start.feature_map
         held = {phase.name: phase.bytes for phase in start.phases}
     drawn = task.rows.sample(limits.affordable_rows(SAMPLE_ROWS), 0, context)
+    sample = Block(drawn.X, None, drawn.weight, 0)
     if start is None:
-        with clock.phase("search"):
+        with clock.phase("search"), context.phase("penalty") as choosing:
             alpha, alphas = choose_penalty(trials, choice, feature_map, drawn.X, task.rows.n_rows)
+            choosing.result = f"alpha {'' if alphas is None else 'near '}{alpha:.3g}"
         first = None
     else:
         alpha, alphas = start.alpha if spec.alpha is None else spec.alpha, None
@@ -175,12 +195,24 @@ def _fit_features(
         start=first,
         monitor=monitor if watch is None else watch,
     )
-    with clock.phase("solve"), limits.explain(approximation, given=given):
+
+    def rebuild(coef: Array, intercept: Array) -> dict[str, Any]:
+        """Return the attributes of a model with these coefficients, for callbacks."""
+        solution = Solution(coef, intercept, 0, Status.MAX_ITER, "not finished")
+        model = Model(feature_map, solution, alpha, sample, held)
+        return {"fitted_": _record(task, choice, model)}
+
+    with (
+        clock.phase("solve"),
+        context.phase("solve", rebuild=rebuild) as solving,
+        limits.explain(approximation, given=given),
+    ):
         solution = spec.solver.solve(problem, context)
+        solving.result = solution.message
     alpha = alpha if solution.alpha is None else solution.alpha
     solution = solution if watch is None else watch.noted(solution)
     solution = solution if monitor is None else monitor.best(solution)
-    return Model(feature_map, solution, alpha, Block(drawn.X, None, drawn.weight, 0), held)
+    return Model(feature_map, solution, alpha, sample, held)
 
 
 def _fit_exactly(task: Task, choice: Choice, rng: np.random.Generator, clock: Clock) -> Model:
@@ -196,16 +228,19 @@ def _fit_exactly(task: Task, choice: Choice, rng: np.random.Generator, clock: Cl
         "give approximation a budget such as 1000",
     )
     distinct = merge_equal(rows.collect())[0]
-    # float64, because small penalties make coefficients that amplify the rounding of float32
+    # float64, because with small penalties large coefficients amplify rounding
     basis = Landmarks(kernel, as_real(distinct.X, DOUBLE), DOUBLE)
-    with clock.phase("map"):
+    with clock.phase("map"), context.phase("kernel matrix") as filling:
         K = kernel(basis.points, n_jobs=context.n_jobs)
         check_gram(K, kernel)
+        filling.result = f"{distinct.size:,} x {distinct.size:,}, {describe_kernel(kernel)}"
     spread = np.unique(np.linspace(0, distinct.size - 1, SAMPLE_ROWS).astype(int))
-    # the intercept, which is predicted far from all rows, stays near the range of numbers
+    # far from all rows the model predicts its intercept, which must stay near the range of y
     Y = np.asarray(distinct.y)
     judge = Judge.of_targets(spec.loss, Y, spec.fit_intercept)
-    with clock.phase("solve"):
+    work = exact_work(distinct.size, several=spec.alpha is None)
+    expected = seconds(work, NOMINAL)
+    with clock.phase("solve"), context.phase("factorization", expected=expected) as factoring:
         solution = solve_exact(
             K,
             Y,
@@ -213,7 +248,9 @@ def _fit_exactly(task: Task, choice: Choice, rng: np.random.Generator, clock: Cl
             alpha=spec.alpha,
             fit_intercept=spec.fit_intercept,
             trusted=None if spec.classes else lambda b: judge.trusts(b, b),
+            context=context,
         )
+        factoring.result = solution.message
     assert solution.alpha is not None, "it was given or chosen"
     sample = Block(basis.points[spread], None, distinct.weights()[spread], 0)
     held = {"search": choice.bytes, "map": 8 * n**2, "solve": 24 * n**2}

@@ -1,4 +1,4 @@
-"""What a fit found, in one record."""
+"""The record of a fit."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,18 +25,18 @@ SAMPLE_ROWS = 1000
 """Rows of the sample that a fit keeps for its certificate."""
 _STRIP = 512
 _ROUNDING = 1e-12
-"""Squared distances up to this share of the squared norms are those of equal rows."""
+"""Squared distances below this share of the squared norms are rounding."""
 
 
 @dataclass
 class Clock:
-    """Adds up the seconds that each phase took."""
+    """Sums the seconds of each phase."""
 
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Count what is done inside as this phase."""
+        """Add the seconds of the block to a phase."""
         start = perf_counter()
         try:
             yield
@@ -45,7 +45,7 @@ class Clock:
 
 
 class Model(NamedTuple):
-    """A map with coefficients, a penalty and a sample of rows, and predicted bytes by phase."""
+    """A fitted map with coefficients, penalty, a sample of rows, and planned bytes by phase."""
 
     feature_map: FeatureMap | Landmarks
     solution: Solution
@@ -56,34 +56,34 @@ class Model(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A fitted machine: all that predictions, certificates and further fits need.
+    """A fitted machine: what predictions, certificates and warm starts need.
 
     Attributes
     ----------
     spec : Spec
-        What was asked for.
+        The checked parameters.
     feature_map : FeatureMap or Landmarks
-        The fitted map; landmarks at all rows if the model is exact.
+        The fitted map. For an exact model, all rows are landmarks.
     basis : Basis
-        The functions of which predictions are sums.
+        The basis functions of the model.
     solution : Solution
-        Coefficients and intercept in float64, and how the solver found them.
+        Coefficients and intercept in float64, and the report of the solver.
     alpha : float
         The penalty.
     choice : Choice
-        What was chosen, and by which trials.
+        The choices of the search, with its trials.
     sample : Block
-        Rows that certificates and `typicality` look at.
+        Rows for the certificate and `typicality`.
     coef : array of shape (width, k)
-        The coefficients as predictions multiply them.
+        The coefficients, in the precision of predictions.
     dtype : dtype
-        What predictions are returned in.
+        Data type of predictions.
     phases : tuple of Phase
-        Seconds and predicted bytes of its phases.
+        Measured seconds and planned bytes of each phase.
     kernel_evaluations : int
-        Kernel values that were computed, trials included.
+        Number of kernel values computed, trials included.
     recipe : object
-        What a later fit has to be asked for in order to start from this one; None if none may.
+        Parameters that a warm start must share with this fit. None if no fit can start from it.
     """
 
     spec: Spec
@@ -101,13 +101,13 @@ class Fitted:
 
     @cached_property
     def certificate(self) -> "Certificate":
-        """What the fit was like; computed when it is asked for first."""
+        """The certificate, computed on first access."""
         from skimp.estimators._certificate import certify
 
         return certify(self)
 
     def predict(self, rows: Rows, context: Context) -> Array:
-        """Return the functions at checked rows, of shape (n, k)."""
+        """Return the outputs at checked rows, of shape (n, k)."""
         coef, k = self.coef, self.solution.coef.shape[1]
 
         def outputs(block: Block, _: object) -> Array:
@@ -122,10 +122,10 @@ class Fitted:
         return F
 
     def typicality(self, rows: Rows, context: Context) -> Array:
-        r"""Return the share of sampled rows as far from their nearest neighbour as a row is.
+        r"""Return the share of sampled rows at least as far from their nearest neighbour.
 
-        Neighbours are other rows of the sample, and distances those of the kernel,
-        :math:`k(x, x) - 2 k(x, y) + k(y, y)`; those of the features for a map without a kernel.
+        Neighbours are other rows of the sample. The squared distance is that of the kernel,
+        :math:`k(x, x) - 2 k(x, y) + k(y, y)`, or of the features if the map has no kernel.
         """
         points: Rows = ArrayRows(self.sample.X)
         kernel = self.feature_map.kernel_
@@ -139,7 +139,7 @@ class Fitted:
             X = as_real(X, DOUBLE)
             sums = kernel.diag(X, n_jobs=1)[:, None] + norms
             found: Array = sums - 2 * kernel(X, S, n_jobs=1)
-            # equal rows are at a distance of zero, but for rounding
+            # the distance of equal rows is zero up to rounding
             return np.where(found > _ROUNDING * sums, found, 0.0)
 
         own = distances(S)

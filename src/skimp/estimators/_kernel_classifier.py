@@ -24,10 +24,10 @@ _FACTOR = number(above=0, at_most=1e100)
 
 
 class _Probabilities:
-    """A method that a model has if its loss has probabilities.
+    """A method that exists only if the loss has probabilities.
 
-    As with scikit-learn's `available_if`, ``hasattr`` is False otherwise; but the error itself, and
-    not one that it comes from, says what to do.
+    Otherwise ``hasattr`` is False, as with scikit-learn's `available_if`, but the error message
+    says what to do.
     """
 
     def __init__(self, method: Any):
@@ -36,7 +36,7 @@ class _Probabilities:
     def __get__(self, model: Any, owner: type | None = None) -> Any:
         if model is None:
             return self._method
-        # a fitted model goes on with its own loss, whatever has been set since then
+        # a fitted model keeps the loss of its fit
         loss = model.fitted_.spec.loss if "fitted_" in vars(model) else model.loss
         try:
             probabilistic = as_loss(loss, owner=type(model).__name__).probabilistic
@@ -55,48 +55,51 @@ class _Probabilities:
 class KernelClassifier(ClassifierMixin, KernelMachine):
     r"""Kernel classification on a budget.
 
-    Minimises over functions f of the approximated kernel's space, and a constant b,
+    Minimises, over functions f in the space of the approximated kernel and a constant b,
 
     .. math::
         \frac{1}{\sum_i w_i} \sum_i w_i \, \ell(y_i, f(x_i) + b) + \alpha \, \|f\|^2
 
-    with y = 1 for a class and -1 for the others, one function for each class (one for two classes,
-    unless the loss takes all classes together).
-    In time O(n m (d + m)) and memory O(m^2) for n rows and a budget of m; solvers that iterate keep
-    n x m numbers, too, where these fit ``memory_limit``.
+    where y is 1 for one class and -1 for the others. There is one function per class, or a single
+    one for two classes unless the loss is multinomial. A fit takes O(n m (d + m)) time and O(m^2)
+    memory for n rows and m landmarks. Iterative solvers also keep the n x m features if they fit in
+    ``memory_limit``.
 
     Parameters
     ----------
     kernel : Kernel or str, default="auto"
-        What it means for two rows to be alike. "auto" tries the Gaussian, the Laplacian and a
-        linear model; if ``approximation`` is given, the Laplacian for grids and the Gaussian
-        otherwise. It also chooses the bandwidth, and scales the columns if that is better:
-        ``kernel_.gamma`` is an array then. ``gamma="auto"`` of a kernel chooses these two alone.
+        The kernel. "auto" tries the Gaussian, the Laplacian and a linear model. If
+        ``approximation`` is given, it uses the Laplacian for random binning and the Gaussian for
+        other maps. It also chooses the bandwidth, and scales the columns if that lowers the error;
+        ``kernel_.gamma`` is then an array. A kernel with ``gamma="auto"`` leaves only bandwidth and
+        scaling to the search.
     approximation : "auto", int, str, FeatureMap or None, default="auto"
-        An int is a budget of that many points (`~skimp.features.Nystroem`); a feature map is used
-        as it is, and "nystroem", "fourier" and "binning" are maps of their default size; None fits
-        the exact model, for a few thousand rows. "auto" tries landmarks and, on more than 8,192
-        rows, Fourier features and grids. It doubles the size of the best until the next doubling is
-        not worth its cost or would exceed a limit.
+        An int is a number of landmarks (`~skimp.features.Nystroem`). A feature map is used as
+        given. "nystroem", "fourier" and "binning" are maps of their default size. None fits the
+        exact model, which suits a few thousand rows. "auto" tries landmarks and, with more than
+        8,192 rows, Fourier features and random binning. It doubles the size of the best map until
+        the next doubling is not worth its cost or would exceed a limit.
     loss : str or Loss, default="squared_hinge"
-        What a mistake costs: "hinge", "squared_hinge", "log" or "squared" for one function a
-        class, "softmax" or "multiclass_hinge" for all classes together, or any other loss.
+        "hinge", "squared_hinge", "log" or "squared" fit one function per class. "softmax" and
+        "multiclass_hinge" fit all classes together. Only "log" and "softmax" have
+        ``predict_proba``.
     alpha : float or "auto", default="auto"
-        Strength of the penalty; it does not grow with n. "auto" compares penalties by the squared
-        hinge loss of rows that are left out one by one, or held out if there are more than 8,192.
-        An SVM's C is 1 / (2 n alpha).
+        Strength of the penalty, independent of n. "auto" compares penalties by the squared error of
+        the scores on rows that are left out one at a time, or held out if there are more than 8,192
+        rows. The C of an SVM is 1 / (2 n alpha).
     solver : str or Solver, default="auto"
-        How the objective is minimised: "direct", "pcg", "newton" or "dual_cd", whose intercept is
-        penalized; "auto" chooses by the loss and says why in ``solution_.message``. The exact
-        model of the squared loss has a solver of its own.
+        "direct", "pcg", "newton" or "dual_cd", which penalizes the intercept. "auto" chooses by the
+        loss and gives its reason in ``solution_.message``. The exact model with the squared loss
+        has its own solver.
     fit_intercept : bool, default=True
-        Whether there is an unpenalized constant b.
+        Whether to fit the unpenalized constant b.
     class_weight : dict, "balanced" or None, default=None
-        Factors of the weights of each class's rows; "balanced" gives every class the same total.
+        Factors for the weights of the rows of each class. "balanced" gives every class the same
+        total weight.
     tol, max_iter, warm_start, early_stopping, validation_fraction
-        How long to iterate, and where to start: as in `KernelRegressor`.
+        Options of iterative solvers, as in `KernelRegressor`.
     memory_limit, time_limit, n_jobs, verbose, random_state
-        What a fit may take, and its seed: as in `KernelRegressor`.
+        As in `KernelRegressor`.
 
     Attributes
     ----------
@@ -174,13 +177,13 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
                 "y must hold at least two classes with positive weight, found one class: "
                 f"{classes.tolist()[0]!r}."
             )
-        # each label thrice: scikit-learn's check warns if labels hardly repeat
+        # repeat each label: scikit-learn's check warns if labels are nearly unique
         check_classification_targets(np.repeat(classes, 3))
         factors = None if self.class_weight is None else self._class_factors(totals)
         n_outputs = 1 if len(classes) == 2 and not spec.loss.joint else len(classes)
 
         def one_against_rest(y: Any, weight: Array | None) -> tuple[Array, Array | None]:
-            # a row of weight zero may hold a label that no other row has
+            # a row with weight zero may have a label that no other row has
             codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
             Y = np.full((len(codes), n_outputs), -1.0, rows.dtype)
             if n_outputs == 1:
@@ -195,14 +198,14 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         return Task(spec, rows, one_against_rest, n_outputs, context)
 
     def _class_factors(self, totals: Counter[Any]) -> Array:
-        """Return the factor of each class's weights, in the order of the labels."""
+        """Return the weight factor of each class, in the order of the labels."""
         labels = sorted(totals)
         assert self.class_weight is not None, "without it there are no factors"
         if isinstance(self.class_weight, str):
             share = sum(totals.values()) / len(labels)
             return np.array([share / totals[label] for label in labels])
         unknown = [label for label in self.class_weight if label not in totals]
-        # further classes are fine, as in a fold that lacks one; a misspelt class is not
+        # a fold may lack some of the named classes; a misspelt name is an error
         if unknown and set(labels) - set(self.class_weight):
             raise ValueError(f"class_weight must name classes of y, found {unknown}.")
         factors = [self.class_weight.get(label, 1.0) for label in labels]
@@ -213,7 +216,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         return np.array(factors, np.float64)
 
     def decision_function(self, X: Any) -> Array:
-        """Return the fitted functions at each row.
+        """Return the score of each row for each class.
 
         Parameters
         ----------
@@ -223,7 +226,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         Returns
         -------
         array of shape (n,) or (n, n_classes)
-            One column for each class; for two classes one number, positive for the second class.
+            One column per class. For two classes one number, positive for the second class.
         """
         F = self._outputs(X)
         if F.shape[1] == 1:
@@ -251,8 +254,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, for the losses "log" and "softmax".
 
-        Those of several classes fitted one against the rest are divided by their sum, as in
-        scikit-learn.
+        If several classes were fitted one against the rest, their probabilities are divided by
+        their sum, as in scikit-learn.
 
         Parameters
         ----------
@@ -262,7 +265,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         Returns
         -------
         array of shape (n, n_classes)
-            In the order of ``classes_``; the most probable class is what `predict` returns.
+            In the order of ``classes_``. `predict` returns the most probable class.
         """
         F = self._outputs(X)
         if F.shape[1] == 1:
@@ -271,7 +274,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             P = softmax(F, axis=1)
         else:
             P = expit(F)
-            # where every class is all but impossible, the log odds are what is left to compare
+            # if all probabilities underflow to zero, compare the log odds
             P = np.where(P.sum(axis=1, keepdims=True) > 0, P, softmax(F, axis=1))
             P /= P.sum(axis=1, keepdims=True)
         probabilities: Array = P
@@ -279,7 +282,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     @_Probabilities
     def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithm of what `predict_proba` returns.
+        """Return the logarithm of `predict_proba`.
 
         Parameters
         ----------

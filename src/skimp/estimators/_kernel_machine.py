@@ -1,4 +1,4 @@
-"""What the classifier and the regressor share: parameters, predictions, and what a fit was like."""
+"""Base class of the classifier and the regressor."""
 
 from abc import ABC, abstractmethod
 from numbers import Integral
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._types import Array, RandomState
 from skimp._params._memory import MEMORY_LIMIT
-from skimp._params._parametrized import Parametrized, whole_or_nothing
+from skimp._params._parametrized import Parametrized, all_or_nothing
 from skimp._params._rules import (
     BOOLEAN,
     FRACTION,
@@ -27,7 +27,7 @@ from skimp._params._rules import (
     one_of,
 )
 from skimp.choice import Spec, Task
-from skimp.data import Context, LineReport, Rows, as_rows
+from skimp.data import Context, Reporting, Rows, as_rows
 from skimp.estimators._certificate import Certificate
 from skimp.estimators._fit_machine import fit_machine
 from skimp.features import MAP_NAMES, TRANSFORMER, FeatureMap, Nystroem, as_map
@@ -36,10 +36,10 @@ from skimp.losses import Loss, as_loss
 from skimp.solvers import Solver, as_solver
 
 
-class KernelMachine(Parametrized, ABC):
-    """A function fitted as a sum of basis functions of an approximated kernel, plus a constant.
+class KernelMachine(Reporting, Parametrized, ABC):
+    """A model that is a weighted sum of the features of an approximated kernel, plus a constant.
 
-    A subclass says what y are (`classes`), and makes numbers of them in `open_task`.
+    A subclass sets `classes`, and converts y to numbers in `_make_task`.
     """
 
     rules: ClassVar[dict[str, Rule]] = {
@@ -63,7 +63,7 @@ class KernelMachine(Parametrized, ABC):
         "random_state": RANDOM_STATE,
     }
     classes: ClassVar[bool]
-    """Whether y are classes."""
+    """Whether y holds classes."""
 
     kernel: Kernel | str
     approximation: FeatureMap | int | str | None
@@ -88,19 +88,21 @@ class KernelMachine(Parametrized, ABC):
         Parameters
         ----------
         X : array, CSR matrix, frame or Rows of shape (n, d)
-            Training rows; `~skimp.data.Rows` bring their own targets and weights.
-        y : array of shape (n,), or (n, k) for a regressor of k functions
-            Targets: labels of a classifier, numbers of a regressor.
+            Training rows. `~skimp.data.Rows` hold their own targets and weights.
+        y : array of shape (n,), or (n, k) for a regressor with k outputs
+            Labels for a classifier, numbers for a regressor.
         sample_weight : array of shape (n,), optional
-            For the same landmarks, a weight of 2 equals a row given twice, a weight of 0 an
-            absent row.
+            Weights of the rows. For the same landmarks, a weight of 2 equals a row given twice, and
+            a weight of 0 an absent row.
 
         Returns
         -------
         self
         """
-        with whole_or_nothing(self):
-            task = self._open_task(X, y, sample_weight)
+        with all_or_nothing(self), self._reporting(5, X, y, sample_weight) as context:
+            with context.phase("read", unit="rows") as reading:
+                task = self._open_task(X, y, sample_weight, context)
+                reading.result = f"{task.rows.n_rows:,} rows of {task.rows.n_features:,} columns"
             fitted = fit_machine(task, vars(self).get("fitted_"))
             solution, kernel = fitted.solution, fitted.feature_map.kernel_
             self.fitted_ = fitted
@@ -117,7 +119,7 @@ class KernelMachine(Parametrized, ABC):
         return self
 
     def open_task(self, X: Any, y: Any = None, sample_weight: Any = None) -> Task:
-        """Check parameters and data, and return what is to be fitted, without fitting it.
+        """Check parameters and data, and return the task of a fit without fitting.
 
         Parameters
         ----------
@@ -127,31 +129,35 @@ class KernelMachine(Parametrized, ABC):
         Returns
         -------
         Task
-            The rows, how their y become numbers, and what was asked for.
+            The checked parameters, the rows, and the encoding of y.
         """
-        # a copy learns the labels and the columns
+        # a copy records the labels and the columns, so that this object does not change
         copied: KernelMachine = clone(self)
-        return copied._open_task(X, y, sample_weight)
+        return copied._open_task(X, y, sample_weight, Context(self.n_jobs))
 
-    def _open_task(self, X: Any, y: Any, sample_weight: Any) -> Task:
+    def _open_task(self, X: Any, y: Any, sample_weight: Any, context: Context) -> Task:
         spec, numbers = self.make_spec(), not self.classes
         if spec.loss.labels and numbers:
             raise broken(spec.owner, "loss", "one for regression", self.loss)
         rows = as_rows(self, X, y, sample_weight, multi_output=numbers, y_numeric=numbers)
-        report = LineReport(spec.owner) if self.verbose else None
-        return self._make_task(spec, rows, Context(self.n_jobs, report))
+        return self._make_task(spec, rows, context)
 
     @abstractmethod
     def _make_task(self, spec: Spec, rows: Rows, context: Context) -> Task:
-        """Return the task, with how y become numbers."""
+        """Return the task with the encoding of y."""
 
     def make_spec(self) -> Spec:
-        """Return what was asked for, as objects.
+        """Check the parameters and return them as objects.
 
         Returns
         -------
         Spec
-            Parameters that were checked; a `ValueError` names one that breaks its rule.
+            The checked parameters.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is invalid; the message names it.
         """
         check_params(self)
         owner = type(self).__name__
@@ -192,26 +198,26 @@ class KernelMachine(Parametrized, ABC):
         )
 
     def _outputs(self, X: Any) -> Array:
-        """Return the fitted functions at each row, of shape (n, k)."""
+        """Return the outputs at each row, of shape (n, k)."""
         check_is_fitted(self)
         return self.fitted_.predict(as_rows(self, X, reset=False), Context(self.n_jobs))
 
     @property
     def certificate_(self) -> Certificate:
-        """How good the approximation is, what was chosen and why, and what the fit cost.
+        """Quality of the approximation, the choices of the fit with their reasons, and its cost.
 
-        A `~skimp.diagnostics.Certificate`, computed from a sample of rows when it is asked for.
+        A `~skimp.diagnostics.Certificate`, computed on first access from a sample of rows.
         """
         check_is_fitted(self)
         return self.fitted_.certificate
 
     def typicality(self, X: Any) -> Array:
-        """Return how typical rows are of the training rows, to find those far from all of them.
+        """Return how typical rows are of the training data, to find rows far from all of it.
 
-        Far from the training rows a model knows nothing: its prediction falls back to the
-        intercept. The number is the share of training rows, of a sample of 1,000, that are at least
-        as far from their nearest neighbour in the sample as this row is, in the kernel's distance.
-        Of rows like those of ``fit``, one in a hundred is below 0.01.
+        Far from the training rows, predictions fall back to the intercept. The typicality of a row
+        is the share of a sample of 1,000 training rows that are at least as far from their nearest
+        neighbour in the sample, in the kernel's distance, as this row is. If new rows resemble the
+        training rows, one in a hundred has a typicality below 0.01.
 
         Parameters
         ----------
@@ -221,13 +227,13 @@ class KernelMachine(Parametrized, ABC):
         Returns
         -------
         array of shape (n,)
-            Numbers above 0, and 1 for rows that are as near as any.
+            Numbers above 0 and up to 1. Small numbers mark unusual rows.
         """
         check_is_fitted(self)
         return self.fitted_.typicality(as_rows(self, X, reset=False), Context(self.n_jobs))
 
     def __sklearn_tags__(self) -> Any:
-        """Say what scikit-learn may pass in."""
+        """Return scikit-learn's tags of supported input."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.multi_output = not self.classes

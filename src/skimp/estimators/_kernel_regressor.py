@@ -19,83 +19,86 @@ from skimp.solvers import Solver
 class KernelRegressor(RegressorMixin, KernelMachine):
     r"""Kernel regression on a budget.
 
-    Minimises over functions f of the approximated kernel's space, and a constant b,
+    Minimises, over functions f in the space of the approximated kernel and a constant b,
 
     .. math::
         \frac{1}{\sum_i w_i} \sum_i w_i \, \ell(y_i, f(x_i) + b) + \alpha \, \|f\|^2
 
-    In time O(n m (d + m)) and memory O(m^2) for n rows and a budget of m; solvers that iterate keep
-    n x m numbers, too, where these fit ``memory_limit``.
+    A fit takes O(n m (d + m)) time and O(m^2) memory for n rows and m landmarks. Iterative solvers
+    also keep the n x m features if they fit in ``memory_limit``.
 
     Parameters
     ----------
     kernel : Kernel or str, default="auto"
-        What it means for two rows to be alike. "auto" tries the Gaussian, the Laplacian and a
-        linear model; if ``approximation`` is given, the Laplacian for grids and the Gaussian
-        otherwise. It also chooses the bandwidth, and scales the columns if that is better:
-        ``kernel_.gamma`` is an array then. ``gamma="auto"`` of a kernel chooses these two alone.
+        The kernel. "auto" tries the Gaussian, the Laplacian and a linear model. If
+        ``approximation`` is given, it uses the Laplacian for random binning and the Gaussian for
+        other maps. It also chooses the bandwidth, and scales the columns if that lowers the error;
+        ``kernel_.gamma`` is then an array. A kernel with ``gamma="auto"`` leaves only bandwidth and
+        scaling to the search.
     approximation : "auto", int, str, FeatureMap or None, default="auto"
-        An int is a budget of that many points (`~skimp.features.Nystroem`); a feature map is used
-        as it is, and "nystroem", "fourier" and "binning" are maps of their default size; None fits
-        the exact model, for a few thousand rows. "auto" tries landmarks and, on more than 8,192
-        rows, Fourier features and grids. It doubles the size of the best until the next doubling is
-        not worth its cost or would exceed a limit.
+        An int is a number of landmarks (`~skimp.features.Nystroem`). A feature map is used as
+        given. "nystroem", "fourier" and "binning" are maps of their default size. None fits the
+        exact model, which suits a few thousand rows. "auto" tries landmarks and, with more than
+        8,192 rows, Fourier features and random binning. It doubles the size of the best map until
+        the next doubling is not worth its cost or would exceed a limit.
     loss : str or Loss, default="squared"
-        What a mistake costs: "squared", "huber", "epsilon_insensitive" (support vector
-        regression), "squared_epsilon_insensitive" or "quantile"; an object such as
-        ``losses.Quantile(0.9)`` sets its parameters.
+        "squared", "huber", "epsilon_insensitive" (support vector regression),
+        "squared_epsilon_insensitive" or "quantile". Pass an object to set its parameters, such as
+        ``losses.Quantile(0.9)``.
     alpha : float or "auto", default="auto"
-        Strength of the penalty; it does not grow with n. "auto" compares penalties by the squared
-        error of rows that are left out one by one, or held out if there are more than 8,192. It
-        avoids penalties whose predictions lie far outside the range of y. A ridge penalty is
-        n alpha.
+        Strength of the penalty, independent of n: the ridge penalty is n alpha. "auto" compares
+        penalties by the squared error on rows that are left out one at a time, or held out if there
+        are more than 8,192 rows. It avoids penalties whose predictions lie far outside the range of
+        y.
     solver : str or Solver, default="auto"
-        How the objective is minimised: "direct", "pcg", "newton" or "dual_cd", whose intercept is
-        penalized; "auto" chooses by the loss and says why in ``solution_.message``. The exact
-        model of the squared loss has a solver of its own.
+        "direct", "pcg", "newton" or "dual_cd", which penalizes the intercept. "auto" chooses by the
+        loss and gives its reason in ``solution_.message``. The exact model with the squared loss
+        has its own solver.
     fit_intercept : bool, default=True
-        Whether there is an unpenalized constant b.
+        Whether to fit the unpenalized constant b.
     tol : float or None, default=None
-        Relative tolerance of the objective; None for the solver's own.
+        Relative tolerance of the objective. None is the default of the solver.
     max_iter : int or None, default=None
-        Most iterations of the solver; None for its own limit.
+        Maximum number of iterations. None is the default of the solver.
     warm_start : bool, default=False
-        Start from the last fit's landmarks and coefficients, where kernel, approximation and
-        random_state are what they were.
+        Whether to start from the landmarks and coefficients of the last fit, if kernel,
+        approximation and random_state have not changed.
     early_stopping : bool, default=False
-        Stop a solver that iterates where the loss on held-out rows has not fallen for three
-        iterations, and return to where it was least.
+        Whether to stop an iterative solver if the loss on held-out rows has not fallen for three
+        iterations. The best iterate is kept.
     validation_fraction : float, default=0.1
         Share of the rows that early stopping holds out.
     memory_limit : int, str or None, default=None
-        Bytes, or "2GB", that a fit may take besides the data; None for half of the machine's.
-        "auto" chooses a smaller model, or fits fewer rows, to stay within it. A size that was given
-        raises MemoryError if it does not fit.
+        Bytes, or a string such as "2GB", that a fit may use besides the data. None is half of the
+        machine's memory. "auto" chooses a smaller model, or fits fewer rows, to stay below it. A
+        given size that does not fit raises MemoryError.
     time_limit : float or None, default=None
-        Seconds that a fit may take. "auto" chooses a model that ends in time, at the speed of its
-        trials, and solvers that iterate stop at the limit. Choices then depend on the machine and
-        its load. A size that was given warns if it will probably not end in time.
+        Seconds that a fit may take. "auto" chooses a model that finishes in time, judging by the
+        speed of its trials, and iterative solvers stop at the limit. Choices then depend on the
+        machine and its load. A given size warns if it will probably not finish in time.
     n_jobs : int or None, default=None
-        Threads; None for all cores that the process may use.
+        Number of threads. None uses all cores that the process may use.
     verbose : int, default=0
-        Report progress on standard error.
+        1 writes a line for each phase of the fit, with its seconds and its result, 2 also one for
+        each trial and step. Lines are records of the logger "skimp"; if logging is not set up,
+        they go to standard error, on a terminal with a progress bar (needs rich).
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the approximation.
+        Seed of the search and of the approximation.
 
     Attributes
     ----------
     kernel_ : Kernel
-        The kernel with numbers for parameters. A linear model, which "auto" may choose, has none.
+        The kernel with its numeric parameters. A linear model, which "auto" may choose, has none.
     approximation_ : FeatureMap or Landmarks
         The fitted approximation.
     coef_ : array of shape (width, k)
-        Coefficients of the functions of ``approximation_.basis()``.
+        Coefficients of the features, in the basis ``approximation_.basis()``.
     intercept_ : array of shape (k,)
-        The constants b.
+        The constant b of each output.
     n_iter_ : int
-        Iterations of the solver.
+        Number of iterations of the solver.
     solution_ : Solution
-        What the solver says about how it went.
+        Result of the solver: status, message and history.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -180,7 +183,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
 
 
 def mean_target(rows: Rows, owner: str, context: Context = LOCAL) -> tuple[bool, Array]:
-    """Return whether y is one-dimensional, and its weighted mean: float32 then keeps its digits."""
+    """Return whether y is one-dimensional, and its weighted mean."""
 
     def sums(block: Any, _: object) -> tuple[bool, float, Array]:
         Y, weight = _targets(block, owner)
@@ -195,7 +198,7 @@ def mean_target(rows: Rows, owner: str, context: Context = LOCAL) -> tuple[bool,
 
 
 def _median_target(rows: Rows, owner: str, context: Context = LOCAL) -> tuple[bool, Array]:
-    """Return whether y is one-dimensional, and its weighted median, which outliers do not move."""
+    """Return whether y is one-dimensional, and its weighted median, robust to outliers."""
     initial: list[Any] = []
     parts = context.map_reduce(rows, lambda block, _: _targets(block, owner), _append, initial)
     if not any(weight.any() for _, weight in parts):
@@ -206,7 +209,7 @@ def _median_target(rows: Rows, owner: str, context: Context = LOCAL) -> tuple[bo
     for column in Y.reshape(len(Y), -1).T:
         order = np.argsort(column, kind="stable")
         share = np.cumsum(weight[order])
-        # the two in the middle, of which there is one unless a half ends with a row
+        # the two middle rows, which are the same unless the weights split in half between them
         ends = [np.searchsorted(share, share[-1] / 2, side) for side in ("left", "right")]
         medians.append(column[order[ends]].mean())
     return Y.ndim == 1, np.array(medians)

@@ -1,4 +1,4 @@
-"""Feature maps x -> z(x) with <z(x), z(y)> close to k(x, y)."""
+"""Feature maps: x -> z(x) with <z(x), z(y)> close to k(x, y)."""
 
 from skimp.features._base import Basis, FeatureMap
 from skimp.features._binning import RandomBinning

@@ -1,4 +1,4 @@
-"""What every feature map is: a scikit-learn transformer with a hot path on row blocks."""
+"""Base class of feature maps: a scikit-learn transformer that maps blocks of rows."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -11,46 +11,51 @@ from sklearn.utils.validation import check_is_fitted
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import Array, DType, Matrix, RandomState
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, Work, calls, values
-from skimp._params._parametrized import Parametrized, whole_or_nothing
+from skimp._params._parametrized import Parametrized, all_or_nothing
 from skimp._params._rules import RANDOM_STATE, Rule, check_params, integer
 from skimp.budgets import Fixed, Selector, as_selector
-from skimp.data import LOCAL, BlockMap, Context, Rows, as_rows
+from skimp.data import LOCAL, BlockMap, Context, Reporting, Rows, as_rows
 from skimp.kernels import Kernel, as_kernel, has_flag, require
 
 SIZED = {"n_components": integer(at_least=1), "random_state": RANDOM_STATE}
-"""The rules for the parameters of a map of random functions."""
+"""Parameter rules shared by random feature maps."""
 
 
 class Basis(BlockMap, Protocol):
-    """Functions whose weighted sums are a model's predictions.
+    """Functions of which a model's prediction is a weighted sum.
 
-    The norm of such a sum is ``c^T P c`` with P the ``penalty``, or ``c^T c`` if it is None.
+    The squared norm of a model with coefficients c is ``c^T P c``, where P is ``penalty``, or
+    ``c^T c`` if ``penalty`` is None.
     """
 
     @property
     def penalty(self) -> Array | None:
-        """The matrix P in float64."""
+        """Matrix P in float64, or None for the identity."""
 
     @property
     def factor(self) -> Array | None:
-        """The upper factor R of P = R^T R, if it is known."""
+        """Upper triangular factor R of P = R^T R, or None if it is not available."""
 
     @property
     def kernel_(self) -> Any:
-        """The kernel with numbers for parameters, None if there is none."""
+        """Kernel with numeric parameters, or None."""
 
     @property
     def landmarks_(self) -> Any:
-        """The `Landmarks` that the functions are made of, None if there are none."""
+        """`Landmarks` that the functions are made of, or None."""
 
 
-class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized, ABC):
-    """A feature map.
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, Parametrized, ABC):
+    """Base class of feature maps.
 
-    A map of your own has three hooks: `draw`, `width` and `map_block`. If it has a parameter
-    ``kernel``, `draw` finds that kernel in ``kernel_``, with numbers for parameters. If it has no
-    parameter for its size (``size_name``), it also has `planned_width`. The other class attributes
-    say what estimators and searches need to know. `skimp.testing.check_feature_map` checks it.
+    To write a feature map, implement `draw`, `width` and `map_block`:
+
+    - If the map has a parameter ``kernel``, `draw` finds it in ``kernel_``, with numeric
+      parameters.
+    - Set ``size_name`` to the parameter for the number of features, or implement `planned_width`.
+    - Set the other class attributes if they apply: estimators and searches read them.
+
+    Test your map with `skimp.testing.check_feature_map`.
 
     Examples
     --------
@@ -77,40 +82,40 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     """
 
     kernel: Any = None
-    """The kernel, its name, or None for the estimator's; None for a map without this parameter."""
+    """Kernel or its name; None for the estimator's kernel, or if the map has no such parameter."""
     selector: Any = None
-    """How points are chosen; None for a map without points."""
+    """Selector of the landmarks; None for a map without landmarks."""
     rank: int | None = None
-    """The number of eigenvalues that are kept; None for a map that keeps all."""
+    """Number of eigenvalues to keep; None keeps all."""
     random_state: RandomState = None
-    """The seed; None for a map that draws nothing."""
+    """Seed; None for a map without randomness."""
     kernel_: Any = None
-    """The kernel with numbers for parameters; None for a map of no kernel."""
+    """Kernel with numeric parameters; None for a map without a kernel."""
     budget_: Any = None
-    """The `Budget` that was chosen; None for a map without."""
+    """Chosen `Budget`; None for a map without landmarks."""
     landmarks_: Any = None
-    """The `Landmarks` that the features are made of; None for a map without."""
+    """`Landmarks` that the features are made of; None for a map without landmarks."""
     dtype_: DType
     penalty: ClassVar[None] = None
-    """None: the features are orthonormal coordinates."""
+    """None: the squared norm of a model is the sum of its squared coefficients."""
     factor: ClassVar[None] = None
-    """None, as the penalty is."""
+    """None, because the penalty is None."""
     size_name: ClassVar[str | None] = None
-    """The parameter that says how large the map is."""
+    """Name of the parameter that sets the size of the map."""
     unit: ClassVar[str] = "features"
-    """What that parameter counts: landmarks, features or grids."""
+    """What the size counts: landmarks, features or grids."""
     centred: ClassVar[bool] = False
-    """Whether inner products are those around the mean of the rows: only distances are kept."""
+    """Whether features are centred, so that they preserve distances but not inner products."""
     nested: ClassVar[bool] = False
-    """Whether the first half of the functions is the map of half the size, as for landmarks."""
+    """Whether the first functions form a smaller map of the same kind, as for landmarks."""
     codes: ClassVar[bool] = False
-    """Whether features are `skimp.data.Codes`."""
+    """Whether blocks of features are `skimp.data.Codes`."""
     narrower: ClassVar[float] = 1.0
-    """The factor of the inverse bandwidth that a search starts from."""
+    """Factor by which a search multiplies its first inverse bandwidth."""
     default_kernel: ClassVar[str] = "rbf"
-    """The kernel of a map that is used alone."""
+    """Kernel if the map is used outside an estimator."""
     needs_flag: ClassVar[tuple[str, str] | None] = None
-    """The flag that its kernels must have, and the reason."""
+    """Flag that the kernel must have, and the reason."""
     rules: ClassVar[dict[str, Rule]] = {}
 
     @property
@@ -120,17 +125,17 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
 
     @property
     def fixed(self) -> bool:
-        """Whether its points were given, so that none may be left out."""
+        """Whether the user gave the landmarks, so that none may be dropped."""
         return isinstance(self.selector, Fixed)
 
     @property
     def paired(self) -> bool:
-        """Whether column j belongs to column j + width // 2, as a cosine and its sine do."""
+        """Whether columns j and j + width // 2 are a pair, such as a cosine and a sine."""
         return False
 
     @property
     def needs_targets(self) -> bool:
-        """Whether `draw` looks at y."""
+        """Whether `draw` uses the targets y."""
         return self.selector is not None and self.chosen_selector().needs_targets
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -141,12 +146,18 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         X : array, CSR matrix, frame or Rows of shape (n, d)
             Training rows.
         y : array of shape (n,), optional
-            Labels, for a map that looks at them (`Nystroem` if its selector does).
+            Targets. Used only if the map `needs_targets`, as `Nystroem` does with some selectors.
+
+        Returns
+        -------
+        self
         """
-        with whole_or_nothing(self):
+        with all_or_nothing(self), self._reporting(1, X, y) as context:
             self.check()
             labels = {"y": y, "multi_output": True} if self.needs_targets and y is not None else {}
-            return self.fit_rows(as_rows(self, X, **labels), as_generator(self.random_state))
+            rows, rng = as_rows(self, X, **labels), as_generator(self.random_state)
+            with context.phase(self.unit):
+                return self.fit_rows(rows, rng, context=context)
 
     def fit_rows(
         self,
@@ -155,7 +166,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         kernel: Kernel | None = None,
         context: Context = LOCAL,
     ) -> Self:
-        """Fit the map to checked rows; ``kernel`` is used if the map's own is None."""
+        """Fit the map to validated rows; ``kernel`` is used if the map's own kernel is None."""
         self.check()
         self.n_features_in_ = rows.n_features
         self.dtype_ = rows.dtype
@@ -168,42 +179,47 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
 
     @abstractmethod
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
-        """Draw or choose what the map is made of.
+        """Draw the random parts of the map, or choose its landmarks.
 
-        ``rows`` are checked, ``rng`` is the only source of randomness, and ``context`` runs over
-        the rows.
+        ``rows`` are validated. Use ``rng`` as the only source of randomness and ``context`` to
+        iterate over the rows.
         """
 
     def transform(self, X: Any) -> Array:
-        """Return the features of each row, in the dtype of the rows of ``fit``.
+        """Compute the features of each row.
 
         Parameters
         ----------
         X : array, CSR matrix, frame or Rows of shape (n, d)
-            Rows with the columns of ``fit``.
+            Rows with the same columns as in ``fit``.
+
+        Returns
+        -------
+        Z : array of shape (n, width)
+            Features, in the dtype of the training rows.
         """
         check_is_fitted(self)
         rows = as_rows(self, X, reset=False)
         return fill_rows(rows, self.map_block, np.empty((rows.n_rows, self.width), self.dtype_))
 
     def chosen_kernel(self, given: Kernel | None = None) -> Kernel:
-        """Return the map's kernel, the one that is given if it has none, or its default."""
+        """Return the map's own kernel, else the given one, else the map's default."""
         kernels = (self.kernel, given, self.default_kernel)
         chosen = next(kernel for kernel in kernels if kernel is not None)
         return as_kernel(chosen, owner=type(self).__name__, other="None", size=self.size_name)
 
     def chosen_selector(self) -> Selector:
-        """Return the rule that chooses the map's points."""
+        """Return the selector of the landmarks as an object."""
         return as_selector(self.selector, owner=type(self).__name__)
 
     def check_kernel(self, kernel: Kernel) -> None:
-        """Raise a `ValueError` for a kernel that the map has no features of."""
+        """Raise a `ValueError` if the map cannot approximate the kernel."""
         if self.needs_flag is not None:
             flag, advice = self.needs_flag
             require(kernel, flag, owner=type(self).__name__, advice=advice)
 
     def check(self) -> None:
-        """Raise a `ValueError` for a parameter that breaks its rule, the kernel included."""
+        """Raise a `ValueError` for an invalid parameter, including the kernel."""
         check_params(self)
         self.chosen_kernel()
 
@@ -214,38 +230,38 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
 
     @property
     def size(self) -> int | None:
-        """How large the map is asked to be, None if it has no parameter for that."""
+        """Requested size of the map; None if it has no size parameter."""
         return None if self.size_name is None else int(getattr(self, self.size_name))
 
     def resized(self, size: int | None) -> Self:
-        """Return an unfitted copy of another size, of the same for None."""
+        """Return an unfitted copy of this size; None keeps the current size."""
         copied: Self = clone(self)
         if size is not None and self.size_name is not None:
             copied.set_params(**{self.size_name: size})
         return copied
 
     def quick(self) -> Self:
-        """Return an unfitted copy for trials, whose landmarks are drawn at random unless fixed."""
+        """Return an unfitted copy for trials, with uniform landmarks unless they are fixed."""
         copied: Self = clone(self)
-        # other rules look at labels, and take longer than a trial
+        # other selectors may need labels and take longer than a trial
         random = self.nested and self.selector is not None and not self.fixed
         return copied.set_params(selector="uniform") if random else copied
 
     def planned_width(self, size: Size | Rows) -> int:
-        """Return the most features that a fit to such rows can give: the size of the map."""
+        """Return the maximum number of features after a fit to such rows: by default the size."""
         if self.size is None:
             name = type(self).__name__
-            raise NotImplementedError(f"{name} has no size_name: write planned_width(size).")
+            raise NotImplementedError(f"{name} has no size_name: implement planned_width(size).")
         return self.size
 
     def planned_bytes(self, size: Size | Rows) -> int:
-        """Return the most memory of a model besides the rows: that of square matrices."""
+        """Return the maximum memory of a model without its rows, in bytes."""
         return 48 * self.planned_width(size) ** 2
 
     def cost(self, size: Size, kernel: Kernel | None = None) -> MapCost:
-        """Return what fitting the map takes, and what the fitted map is like.
+        """Return the cost of fitting the map and of mapping rows.
 
-        ``kernel`` is used if the map's own is None.
+        ``kernel`` is used if the map's own kernel is None.
         """
         width, dtype = self.planned_width(size), size.dtype
         numbers, mapping = self.count(size)
@@ -255,9 +271,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         return MapCost((draw,), width, dtype, mapping, held, scratch=512 * width * dtype.itemsize)
 
     def count(self, size: Size) -> tuple[float, Work]:
-        """Return how many numbers the map draws, and the work of mapping all rows.
+        """Return how many random numbers the map draws, and the work of mapping all rows.
 
-        By default those of a function of products with a random vector for each feature.
+        The default assumes one inner product and one function value per feature.
         """
         n, width, dtype = size.n_rows, self.planned_width(size), size.dtype
         work = size.rows_times(n, width, dtype) + values(n * width, dtype)
@@ -265,7 +281,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
 
     @property
     def dtype(self) -> DType:
-        """What the features are computed in: the dtype of the rows of ``fit``."""
+        """Dtype of the features: that of the training rows."""
         return self.dtype_
 
     @property
@@ -274,14 +290,14 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
 
     @abstractmethod
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the features of a block of checked rows into ``out``: the hot path."""
+        """Write the features of a block of validated rows into ``out``."""
 
     def basis(self) -> Basis:
-        """Return the functions that an estimator fits its coefficients to: those of the map."""
+        """Return the functions that an estimator fits coefficients for: by default the features."""
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """Say what scikit-learn may pass in."""
+        """Return the tags that describe the accepted input."""
         tags = super().__sklearn_tags__()
         declare_inputs(tags, self.kernel)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -289,7 +305,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
 
 
 def fill_rows(rows: Rows, write: Callable[[Matrix, Array], None], out: Array) -> Array:
-    """Write something of each row into ``out``, block by block, and return it."""
+    """Fill ``out`` block by block with ``write(X, out)``, and return it."""
     LOCAL.map_reduce(
         rows,
         lambda block, _: write(block.X, out[block.start : block.start + block.size]),
@@ -300,7 +316,7 @@ def fill_rows(rows: Rows, write: Callable[[Matrix, Array], None], out: Array) ->
 
 
 def declare_inputs(tags: Any, kernel: Any) -> None:
-    """Write into scikit-learn's tags which rows a kernel takes."""
+    """Set the scikit-learn tags for the input that a kernel accepts."""
     tags.input_tags.sparse = True
     tags.input_tags.positive_only = has_flag(kernel, "needs_nonnegative")
     tags.input_tags.string = has_flag(kernel, "takes_objects")

@@ -18,52 +18,54 @@ from skimp.features._grids import PRINTS, Bins, Grids
 from skimp.kernels import Kernel
 
 _LARGEST_SAMPLE = 2**19
-_FEW = 1000
-"""Rows that show what most rows agree in."""
+_MAJORITY_SAMPLE = 1000
+"""Number of rows that determine the most frequent value of each column."""
 _SORTED = 0.2
-"""Hashes that are sorted for each function value (seen: 0.1 to 0.3)."""
+"""Hashes sorted in the time of one function value (measured: 0.1 to 0.3)."""
 
 
 @final
 @dataclass(eq=False, repr=False)
 class RandomBinning(FeatureMap):
-    r"""Random binning features: which bins of randomly pitched and shifted grids a row falls into.
+    r"""Random binning features: the bins of random grids that a row falls into.
 
-    For kernels that are products over columns, such as `Laplacian`. A grid cuts column j at steps
-    of a random pitch :math:`h_j \sim h \, k_j''(h)`, shifted by a random :math:`u_j`; two rows
-    share a bin of it with probability k(x, y). With P grids,
+    For kernels that are products over columns, such as `Laplacian`. A grid divides column j into
+    intervals of random width :math:`h_j \sim h \, k_j''(h)` with a random shift :math:`u_j`. Two
+    rows fall into the same bin of a grid with probability k(x, y). With P grids,
 
     .. math:: z(x) = \sqrt{1 / P} \, [\text{one-hot}(\lfloor (x - u_p) / h_p \rfloor)]_{p=1}^P
 
     is unbiased, :math:`E \langle z(x), z(y) \rangle = k(x, y)`, with variance
-    :math:`k (1 - k) / P`. Functions of the features are piecewise constant, as those of trees are.
+    :math:`k (1 - k) / P`. Models are piecewise constant, like trees.
 
-    Every row has P ones, so solvers and predictions read integer codes, P of them a row, and
-    `transform` returns a CSR matrix. Binning n rows takes n d P operations, less for columns in
-    which most rows agree and for sparse rows.
+    Bins are found in the training rows, or in a sample of about 524,288 of them, and identified by
+    32-bit hashes. Bins without a training row have no feature. If a grid has more than
+    ``max_bins`` bins, only the fullest ones have a feature. An inner product is therefore unbiased
+    only if one of its rows was seen in ``fit`` and no bin was dropped; otherwise it is too small
+    on average.
 
-    Bins, which 32-bit hashes identify, are those of the training rows, of a sample of about 524,288
-    if there are more, up to ``max_bins`` a grid, the fullest first; other bins have no feature. So
-    a product is unbiased if one of its two rows was seen in ``fit`` and no bin was cut; between new
-    rows it is smaller.
+    Each row has P nonzero features of equal value. Solvers and `predict` use integer codes, one per
+    grid; `transform` returns a CSR matrix. Binning n rows takes O(n d P) time, less for sparse rows
+    and for columns in which most rows are equal. The codes take 1, 2 or 4 bytes each.
 
     Parameters
     ----------
     kernel : Kernel, str or None, default=None
         A product over columns of convex functions, with ``sample_pitches``: `Laplacian`,
-        `Separable`, and sums, multiples and restrictions of them; None for the estimator's own, or
-        Laplacian if the map is used alone. The Gaussian kernel is not one: it is concave at 0.
+        `Separable`, and sums, multiples and restrictions of them. None uses the estimator's kernel,
+        or `Laplacian` outside an estimator. The Gaussian kernel does not qualify: it is concave
+        at 0.
     n_grids : int, default=128
         Number of grids P.
     max_bins : int, default=65535
-        Most bins of a grid; up to 255 codes take a byte, up to 65,535 two.
+        Maximum number of bins per grid. Codes take one byte up to 255 bins, two up to 65,535.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the grids.
 
     Attributes
     ----------
     kernel_ : Kernel
-        The kernel with numbers for parameters.
+        Kernel with numeric parameters.
     n_bins_ : array of shape (n_grids,)
         Number of bins of each grid.
 
@@ -102,7 +104,9 @@ class RandomBinning(FeatureMap):
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         size = int(self.n_grids)
         pitches = self.kernel_.sample_pitches(rows.n_features, size, rng)
-        self._grids = Grids.draw(pitches, rows.sample(_FEW, draw_seed(rng), context).X, rng)
+        self._grids = Grids.draw(
+            pitches, rows.sample(_MAJORITY_SAMPLE, draw_seed(rng), context).X, rng
+        )
         seed = draw_seed(rng)
         if rows.n_rows > _LARGEST_SAMPLE:
             rows = split_rows(rows, _LARGEST_SAMPLE / rows.n_rows, seed)[1]
@@ -112,9 +116,18 @@ class RandomBinning(FeatureMap):
         self._coded = self._bins.layout(rows.dtype.type(np.sqrt(squared_norm / size)))
 
     def transform(self, X: Any) -> sparse.csr_matrix:
-        """Return the features of each row, a CSR matrix in the dtype of the rows of ``fit``.
+        """Compute the features of each row.
 
-        The first column of each grid is empty: it is that of the bins that have no feature.
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the same columns as in ``fit``.
+
+        Returns
+        -------
+        Z : CSR matrix of shape (n, width)
+            Features, in the dtype of the training rows. The first column of each grid stands for
+            all bins without a feature and is empty.
         """
         check_is_fitted(self)
         rows = as_rows(self, X, reset=False)
@@ -131,12 +144,12 @@ class RandomBinning(FeatureMap):
         return self.coded.width
 
     def planned_width(self, size: Size | Rows) -> int:
-        # no two rows of the sample may share a bin
+        # in the worst case, every row of the sample has its own bin
         n_bins = min(int(self.max_bins), size.n_rows, _LARGEST_SAMPLE)
         return int(self.n_grids) * (n_bins + 1)
 
     def planned_bytes(self, size: Size | Rows) -> int:
-        # grids, hashes, their index, and the coefficients of one output
+        # grids, hashes, their index and the coefficients of one output
         return 32 * self.planned_width(size) + 24 * int(self.n_grids) * size.n_features
 
     def cost(self, size: Size, kernel: Kernel | None = None) -> MapCost:
@@ -145,10 +158,10 @@ class RandomBinning(FeatureMap):
         guess = 4 * seen**0.5 if size.n_bins is None else size.n_bins
         n_bins = min(int(self.max_bins), seen, guess)
         width = int(P * (n_bins + 1))
-        # a product, a floor and a hash take a third of a function value
+        # multiplying, rounding and hashing an entry takes a third of a function value
         binning = values(n * P * (d * size.density / 3 + 1), DOUBLE)
         work = (binning + values(n * P / _SORTED, DOUBLE)) * (seen / n)
-        # hashes and those that are sorted, known ones with an index of them, grids
+        # hashes, sorted copies, known hashes with their index, and grids
         held = 8 * width + 24 * d * P
         most = int(held + 4 * min(PRINTS, seen * P) + 24 * size.threads * seen)
         return MapCost(
@@ -163,10 +176,10 @@ class RandomBinning(FeatureMap):
         )
 
     def map_codes(self, X: Matrix, out: Array) -> None:
-        """Write the number of each row's bin in each grid into ``out``, 0 for no feature."""
+        """Write the bin number of each row in each grid into ``out``; 0 stands for no feature."""
         check_shape(out, (X.shape[0], len(self.n_bins_)))
         if out.dtype != self.coded.codes.dtype:
-            raise ValueError(f"out must be of {self.coded.codes.dtype}, found {out.dtype}.")
+            raise ValueError(f"out must have dtype {self.coded.codes.dtype}, found {out.dtype}.")
         self._bins.look_up(self._grids.prints(X), out)
 
     def map_block(self, X: Matrix, out: Array) -> None:

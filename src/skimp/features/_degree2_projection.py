@@ -1,4 +1,4 @@
-"""Random projections from the feature space of the homogeneous kernel of degree two."""
+"""Random projections from the feature space of the squared inner product."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -22,43 +22,45 @@ from skimp.kernels import Polynomial
 class Degree2Projection(FeatureMap):
     r"""Random projection from the feature space of :math:`\langle x, y \rangle^2` (D2PK-RP).
 
-    Squares of inner products with random vectors, half of which are subtracted:
+    Features are sums and differences of squared inner products with random vectors:
 
     .. math::
 
         z_c(x) = \frac{1}{\sqrt k} \left( \sum_{i \le t / 2} \langle x, r_{c i} \rangle^2 -
         \sum_{i > t / 2} \langle x, r_{c i} \rangle^2 \right)
 
-    where vectors have entries :math:`\sqrt s (2 t)^{-1/4} \{1, 0, -1\}` with probabilities
-    :math:`1 / 2s, 1 - 1 / s, 1 / 2s`. Its mean is
+    where the vectors have entries :math:`\sqrt s (2 t)^{-1/4} \{1, 0, -1\}` with probabilities
+    :math:`1 / 2s, 1 - 1 / s, 1 / 2s`. The mean of an inner product is
 
     .. math::
 
         E \langle z(x), z(y) \rangle = \langle x, y \rangle^2 + \frac{s - 3}{2} \sum_i x_i^2 y_i^2
 
-    which is the kernel for s = 3 alone. One term, t = 1, adds :math:`\|x\|^2 \|y\|^2 / 2`.
+    which equals the kernel only for s = 3. A single term, t = 1, adds a bias of
+    :math:`\|x\|^2 \|y\|^2 / 2`.
 
-    The map depends on the number of columns only. Mapping n rows takes 2 n d k t operations:
-    `PolynomialProjection`, which shares its vectors, is faster.
+    The map depends only on the number of columns. Mapping n rows takes 2 n d k t operations, and
+    the vectors take d k t numbers of memory. `PolynomialProjection` is faster because its features
+    share vectors.
 
     Parameters
     ----------
     n_components : int, default=1000
-        Number of features k; the error of kernel values falls with its root.
+        Number of features k. The error of kernel values is proportional to 1 / sqrt(k).
     n_terms : int, default=2
-        Vectors of each feature t, an even number, or 1 for the form with that bias; 10 to 30 keep
-        distances nearly as an explicit projection does.
+        Number of vectors t per feature: an even number, or 1 for the biased form. 10 to 30 preserve
+        distances nearly as well as an explicit projection.
     sparsity : float, default=3.0
-        Achlioptas' s. The default is unbiased; 1 is what López-Sánchez reports distances for.
+        Achlioptas' s. The default is unbiased; López-Sánchez reports distances for s = 1.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the vectors.
 
     Attributes
     ----------
     kernel_ : Polynomial
-        The kernel.
+        The approximated kernel.
     vectors_ : array of shape (n_terms, d, n_components)
-        The vectors.
+        The random vectors.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The feature space of a polynomial kernel, computed."""
+"""Exact features of a polynomial kernel."""
 
 from dataclasses import dataclass
 from math import comb
@@ -22,31 +22,35 @@ _COUNTLESS = 10**18
 @final
 @dataclass(eq=False, repr=False, kw_only=True)
 class ExplicitPolynomial(PolynomialMap):
-    r"""All monomials of degree g: the feature space of a polynomial kernel, computed.
+    r"""Exact features of a polynomial kernel: all monomials of degree g.
 
     .. math::
 
         \phi(x) = \left[\sqrt{\frac{g!}{n_1! \cdots n_d!}} \; x_1^{n_1} \cdots x_d^{n_d}
         \right]_{n_1 + \cdots + n_d = g} \quad \text{or} \quad \phi(x) = x \otimes \cdots \otimes x
 
-    with :math:`\binom{d + g - 1}{g}` or :math:`d^g` features, so that :math:`\langle \phi(x),
-    \phi(y) \rangle = \langle x, y \rangle^g` to rounding. If ``coef0`` is c, rows have a column
-    :math:`\sqrt c` more.
+    The D features satisfy :math:`\langle \phi(x), \phi(y) \rangle = \langle x, y \rangle^g` up
+    to rounding. D is :math:`\binom{d + g - 1}{g}` for monomials and :math:`d^g` for the Kronecker
+    power. If ``coef0`` is c > 0, a column :math:`\sqrt c` is appended to the rows.
+
+    Mapping n rows takes n D g operations; the features take n D numbers of memory.
 
     Parameters
     ----------
     degree, gamma, coef0 : default=2, 1.0 and 0.0
-        As in `~skimp.kernels.Polynomial`: g, the factor (a number, one for each column, "scale",
-        "median" or "dim") and the constant c >= 0.
+        As in `~skimp.kernels.Polynomial`: the degree g, the factor gamma (a number, one number per
+        column, "scale", "median" or "dim") and the constant c >= 0.
     form : "monomials" or "kronecker", default="monomials"
-        Each monomial once, or all entries of the Kronecker power, nearly g! times as many.
+        Each monomial once, or all entries of the Kronecker power, which are nearly g! times as
+        many.
     memory_limit : int, str or None, default=None
-        Memory for features, such as ``"2GB"``; half of the machine's by default.
+        Maximum memory for the features, such as ``"2GB"``. None allows half of the machine's
+        memory. Beyond it, a `MemoryError` is raised.
 
     Attributes
     ----------
     kernel_ : Polynomial
-        The kernel with numbers for parameters.
+        Kernel with numeric parameters.
 
     Examples
     --------
@@ -93,19 +97,19 @@ class ExplicitPolynomial(PolynomialMap):
         return Products.of(vectors, offset, factors[None], scale, dtype)
 
     def _require_memory(self, n_rows: int, width: int, dtype: DType) -> None:
-        # features of each row; their factors twice, while they are found
+        # features of each row, and two copies of the factors while they are computed
         needed = width * (dtype.itemsize * n_rows + 16 * int(self.degree) + 40)
-        shown = f"{width:,}" if width < _COUNTLESS else "countless"
+        shown = f"{width:,}" if width < _COUNTLESS else "more than 10^18"
         what = f"ExplicitPolynomial: {n_rows} row{'s' * (n_rows > 1)} of {shown} features"
-        remedy = "use PolynomialProjection or TensorSketch, which compute few features of them"
+        remedy = "use PolynomialProjection or TensorSketch, which approximate them with fewer"
         require_memory(min(needed, _COUNTLESS), self.memory_limit, what, remedy)
 
 
 def _monomials(d: int, degree: int) -> tuple[Array, Array]:
-    """Return the columns of each monomial, as (degree, width), and roots of their coefficients."""
+    """Return the columns of each monomial, (degree, width), and the roots of the coefficients."""
     factors, repeated, count = np.arange(d)[None], np.ones(d, np.int64), np.ones(d)
     for g in range(2, degree + 1):
-        # a monomial goes on with its last column, or one behind it
+        # extend each monomial by its last column or a later one
         choices = d - factors[-1]
         parent = np.repeat(np.arange(factors.shape[1]), choices)
         behind = np.arange(len(parent)) - np.repeat(np.cumsum(choices) - choices, choices)
@@ -116,7 +120,7 @@ def _monomials(d: int, degree: int) -> tuple[Array, Array]:
 
 
 def _entries(d: int, degree: int) -> tuple[Array, Array]:
-    """Return the columns of each entry of a Kronecker power, and ones."""
+    """Return the columns of each entry of a Kronecker power, and coefficients of one."""
     entries = np.arange(d**degree)
     factors = np.array([entries // d**place % d for place in reversed(range(degree))])
     return factors, np.ones(len(entries))

@@ -18,44 +18,46 @@ from skimp.kernels import Kernel
 @final
 @dataclass(eq=False, repr=False)
 class RandomFourier(FeatureMap):
-    r"""Random Fourier features of a kernel with a spectrum :math:`p(w)`.
+    r"""Random Fourier features of a stationary kernel with spectrum :math:`p(w)`.
 
-    With frequencies :math:`w_j \sim p`, in the pair form, D / 2 of them,
+    The pair form draws D / 2 frequencies :math:`w_j \sim p`:
 
     .. math:: z(x) = \sqrt{2 / D} \, [\cos(w_j^T x), \sin(w_j^T x)]_j
 
-    and in the phase form, D of them and :math:`b_j` uniform on :math:`[0, 2 \pi]`,
+    The phase form draws D frequencies, and phases :math:`b_j` uniform on :math:`[0, 2 \pi]`:
 
     .. math:: z(x) = \sqrt{2 / D} \, [\cos(w_j^T x + b_j)]_j
 
-    Both are unbiased, :math:`E \langle z(x), z(y) \rangle = k(x, y)`, the pair form with the lower
-    variance. An odd D in the pair form leaves one frequency alone, in the phase form.
+    Both are unbiased, :math:`E \langle z(x), z(y) \rangle = k(x, y)`; the pair form has the lower
+    variance. If D is odd, the pair form has one frequency in phase form.
 
-    The map depends on the number of columns and the kernel's bandwidth only. Mapping n rows takes
-    2 n d D operations (half of that in the pair form) and n D cosines or sines, with "structured"
-    and "fastfood" O(n D log d) instead of the first.
+    The map depends only on the number of columns and the kernel's bandwidth. Mapping n rows takes
+    2 n d D operations in the phase form, n d D in the pair form, and n D cosines or sines.
+    "structured" and "fastfood" take O(n D log d) operations instead. The frequencies take O(d D)
+    memory, or O(D) for "structured" and "fastfood".
 
     Parameters
     ----------
     kernel : Kernel, str or None, default=None
-        A kernel with ``sample_frequencies``; None for the estimator's own, or Gaussian if the
-        map is used alone.
+        A stationary kernel with ``sample_frequencies``. None uses the estimator's kernel, or
+        `Gaussian` outside an estimator.
     n_components : int, default=1000
         Number of features D.
     sampling : str, default="iid"
-        How frequencies belong together; each of them alone has the same distribution.
+        Joint distribution of the frequencies. Each single frequency has the same distribution,
+        approximately so for "structured".
 
-        - "iid": independent of each other;
-        - "orthogonal": orthogonal to each other, in groups of d, with independent lengths: a lower
-          variance for the same D, for kernels of Euclidean distances;
-        - "structured": about the same by products of Walsh-Hadamard transforms and random signs,
-          in groups of a power of two, at least 64; faster if d and D are some hundreds or more.
-          Its mean is the kernel to within 0.001 for rows up to ten bandwidths apart; rows further
-          apart in a single column can seem alike by up to 0.1;
-        - "fastfood": two transforms around normal numbers; exactly unbiased, with a variance that
-          is mostly above that of "iid";
-        - "qmc": scrambled Sobol points (shifted Halton points beyond 21,201 columns): a lower
-          variance, most of all if d is small.
+        - "iid": independent frequencies.
+        - "orthogonal": orthogonal directions in groups of d, with independent lengths. Lower
+          variance at the same D. For kernels of the Euclidean distance.
+        - "structured": approximates "orthogonal" by Walsh-Hadamard transforms and random signs, in
+          groups of a power of two, at least 64. Faster if d and D are at least a few hundred. The
+          bias is below 0.001 for rows up to ten bandwidths apart. Beyond that it can reach 0.1 for
+          rows that differ in a single column.
+        - "fastfood": two Walsh-Hadamard transforms around a vector of normal numbers. Exactly
+          unbiased; the variance is usually higher than for "iid".
+        - "qmc": scrambled Sobol points, or shifted Halton points beyond 21,201 columns. Lower
+          variance, in particular if d is small.
     form : "pair" or "phase", default="pair"
         Cosines and sines, or cosines with random phases.
     random_state : int, Generator, RandomState or None, default=None
@@ -64,11 +66,11 @@ class RandomFourier(FeatureMap):
     Attributes
     ----------
     kernel_ : Kernel
-        The kernel with numbers for parameters.
+        Kernel with numeric parameters.
     frequencies_ : array of shape (d, number of frequencies)
-        The frequencies, in turns (divided by :math:`2 \pi`).
+        Frequencies divided by :math:`2 \pi`.
     offset_ : array of shape (number of frequencies,)
-        The phases, in turns.
+        Phases divided by :math:`2 \pi`.
 
     References
     ----------
@@ -100,7 +102,7 @@ class RandomFourier(FeatureMap):
     random_state: RandomState = None
 
     size_name = "n_components"
-    needs_flag = ("stationary", "with a spectrum to sample, such as that of Gaussian or Laplacian")
+    needs_flag = ("stationary", "its spectrum is sampled; for example Gaussian or Laplacian")
     rules: ClassVar[dict[str, Rule]] = {
         **SIZED,
         "sampling": one_of("iid", "orthogonal", "structured", "fastfood", "qmc"),
@@ -133,7 +135,7 @@ class RandomFourier(FeatureMap):
 
     @property
     def frequencies_(self) -> Array:
-        """The frequencies in turns, of shape (d, number of frequencies)."""
+        """Frequencies divided by 2 pi, of shape (d, number of frequencies)."""
         return self._frequencies.matrix()
 
     @property

@@ -1,4 +1,4 @@
-"""Frequencies of random Fourier features: a matrix, or a product of fast transforms."""
+"""Frequencies of random Fourier features: a matrix, or a product of Hadamard transforms."""
 
 from dataclasses import dataclass
 from math import log2
@@ -15,18 +15,18 @@ from skimp.features._strips import dense_strips
 from skimp.kernels import Kernel
 
 FAST = ("structured", "fastfood")
-"""Samplings that are products of transforms."""
+"""Sampling methods that use Hadamard transforms."""
 _TURN = 2 * np.pi
 _SMALLEST = 64
-"""Shorter blocks of signs are too few: the mean of features would be off by more than 0.001."""
+"""Minimum block length: shorter blocks of random signs have a bias above 0.001."""
 _TRANSFORMED = 12
-"""Additions of Walsh-Hadamard transforms for each function value."""
+"""Additions of a Walsh-Hadamard transform in the time of one function value."""
 
 
 @final
 @dataclass(frozen=True)
 class MatrixFrequencies:
-    r"""Frequencies as the columns of a matrix, in turns: divided by :math:`2 \pi`."""
+    r"""Frequencies as the columns of a matrix, divided by :math:`2 \pi`."""
 
     W: Array
 
@@ -35,7 +35,7 @@ class MatrixFrequencies:
         return int(self.W.shape[1])
 
     def turns(self, X: Matrix, out: Array) -> None:
-        """Write the inner products of rows and frequencies into ``out``."""
+        """Write the products of X and the frequencies, divided by 2 pi, into ``out``."""
         product(X, self.W, out)
 
     def matrix(self) -> Array:
@@ -45,26 +45,28 @@ class MatrixFrequencies:
 @final
 @dataclass(frozen=True)
 class TransformFrequencies:
-    """Frequencies in blocks of n, a power of two not below d, that n log n operations multiply.
+    """Frequencies as products of Hadamard transforms, in blocks of n, a power of two >= d.
 
-    Either three Hadamard matrices and random signs, orthogonal within a block: nearly uniform
-    directions (Yu et al. 2016, section 4). Or two around a permutation and normal numbers: each
-    frequency alone is exactly normal, those of a block depend on each other (Le, Sarlos and Smola
-    2013, Fastfood).
+    Multiplying a row by a block takes O(n log n) operations. There are two kinds:
+
+    - structured: three Hadamard matrices with random signs between them. Frequencies of a block are
+      orthogonal and have nearly uniform directions (Yu et al. 2016, section 4).
+    - Fastfood: two Hadamard matrices around a permutation and normal numbers. Each frequency is
+      exactly normal; those of a block are dependent (Le, Sarlos and Smola 2013).
     """
 
-    scale: Array  # (d,): what columns are multiplied by first
-    lengths: Array  # (size,): what products are multiplied by last
+    scale: Array  # (d,): factors of the columns of X
+    lengths: Array  # (size,): factors of the inner products
     signs: Array  # (blocks, 3, n), or (blocks, n) for Fastfood
-    orders: Array | None = None  # (blocks, n): the permutations of Fastfood
-    normals: Array | None = None  # (blocks, n): its normal numbers
+    orders: Array | None = None  # (blocks, n): permutations, Fastfood only
+    normals: Array | None = None  # (blocks, n): normal numbers, Fastfood only
 
     @property
     def size(self) -> int:
         return len(self.lengths)
 
     def turns(self, X: Matrix, out: Array) -> None:
-        """Write the inner products of rows and frequencies into ``out``."""
+        """Write the products of X and the frequencies, divided by 2 pi, into ``out``."""
         from skimp._core.loops._hadamard import fastfood, structured
 
         for rows, part in dense_strips(X, out, (len(self.scale), self.size), out.dtype):
@@ -88,25 +90,28 @@ def draw_frequencies(
     rng: np.random.Generator,
     dtype: DType,
 ) -> MatrixFrequencies | TransformFrequencies:
-    """Draw frequencies of a kernel."""
+    """Draw frequencies from the spectrum of a kernel."""
     if sampling not in FAST:
         W = kernel.sample_frequencies(n_features, size, rng, sampling)
         return MatrixFrequencies((W / _TURN).astype(dtype))
     spectrum = kernel.spectrum(n_features)
     if spectrum.scale is None or spectrum.stretches is None:
-        wording = "'iid' or 'qmc' for a kernel other than those of Euclidean distances, such as "
-        raise broken("RandomFourier", "sampling", f"{wording}Gaussian", sampling)
+        wording = (
+            f"'iid' or 'qmc' for {type(kernel).__name__} (the others need a single kernel of the "
+            "Euclidean distance, such as Gaussian)"
+        )
+        raise broken("RandomFourier", "sampling", wording, sampling)
     n, blocks = transform_blocks(n_features, size)
     shape = (blocks, 3, n) if sampling == "structured" else (blocks, n)
     signs = rng.choice(np.array([-1, 1], dtype), shape)
     orders = normals = None
     if sampling == "structured":
-        # three transforms multiply lengths by n^(3/2)
+        # three unnormalized transforms multiply lengths by n^(3/2)
         lengths = np.sqrt(rng.chisquare(n, size) / n**3.0)
     else:
         orders = rng.permuted(np.tile(np.arange(n, dtype=np.int32), (blocks, 1)), axis=1)
         normals = rng.standard_normal((blocks, n))
-        # all frequencies of a block have the length of its normals, times the root of n
+        # before scaling, all frequencies of a block have length sqrt(n) * norm(normals)
         own = np.sqrt(np.sum(normals**2, axis=1) * n).repeat(n)[:size]
         lengths = np.sqrt(rng.chisquare(n, size)) / own
         normals = normals.astype(dtype)
@@ -116,11 +121,11 @@ def draw_frequencies(
 
 
 def transform_blocks(n_features: int, size: int, smallest: int = _SMALLEST) -> tuple[int, int]:
-    """Return the length of a block, a power of two not below d, and how many there are."""
+    """Return the block length, a power of two >= n_features, and the number of blocks."""
     n = max(smallest, 1 << (n_features - 1).bit_length())
     return n, -(-size // n)
 
 
 def transform_work(n: int, length: int, n_blocks: int, dtype: DType) -> Work:
-    """Return the work of three Walsh-Hadamard transforms, in cache, for each block of a row."""
+    """Return the work of three in-cache Walsh-Hadamard transforms per block and row."""
     return values(n * n_blocks * length * 3 * log2(length) / _TRANSFORMED, dtype)

@@ -1,4 +1,4 @@
-"""Randomly pitched and shifted grids, hashes of the bins of rows, and the bins with a number."""
+"""Random grids, hashes of bins, and the numbering of known bins."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -15,21 +15,21 @@ from skimp.data import LOCAL, Codes, Context, Rows
 
 _STRIP = 512
 PRINTS = 2**24
-"""Hashes that are looked at in one pass over the rows."""
+"""Maximum number of hashes held during one pass over the rows."""
 
 
 @dataclass(frozen=True)
 class Grids:
-    """P grids of d columns."""
+    """P random grids over d columns."""
 
-    resolutions: Array  # (d, P): one over the pitches; zero if a grid does not look at a column
-    shifts: Array  # (d, P): where zero is in its bin, between 0 and 1
-    origin: Array  # (d,): what most rows have in a column, if most agree: they are cheap to bin
-    factors: Array  # (d,): odd numbers that bins are multiplied by in their hash
+    resolutions: Array  # (d, P): 1 / pitch; 0 if a grid ignores the column
+    shifts: Array  # (d, P): position of zero within its bin, between 0 and 1
+    origin: Array  # (d,): value of more than half of the rows, which are then cheap to bin, or 0
+    factors: Array  # (d,): odd multipliers of the hash
 
     @classmethod
     def draw(cls, pitches: Array, X: Matrix, rng: np.random.Generator) -> Self:
-        """Draw shifts and factors; the origin is that of some rows."""
+        """Draw shifts and hash factors; find the origin from the sample X."""
         shifts = rng.random(pitches.shape)
         factors = 2 * rng.integers(2**62, size=len(pitches)) + 1
         with np.errstate(over="ignore"):
@@ -41,7 +41,7 @@ class Grids:
         return replace(self, resolutions=R, shifts=S)
 
     def prints(self, X: Matrix) -> Array:
-        """Return a 32-bit hash of the bins of each row in each grid."""
+        """Return a 32-bit hash of the bin of each row in each grid."""
         from skimp._core.loops._binning import dense_keys, prints, sparse_keys
 
         check_columns(X, len(self.origin))
@@ -61,7 +61,7 @@ class Grids:
 
 
 def _majorities(X: Matrix) -> Array:
-    """Return what more than half of the rows have in each column, zero if there is no such."""
+    """Return the value of more than half of the rows in each column, or zero if there is none."""
     majorities = np.zeros(X.shape[1])
     counts = np.asarray((X != 0).sum(axis=0)).ravel()
     columns = np.flatnonzero(2 * counts > X.shape[0])
@@ -76,25 +76,25 @@ def _majorities(X: Matrix) -> Array:
 
 @dataclass(frozen=True)
 class Bins:
-    """Sorted hashes of the known bins of each grid, with an index of their leading bits."""
+    """Sorted hashes of the known bins of each grid, indexed by their leading bits."""
 
-    known: Array  # the hashes, of 32 bits, grid after grid
-    counts: Array  # (P,): how many there are of each grid
-    starts: Array  # where hashes with leading bits 0, 1, 2, ... of each grid begin in ``known``
-    firsts: Array  # (P,): where each grid begins in ``starts``
-    shifts: Array  # (P,): how many bits are not leading ones
+    known: Array  # 32-bit hashes of all grids, one grid after the other
+    counts: Array  # (P,): number of hashes per grid
+    starts: Array  # per grid: positions in ``known`` where leading bits 0, 1, 2, ... start
+    firsts: Array  # (P,): position in ``starts`` where each grid starts
+    shifts: Array  # (P,): number of bits that are not leading bits
 
     @classmethod
     def find(cls, grids: Grids, rows: Rows, max_bins: int, context: Context = LOCAL) -> Self:
-        """Find the bins of some rows, the fullest ones of each grid."""
-        # passes are cheaper than memory for the hashes of all grids at once
+        """Find the fullest ``max_bins`` bins of each grid."""
+        # several passes over the rows are cheaper than holding the hashes of all grids
         step = max(1, PRINTS // max(1, rows.n_rows))
         lists: list[Array] = []
         for start in range(0, grids.shifts.shape[1], step):
             lists += _fill_bins(grids.some(slice(start, start + step)), rows, max_bins, context)
         counts = np.array([len(bins) for bins in lists])
         begins = np.cumsum(counts) - counts
-        # about one hash to each number of leading bits
+        # use as many leading bits as leave about one hash for each value of theirs
         shifts = np.array([32 - max(1, (len(bins) - 1).bit_length()) for bins in lists], np.uint32)
         starts = []
         for begin, bins, shift in zip(begins, lists, shifts.tolist(), strict=True):
@@ -105,13 +105,13 @@ class Bins:
         return cls(np.concatenate(lists), counts, np.concatenate(starts), firsts, shifts)
 
     def look_up(self, prints: Array, codes: Array) -> None:
-        """Write the number of each hash among those of its grid, from 1 on, and 0 if unknown."""
+        """Write the number of each hash within its grid, from 1; 0 for unknown hashes."""
         from skimp._core.loops._binning import look_up
 
         look_up(prints, self.known, self.starts, self.firsts, self.shifts, codes)
 
     def layout(self, value: np.floating) -> Codes:
-        """Return no rows, with a column for each bin and one for none of them in each grid."""
+        """Return empty `Codes`: for each grid, one column for unknown bins and one per bin."""
         sizes = self.counts + 1
         dtype = np.min_scalar_type(int(self.counts.max()))
         none = np.empty((0, len(sizes)), dtype)
@@ -119,7 +119,7 @@ class Bins:
 
 
 def _fill_bins(grids: Grids, rows: Rows, max_bins: int, context: Context) -> list[Array]:
-    """Return the hashes of the fullest bins of each grid, in one pass."""
+    """Return the hashes of the fullest bins of each grid, in one pass over the rows."""
     P = grids.shifts.shape[1]
     prints = context.compute(rows, lambda block, _: grids.prints(block.X), (P,), np.uint32)
     weight = rows.weights(context)
@@ -136,12 +136,12 @@ def _fill_bins(grids: Grids, rows: Rows, max_bins: int, context: Context) -> lis
 
 
 def _fullest(prints: Array, weight: Array | None, most: int) -> Array:
-    """Return the hashes that occur, those with the most weight if there are too many, sorted."""
+    """Return the sorted distinct hashes, restricted to the ``most`` heaviest bins."""
     bins, counts = np.unique(prints, return_counts=True)
     if len(bins) <= most:
         return bins
     if weight is not None:
         counts = np.bincount(np.searchsorted(bins, prints), weight)
-    # stable: of bins with equal counts, those with the smaller hash
+    # stable: ties go to the smaller hash
     chosen = np.argsort(-counts, kind="stable")[:most]
     return np.sort(bins[chosen])

@@ -1,4 +1,4 @@
-"""Short binary codes of rows, whose bits agree as often as the kernel is large."""
+"""Binary codes whose Hamming distance decreases with the kernel value."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self, final
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from skimp._core._blocks import Scratch, fold
 from skimp._core._random import as_generator
 from skimp._core._types import Array, RandomState
-from skimp._params._parametrized import Parametrized, whole_or_nothing
+from skimp._params._parametrized import Parametrized, all_or_nothing
 from skimp._params._rules import (
     BOOLEAN,
     RANDOM_STATE,
@@ -22,7 +22,7 @@ from skimp._params._rules import (
     integer,
     one_of,
 )
-from skimp.data import LOCAL, Block, Rows, as_rows
+from skimp.data import LOCAL, Block, Reporting, Rows, as_rows
 from skimp.features._base import FeatureMap, declare_inputs
 from skimp.features._kernel_projection import KernelProjection, PairProjection
 from skimp.features._polynomial_projection import PolynomialProjection
@@ -30,44 +30,49 @@ from skimp.kernels import Kernel, Polynomial, as_kernel
 
 _WORD = 64
 _QUERIES = 64
-_NEIGHBORS = "an integer from 1 to {}, the number of rows to choose from"
+_NEIGHBORS = "an integer from 1 to {} (the number of rows to choose from)"
 _CODE_POOL, _CODE_TERMS = 2000, 30
 
 
 @final
 @dataclass(eq=False, repr=False)
-class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized):
-    r"""Binary codes of rows: signs of random projections from feature space.
+class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, Parametrized):
+    r"""Binary codes of rows: the signs of random projections from feature space.
 
-    Two rows at an angle :math:`\theta` in feature space agree in a bit with probability
-    :math:`1 - \theta / \pi` if directions are normal, so that rows of large kernel values have
-    codes of small Hamming distance. The codes of the rows of ``fit`` are kept, and `kneighbors`
-    finds those nearest to a row by looking at all of them, n_bits / 64 words each.
+    With normal directions, two rows at an angle :math:`\theta` in feature space agree in a bit with
+    probability :math:`1 - \theta / \pi`. Rows with a large kernel value therefore have codes with a
+    small Hamming distance. `kneighbors` compares a row with the codes of all fitted rows.
+
+    Encoding takes the cost of the projection, see `KernelProjection` and `PolynomialProjection`.
+    Codes take n_bits / 8 bytes per row. A neighbour search takes n_bits / 64 operations per pair of
+    rows.
 
     Parameters
     ----------
     kernel : Kernel, str or None, default=None
-        The kernel; Gaussian by default, and :math:`\langle x, y \rangle^2` for "polynomial".
+        The kernel. None means `Gaussian`, or :math:`\langle x, y \rangle^2` for
+        ``projection="polynomial"``.
     n_bits : int, default=256
-        Bits of a code. A tenth of the error of the angle takes a hundred times as many.
+        Number of bits. The error of the estimated angle is proportional to 1 / sqrt(n_bits).
     projection : "kernel", "polynomial", "dbh" or feature map, default="kernel"
         - "kernel": `KernelProjection`, for any kernel (Kulis and Grauman's hashing). Angles are
-          those around the mean of the rows. Sums of 30 rows are not quite normal:
-          ``KernelProjection(method="pca")`` has the probability above exactly;
-        - "polynomial": `PolynomialProjection`, for a `~skimp.kernels.Polynomial` kernel, with 30
-          products in each feature; does not depend on the data;
-        - "dbh": distance-based hashing, :math:`k(x, a) - k(x, b)` of random pairs of rows, above
-          the median or below, for any kernel: 2 n_bits kernel values a row, and no theory;
-        - an object with ``n_components``: signs of its features.
+          those of rows centred in feature space. Directions are sums of 30 rows and only
+          approximately normal; ``KernelProjection(method="pca")`` has normal directions.
+        - "polynomial": `PolynomialProjection` with 30 products per feature, for a
+          `~skimp.kernels.Polynomial` kernel. Independent of the data.
+        - "dbh": distance-based hashing, for any kernel. A bit is whether
+          :math:`k(x, a) - k(x, b)` is above its median, for a random pair of rows a, b. Takes
+          2 n_bits kernel values per row; the probability above does not hold.
+        - a feature map with ``n_components``: the signs of its features.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the projection; that of an object of its own wins.
+        Seed of the projection. The ``random_state`` of a feature map takes precedence.
 
     Attributes
     ----------
     projection_ : FeatureMap
         The fitted projection.
     codes_ : array of shape (n, n_bytes), uint8
-        Codes of the rows of ``fit`` and ``partial_fit``.
+        Codes of the rows passed to ``fit`` and ``partial_fit``.
     n_features_in_ : int
         Number of columns.
 
@@ -105,19 +110,42 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     }
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the projection, and keep the codes of the rows; y is ignored."""
-        with whole_or_nothing(self):
+        """Fit the projection and store the codes of the rows.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows to search among.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self), self._reporting(1, X) as context:
             check_params(self)
             rows = as_rows(self, X)
             projection, kernel = self._projection()
             own = projection.random_state
             rng = as_generator(self.random_state if own is None else own)
-            self.projection_ = projection.fit_rows(rows, rng, kernel)
+            with context.phase("projection"):
+                self.projection_ = projection.fit_rows(rows, rng, kernel, context)
             self._words = self._encode(rows)
             return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the codes of more rows, behind those that are there; the projection stays."""
+        """Append the codes of more rows; the projection does not change.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows to search among, after those stored already.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
         if not hasattr(self, "_words"):
             return self.fit(X)
         words = self._encode(as_rows(self, X, reset=False))
@@ -125,9 +153,17 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         return self
 
     def transform(self, X: Any) -> Array:
-        """Return the codes of rows, of shape (n, n_bytes), as uint8.
+        """Compute the codes of rows.
 
-        There are eight bits to a byte, the first one highest; bits beyond n_bits are zero.
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the same columns as in ``fit``.
+
+        Returns
+        -------
+        codes : array of shape (n, n_bytes), uint8
+            Eight bits per byte, the first bit in the highest place. Bits beyond n_bits are zero.
         """
         check_is_fitted(self)
         return self._bytes(self._encode(as_rows(self, X, reset=False)))
@@ -135,28 +171,31 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
     def kneighbors(
         self, X: Any = None, n_neighbors: int = 5, return_distance: bool = True
     ) -> Array | tuple[Array, Array]:
-        """Find the rows whose codes are nearest.
+        """Find the fitted rows with the nearest codes.
 
         Parameters
         ----------
         X : array, CSR matrix, frame or Rows of shape (q, d), optional
-            Rows to find neighbours of; by default those of ``fit``, each without itself.
+            Query rows. By default the fitted rows, of which none is its own neighbour.
         n_neighbors : int, default=5
-            How many to find.
+            Number of neighbours.
         return_distance : bool, default=True
-            Whether to return Hamming distances as well.
+            Whether to return the Hamming distances, too.
 
         Returns
         -------
         distances : array of shape (q, n_neighbors)
-            Bits that differ; only if ``return_distance``.
+            Number of different bits; only if ``return_distance``.
         indices : array of shape (q, n_neighbors)
-            Numbers of the rows, nearest first; equally near ones in the order of ``fit``.
+            Row numbers, nearest first; ties are in the order of ``fit``.
         """
         check_is_fitted(self)
         name, others = type(self).__name__, len(self._words) - (X is None)
         if others == 0:
-            raise ValueError(f"{name} was fitted to one row, which has no others for neighbours.")
+            raise ValueError(
+                f"{name}: kneighbors() needs at least 2 fitted rows, found 1: fit more rows or "
+                "pass X."
+            )
         rules = {
             "n_neighbors": Rule(_NEIGHBORS.format(others), integer(1, others).test),
             "return_distance": BOOLEAN,
@@ -170,12 +209,12 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         return found if return_distance else found[1]
 
     def neighbors_of(self, numbers: Array, n_neighbors: int) -> tuple[Array, Array]:
-        """Return distances and numbers of the nearest among the rows of ``fit`` to some of them."""
+        """Return distances and row numbers of the neighbours of some fitted rows."""
         return self._nearest(self._words[numbers], numbers, n_neighbors)
 
     @property
     def codes_(self) -> Array:
-        """Codes of the rows of ``fit``, eight bits a byte; not to be written to."""
+        """Codes of the fitted rows, eight bits per byte, read-only."""
         codes = self._bytes(self._words)
         codes.flags.writeable = False
         return codes
@@ -185,7 +224,7 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         return -(-self.projection_.width // 8)
 
     def _projection(self) -> tuple[FeatureMap, Kernel | None]:
-        """Return the projection, not fitted, and its kernel if that is not its own."""
+        """Return the unfitted projection, and the kernel to fit it with."""
         name, bits, kernel = type(self).__name__, int(self.n_bits), None
         if self.kernel is not None:
             kernel = as_kernel(self.kernel, owner=name, other="None", size="n_bits")
@@ -200,7 +239,9 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         if kernel is None:
             kernel = Polynomial(2, 1.0, 0.0)
         if not isinstance(kernel, Polynomial):
-            raise broken(name, "kernel", "Polynomial for projection='polynomial'", self.kernel)
+            raise broken(
+                name, "kernel", "a Polynomial kernel if projection='polynomial'", self.kernel
+            )
         check_params(kernel)
         projection = PolynomialProjection(
             kernel.degree,
@@ -213,7 +254,7 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         return projection, None
 
     def _encode(self, rows: Rows) -> Array:
-        """Return the codes of rows in words of 64 bits."""
+        """Return the codes of rows as 64-bit words."""
         projection, bits = self.projection_, self.projection_.width
         n_words = -(-bits // _WORD)
 
@@ -243,7 +284,7 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized
         return distances, numbers
 
     def __sklearn_tags__(self) -> Any:
-        """Say what scikit-learn may pass in."""
+        """Return the tags that describe the accepted input."""
         tags = super().__sklearn_tags__()
         declare_inputs(tags, self.kernel)
         tags.transformer_tags.preserves_dtype = []

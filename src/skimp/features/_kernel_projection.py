@@ -1,4 +1,4 @@
-"""Projections from the feature space of any kernel, in the span of some rows."""
+"""Random projections from the feature space of any kernel."""
 
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, final
@@ -15,7 +15,7 @@ from skimp.budgets import Selector, random_pairs
 from skimp.data import Context, Rows
 from skimp.features._base import SIZED, FeatureMap
 from skimp.features._landmarks import Landmarks
-from skimp.features._pool import hands
+from skimp.features._pool import draw_subsets
 from skimp.kernels import Kernel
 
 _EPS64 = float(np.finfo(np.float64).eps)
@@ -28,47 +28,52 @@ _SAMPLE = 10_000
 class KernelProjection(FeatureMap):
     r"""Random projection from the feature space of any kernel (KG-RP, KORP, KPCA-RP).
 
-    Directions lie in the space that p rows B span around their mean, whose coordinates are
-    :math:`u(x) = \Lambda^{-1/2} V^T \bar k(B, x)`, with :math:`\bar k` the centred kernel and
-    :math:`V \Lambda V^T` that of the rows. Features are :math:`z(x) = M^T u(x) / \sqrt k` with a
-    random M. The mean of their inner products is the centred Nystroem kernel :math:`\langle u(x),
-    u(y) \rangle`: *distances* are those of feature space, as far as the rows span it, while
-    inner products are those of rows around their mean.
+    The random directions lie in the span of p centred landmarks B. With the centred kernel
+    :math:`\bar k` and the eigendecomposition :math:`\bar k(B, B) = V \Lambda V^T`, the
+    coordinates in this span and the features are
 
-    Fitting takes O(p^2 d + p^3 + p^2 k), mapping n rows 2 n p (d + k) operations.
+    .. math:: u(x) = \Lambda^{-1/2} V^T \bar k(B, x), \qquad z(x) = M^T u(x) / \sqrt k
+
+    with a random M. Features preserve *distances* in feature space, as far as the landmarks span
+    it. Their inner products are those of centred rows: :math:`E \langle z(x), z(y) \rangle =
+    \langle u(x), u(y) \rangle`, the centred Nystroem kernel.
+
+    Fitting takes O(p^2 d + p^3 + p^2 k) time, mapping n rows 2 n p (d + k) operations, and the map
+    O(p^2 + p k) memory.
 
     Parameters
     ----------
     kernel : Kernel, str or None, default=None
-        The kernel; None for the estimator's own, or Gaussian if the map is used alone.
+        The kernel. None uses the estimator's kernel, or `Gaussian` outside an estimator.
     method : "gaussian", "orthonormal" or "pca", default="gaussian"
-        - "gaussian": each direction is the whitened sum of t of the rows, normal for large t by
-          the central limit theorem (Kulis and Grauman); its mean is :math:`1 - t / p` of the above;
-        - "orthonormal": directions are orthonormal to each other, in groups as large as the space
-          has dimensions: a lower variance, none if k is a multiple of these;
-        - "pca": directions are normal in kernel principal components.
+        - "gaussian": each direction is the whitened sum of t landmarks, approximately normal for
+          large t (Kulis and Grauman). Inner products are smaller by a factor
+          :math:`1 - t / p` on average.
+        - "orthonormal": directions are orthonormal, in groups as large as the dimension of the
+          span. Lower variance; zero if k is a multiple of that dimension.
+        - "pca": normal directions in the kernel principal components.
     n_components : int, default=1000
-        Number of features k; more than the rows lower the error within their span only.
+        Number of features k. More features than landmarks only reduce the error within the span.
     budget : int, default=1000
-        Number of rows p; all are taken if there are fewer. Distances outside of their span are
-        lost, however many features there are.
+        Number of landmarks p. If there are fewer rows, all rows are used. Distances outside the
+        landmarks' span are lost for any number of features.
     n_terms : int, default=30
-        Rows t in the sum of a direction, for "gaussian"; at most half of the budget.
+        Number of landmarks t per direction for "gaussian"; at most half of the budget.
     selector : Selector or str, default="uniform"
-        How the rows are chosen.
+        Selector of the landmarks.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the rows and directions.
+        Seed of the landmarks and directions.
 
     Attributes
     ----------
     kernel_ : Kernel
-        The kernel with numbers for parameters.
+        Kernel with numeric parameters.
     landmarks_ : Landmarks
-        The kernel columns of the rows.
+        The landmarks' kernel columns.
     directions_ : array of shape (p, n_components)
-        Coefficients of these columns in each feature.
+        Coefficients of the kernel columns in each feature.
     offset_ : array of shape (n_components,)
-        What is added to each feature.
+        Constant added to each feature.
 
     References
     ----------
@@ -100,7 +105,7 @@ class KernelProjection(FeatureMap):
 
     size_name = "n_components"
     centred = True
-    needs_flag = ("positive_definite", "its features need a root")
+    needs_flag = ("positive_definite", "its matrix is factorized")
     rules: ClassVar[dict[str, Rule]] = {
         **SIZED,
         "method": one_of("gaussian", "orthonormal", "pca"),
@@ -133,25 +138,25 @@ class KernelProjection(FeatureMap):
         K, eps = self.landmarks_.penalty, float(np.finfo(rows.dtype).eps)
         means, V, roots = _principal(K)
         if _noise(K, roots, eps) > _TOLERANCE:
-            # large coefficients cancel, and with them the digits that float32 has
+            # large coefficients cancel and lose the digits of float32
             self.landmarks_ = Landmarks(kernel, points, DOUBLE, n_jobs=n_jobs)
         M = self._draw_directions(V, rng)
         W = V @ np.divide(M, roots[:, None], out=np.zeros_like(M), where=roots[:, None] > 0)
         W /= np.sqrt(self.n_components)
-        # rows of the kernel are centred by directions that sum to zero
+        # coefficients that sum to zero centre the rows of the kernel matrix
         W -= W.mean(axis=0)
         dtype = self.landmarks_.dtype
         self.directions_, self.offset_ = W.astype(dtype), -(means @ W).astype(dtype)
 
     def _draw_directions(self, V: Array, rng: np.random.Generator) -> Array:
-        """Draw coefficients of the eigenvectors V in each direction."""
+        """Draw the coefficients of the directions in the eigenvectors V."""
         (p, rank), size = V.shape, int(self.n_components)
         M = rng.standard_normal((rank, size)) if self.method == "pca" else np.empty((rank, size))
         if self.method == "orthonormal":
             M[:] = np.sqrt(rank) * OrthogonalDraws(size, rng).directions(rank)
         elif self.method == "gaussian":
             t = max(1, min(int(self.n_terms), p // 2))
-            for c, chosen in enumerate(hands(p, size, t, rng, spread=False)):
+            for c, chosen in enumerate(draw_subsets(p, size, t, rng, spread=False)):
                 M[:, c] = V[chosen].sum(axis=0)
             M *= np.sqrt((p - 1) / t)
         return M
@@ -169,11 +174,11 @@ class KernelProjection(FeatureMap):
 @final
 @dataclass(eq=False, repr=False)
 class PairProjection(FeatureMap):
-    """Where rows lie between the two of a pair, from the median on: distance-based hashing.
+    """Projections on random pairs of rows, for distance-based hashing.
 
-    Features are k(x, a) - k(x, b) less the median of that among the rows (10,000 of them). Their
-    signs are bits; inner products of the features do not approximate the kernel. Kernel values, of
-    which differences are taken, are in float64.
+    Features are k(x, a) - k(x, b) minus the median over at most 10,000 rows. Their signs are bits;
+    their inner products do not approximate the kernel. Kernel values are computed in float64
+    because of the differences.
     """
 
     kernel: Kernel | str | None = None
@@ -203,9 +208,9 @@ class PairProjection(FeatureMap):
 
 
 def _principal(K: Array) -> tuple[Array, Array, Array]:
-    """Return means of K's columns, and eigenvectors of K around them with roots of eigenvalues."""
+    """Return K's column means, and eigenvectors and roots of eigenvalues of the centred K."""
     values, vectors = eigenpairs(centred(K))
-    # eigenvalues that are rounding are left out, all but the largest
+    # drop eigenvalues at rounding level, but keep at least the largest
     rounding = len(K) * _EPS64 * np.abs(K).max()
     values = np.where(values > rounding, values, 0.0)
     first = min(np.count_nonzero(values == 0), len(K) - 1)
@@ -213,7 +218,7 @@ def _principal(K: Array) -> tuple[Array, Array, Array]:
 
 
 def _noise(K: Array, roots: Array, eps: float) -> float:
-    """Return how large coordinates are that kernel values have by rounding, over those of rows."""
+    """Return the size of rounding errors in the coordinates relative to the coordinates."""
     kept = roots[roots > 0]
     errors = np.linalg.norm(eps * np.abs(K).max() / kept)
     return float(errors / np.sqrt(np.mean(kept**2) * len(kept) / len(K))) if len(kept) else 0.0

@@ -1,4 +1,4 @@
-"""Kernel columns of a budget of points, as the functions that a model is a sum of."""
+"""Kernel columns of landmark points, as basis functions of a model."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,20 +23,24 @@ from skimp.kernels import Columns, Kernel, check_gram
 
 @final
 class Landmarks:
-    r"""The functions :math:`k(\cdot, b_j)` of points :math:`b_1, \dots, b_m`.
+    r"""The basis functions :math:`k(\cdot, b_j)` of landmarks :math:`b_1, \dots, b_m`.
 
-    A sum :math:`f = \sum_j c_j k(\cdot, b_j)` has the norm :math:`\|f\|^2 = c^T K_{mm} c`.
+    A model :math:`f = \sum_j c_j k(\cdot, b_j)` has the squared norm
+    :math:`\|f\|^2 = c^T K_{mm} c`.
+
+    The penalty K_mm takes O(m^2 d) time and O(m^2) memory and is computed on first use. Mapping n
+    rows takes n m kernel values.
 
     Parameters
     ----------
     kernel : Kernel
-        A kernel with numbers for parameters.
+        Kernel with numeric parameters.
     points : array or CSR matrix of shape (m, d), or objects
-        The points.
+        The landmarks.
     dtype : float32 or float64, optional
-        What rows are computed in; that of the points by default.
+        Dtype of the kernel columns; by default that of the points.
     n_jobs : int or None, default=None
-        Threads for the kernel matrix of the points.
+        Number of threads for the kernel matrix of the landmarks; None uses all cores.
 
     Examples
     --------
@@ -79,7 +83,7 @@ class Landmarks:
 
     @cached_property
     def penalty(self) -> Array:
-        """The kernel matrix of the points, in float64."""
+        """Kernel matrix K_mm of the landmarks, in float64."""
         with np.errstate(over="ignore", invalid="ignore"):
             K = self.kernel(as_real(self.points, DOUBLE), n_jobs=self.n_jobs)
         check_representable(K)
@@ -88,34 +92,34 @@ class Landmarks:
 
     @cached_property
     def factor(self) -> Array | None:
-        """The upper factor R, :math:`R^T R = K_{mm}`, None unless K_mm is well conditioned."""
+        """Upper factor R with :math:`R^T R = K_{mm}`; None unless K_mm is well conditioned."""
         return well_conditioned_factor(self.penalty)
 
     @cached_property
     def whitening(self) -> Array:
-        """The matrix W with :math:`W W^T = K_{mm}^{-1}`, for a K_mm that is well conditioned."""
+        """Matrix W with :math:`W W^T = K_{mm}^{-1}`, for a well-conditioned K_mm."""
         eps = float(np.finfo(self.dtype).eps)
         W: Array = inverse_root(self.penalty, rank=None, eps=eps)[0].astype(self.dtype)
         return W
 
     @cached_property
     def columns(self) -> Columns:
-        """The functions, bound to their points."""
+        """The kernel bound to the landmarks."""
         return self.kernel.bind(self.points, self.dtype)
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        """Write the kernel block of the rows X into ``out``."""
+        """Write the kernel block k(X, B) into ``out``."""
         check_shape(out, (X.shape[0], self.width))
         self.columns.fill(X, out)
 
     def block(self, X: Matrix) -> Array:
-        """Return the kernel block of the rows X."""
+        """Return the kernel block k(X, B)."""
         K = np.empty((X.shape[0], self.width), self.dtype)
         self.map_block(X, K)
         return K
 
     def strips(self, X: Matrix, out: Array, width: int) -> Iterator[tuple[Array, Array]]:
-        """Yield some rows of ``out``, of this width, and the kernel block of these rows."""
+        """Yield strips of ``out``, of ``width`` columns, with the kernel blocks of their rows."""
         size = self.width
         for rows, strip, K in strips(X, out, width, 1024, columns=size, dtype=self.dtype):
             self.columns.fill(rows, K)
@@ -125,17 +129,17 @@ class Landmarks:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what can be computed again."""
+        """Drop what can be recomputed."""
         return {name: vars(self)[name] for name in ("kernel", "points", "dtype", "n_jobs")}
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class WhitenedLandmarks:
-    """Combinations of kernel columns that are orthonormal functions."""
+    """Linear combinations of kernel columns that are orthonormal functions."""
 
     landmarks_: Landmarks
-    root: Array  # (m, r): coefficients of each combination, in the dtype of the functions
+    root: Array  # (m, r): coefficients of each function; its dtype is that of the features
     penalty: ClassVar[None] = None
     factor: ClassVar[None] = None
 

@@ -1,4 +1,4 @@
-"""The random hidden layer of an extreme learning machine."""
+"""Random hidden layer of an extreme learning machine."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, final
@@ -18,23 +18,29 @@ from skimp.kernels import GAMMA, Gamma, Gaussian
 @final
 @dataclass(eq=False, repr=False)
 class RandomLayer(FeatureMap):
-    r"""Random hidden layer: an extreme learning machine if a linear model is fitted to it.
+    r"""Random hidden layer; with a linear model on top, an extreme learning machine.
 
     .. math:: z(x) = \frac{a}{\sqrt D} \, [g(w_j^T x + b_j)]_j, \qquad w_j \sim N(0, 2 \gamma I)
 
-    with :math:`b_j \sim N(0, 1)`, and a of 1, or of the root of 2 for "relu" and "sine". A sine
-    has a uniform phase :math:`b_j`: its features are those of the Gaussian kernel, as
-    `RandomFourier` in the phase form. Those of "relu" are of `ArcCosine` with order 1, of rows
-    :math:`(\sqrt{2 \gamma} \, x, 1)`. "rbf" nodes are :math:`\exp(-\gamma \|x - c_j\|^2)` around
-    random centres :math:`c_j \sim N(0, I / (\gamma d))`, as wide as rows of mean 0 are for
-    ``gamma="scale"``. Mapping n rows takes 2 n d D operations.
+    with :math:`b_j \sim N(0, 1)` and a = 1, except for these activations:
+
+    - "sine": :math:`a = \sqrt 2` and :math:`b_j` is uniform on :math:`[0, 2 \pi]`. The features
+      approximate the Gaussian kernel, like `RandomFourier` in phase form.
+    - "relu": :math:`a = \sqrt 2`. The features approximate `ArcCosine` of order 1 on the rows
+      :math:`(\sqrt{2 \gamma} \, x, 1)`.
+    - "rbf": the nodes are :math:`\exp(-\gamma \|x - c_j\|^2)` with random centres
+      :math:`c_j \sim N(0, I / (\gamma d))`. With ``gamma="scale"``, the centres have the same
+      variance as the entries of X.
+
+    Mapping n rows takes 2 n d D operations and n D function values. The weights take d D numbers
+    of memory.
 
     Parameters
     ----------
     n_components : int, default=1000
         Number of nodes D.
     activation : "sigmoid", "tanh", "relu", "sine" or "rbf", default="sigmoid"
-        The function g.
+        Activation function g.
     gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
         Inverse squared bandwidth, as in `Gaussian`.
     random_state : int, Generator, RandomState or None, default=None
@@ -43,11 +49,11 @@ class RandomLayer(FeatureMap):
     Attributes
     ----------
     gamma_ : float or array of shape (d,)
-        The inverse squared bandwidth.
+        The inverse squared bandwidth as a number.
     weights_ : array of shape (d, n_components)
-        The weights w, those of "sine" in turns (divided by :math:`2 \pi`), or the centres c.
+        Weights w, for "sine" divided by :math:`2 \pi`; for "rbf" the centres c.
     offset_ : array of shape (n_components,)
-        The offsets b, those of "sine" in turns and less a quarter; zeros for "rbf".
+        Offsets b. For "sine" they are divided by :math:`2 \pi` and reduced by 1/4; for "rbf" zero.
 
     References
     ----------
@@ -84,11 +90,11 @@ class RandomLayer(FeatureMap):
         W, offset = rng.standard_normal((d, size)), np.zeros(size)
         scale = np.sqrt(2 * kernel.gammas(d))
         if self._activation == "rbf":
-            # columns without a bandwidth have no centre: they are not looked at
+            # columns with gamma = 0 are ignored: their centres are zero
             W *= np.divide(np.sqrt(2 / d), scale, out=np.zeros(d), where=scale > 0)[:, None]
             self._nodes = kernel.bind(np.ascontiguousarray(W.T), rows.dtype)
         elif self._activation == "sine":
-            # turns, and a quarter of one from cosine to sine
+            # in units of 2 pi; a quarter turns the cosine into a sine
             W *= scale[:, None] / (2 * np.pi)
             offset = rng.random(size) - 0.25
         else:

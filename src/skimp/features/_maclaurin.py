@@ -19,39 +19,40 @@ from skimp.features._pool import draw_signs, stretched
 class RandomMaclaurin(PolynomialMap):
     r"""Random Maclaurin features of a polynomial kernel.
 
-    The kernel is its Maclaurin series in the inner product, of which each feature is one term:
+    Each feature is a random term of the kernel's Maclaurin series in the inner product:
 
     .. math::
 
         z_c(x) = \sqrt{\frac{(1 + c)^g}{k}} \prod_{j=1}^{N_c} \sqrt\gamma \,
         \langle x, \omega_{c j} \rangle
 
-    with random signs :math:`\omega` and :math:`N_c` binomial, of g trials with probability
-    :math:`1 / (1 + c)`, which suits rows of about unit length (times :math:`\gamma`). Unbiased;
-    the variance of inner products is
+    with random signs :math:`\omega` and a binomial number :math:`N_c` of factors, g trials with
+    probability :math:`1 / (1 + c)`. This probability suits rows with
+    :math:`\gamma \|x\|^2` around 1. The inner products are unbiased with variance
 
     .. math::
 
         k \operatorname{Var} = \left[(1 + c)(c + \gamma^2 m)\right]^g - k(x, y)^2, \qquad
         m = \|x\|^2 \|y\|^2 + 2 \langle x, y \rangle^2 - 2 \sum_i x_i^2 y_i^2
 
-    Mapping n rows takes up to 2 n d k g operations: `PolynomialProjection` and `TensorSketch` are
-    faster. If ``coef0`` is 0, it is the former with signs, one term, and nothing shared.
+    Mapping n rows takes up to 2 n d k g operations, and the vectors take up to d k g numbers of
+    memory: `PolynomialProjection` and `TensorSketch` are faster. With ``coef0=0``, the map is a
+    `PolynomialProjection` with random signs, one term and no shared vectors.
 
     Parameters
     ----------
     degree, gamma, coef0 : default=2, 1.0 and 0.0
-        As in `~skimp.kernels.Polynomial`: g, the factor (a number, one for each column, "scale",
-        "median" or "dim") and the constant c >= 0.
+        As in `~skimp.kernels.Polynomial`: the degree g, the factor gamma (a number, one number per
+        column, "scale", "median" or "dim") and the constant c >= 0.
     n_components : int, default=1000
-        Number of features k; the error of kernel values falls with its root.
+        Number of features k. The error of kernel values is proportional to 1 / sqrt(k).
     random_state : int, Generator, RandomState or None, default=None
         Seed of the signs.
 
     Attributes
     ----------
     kernel_ : Polynomial
-        The kernel with numbers for parameters.
+        Kernel with numeric parameters.
 
     References
     ----------
@@ -82,7 +83,7 @@ class RandomMaclaurin(PolynomialMap):
         present = rng.random((g, k)) < 1 / (1 + c)
         size = int(np.count_nonzero(present))
         vectors = stretched(draw_signs(len(stretch) - 1, size + 1, 1, rng), stretch[:-1])
-        # a factor that is not there is the last function, which is one everywhere
+        # a missing factor is the last function, the constant one
         vectors[:, -1] = 0
         offset = np.append(np.zeros(size), 1.0)
         factors = np.full((1, g, k), size)

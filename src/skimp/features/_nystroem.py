@@ -1,4 +1,4 @@
-"""The Nystroem approximation of a kernel on a budget of points."""
+"""Nystroem approximation of a kernel."""
 
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, final
@@ -22,41 +22,43 @@ _EPS64 = float(np.finfo(np.float64).eps)
 @final
 @dataclass(eq=False, repr=False)
 class Nystroem(FeatureMap):
-    r"""Nystroem features: coordinates in the space that a budget of m points spans.
+    r"""Nystroem features: the kernel projected on the span of m landmarks B.
 
     .. math:: z(x) = W^T k(B, x), \qquad W W^T = K_{mm}^+
 
-    so that :math:`\langle z(x), z(y) \rangle = k(x, B) K_{mm}^+ k(B, y)`, which equals k(x, y)
-    if x or y is one of the points. W is the inverse Cholesky factor of K_mm. If that is nearly
-    singular, points that others determine to rounding are left out: for smooth kernels of few
-    columns, a few hundred remain. With a rank, W is made of the eigenvectors of the largest
-    eigenvalues.
+    The approximation is :math:`\langle z(x), z(y) \rangle = k(x, B) K_{mm}^+ k(B, y)`. It equals
+    k(x, y) if x or y is a landmark.
 
-    Fitting takes O(m^2 d + m^3) time, mapping n rows 2 n m (d + m) operations and O(m^2) memory.
+    W is the inverse Cholesky factor of K_mm. If K_mm is nearly singular, landmarks that depend on
+    others up to rounding are dropped; a few hundred remain for smooth kernels on few columns. If
+    ``rank`` is given, W consists of the eigenvectors of the largest eigenvalues.
+
+    Fitting takes O(m^2 d + m^3) time and O(m^2) memory, in addition to the selector. Mapping n rows
+    takes 2 n m (d + m) operations.
 
     Parameters
     ----------
     kernel : Kernel, str or None, default=None
-        The kernel; None for the estimator's own, or Gaussian if the map is used alone.
+        The kernel. None uses the estimator's kernel, or `Gaussian` outside an estimator.
     budget : int, default=1000
-        Number of points m; all rows are taken if there are fewer.
+        Number of landmarks m. If there are fewer rows, all rows are used.
     selector : Selector or str, default="auto"
-        How the points are chosen; see `skimp.budgets.Auto` for the default, which looks at y.
+        How to choose the landmarks. The default, `skimp.budgets.Auto`, uses the class labels y.
     rank : int or None, default=None
-        Keep this many of the largest eigenvalues only.
+        Number of eigenvalues to keep, the largest ones. None keeps all.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the selection.
 
     Attributes
     ----------
     kernel_ : Kernel
-        The kernel with numbers for parameters.
+        Kernel with numeric parameters.
     budget_ : Budget
-        The chosen points, with their row numbers.
+        The chosen landmarks, with their row numbers.
     landmarks_ : Landmarks
-        The kernel columns of those points that do not depend on others.
+        Kernel columns of the landmarks, without those that depend on others.
     normalization_ : array of shape (m, r)
-        The matrix W, with a row for each of the m points of ``landmarks_``.
+        Matrix W, with one row per landmark in ``landmarks_``.
 
     References
     ----------
@@ -83,7 +85,7 @@ class Nystroem(FeatureMap):
     size_name = "budget"
     unit = "landmarks"
     nested = True
-    needs_flag = ("positive_definite", "its features need a root")
+    needs_flag = ("positive_definite", "its matrix is factorized")
     rules: ClassVar[dict[str, Rule]] = {
         "budget": integer(at_least=1),
         "rank": NONE | integer(at_least=1),
@@ -101,10 +103,10 @@ class Nystroem(FeatureMap):
             K, weights = landmarks.penalty, self.budget_.weights
             scale = np.ones(len(K)) if weights is None else weights
             W, values = inverse_root(K * np.outer(scale, scale), rank=self.rank, eps=eps**1.5)
-            assert values is not None, "a rank asks for eigenvalues"
+            assert values is not None, "inverse_root returns eigenvalues if a rank is given"
             root, resolved = W * scale[:, None], slice(np.count_nonzero(values >= eps * values[0]))
         elif landmarks.factor is None:
-            # points that others determine are left out
+            # drop landmarks that depend on others
             pivots, R = pivoted_cholesky(landmarks.penalty, tol=max(eps**1.5, _EPS64))
             smallest = eps * landmarks.width
             landmarks = Landmarks(kernel, landmarks.points[pivots], dtype, n_jobs=n_jobs)
@@ -116,7 +118,7 @@ class Nystroem(FeatureMap):
 
     @property
     def normalization_(self) -> Array:
-        """The matrix W, in the dtype of the rows that resolves its columns."""
+        """Matrix W in the dtype of the data, without columns that this dtype cannot resolve."""
         return self.landmarks_.whitening if self._root is None else self._root
 
     def planned_width(self, size: Size | Rows) -> int:
@@ -128,10 +130,10 @@ class Nystroem(FeatureMap):
         points = m * d * dtype.itemsize
         select = self.chosen_selector().cost(m, chosen, size)
         conditioned = size.conditioned and self.rank is None
-        # the divide and conquer algorithm takes some 9 m^3 operations, half of them in products
+        # divide and conquer takes about 9 m^3 operations, half of them in matrix products
         work = chosen.work(m, m, size, DOUBLE) + stream(16 * m**2)
         work += factor(m**3 / 3 if conditioned else 7 * m**3)
-        # K_mm, its factor or eigenvectors and work space; the points in float64, scaled, transposed
+        # K_mm, its factor or eigenvectors, and workspace; float64 copies of the landmarks
         held = int((17 if conditioned else 40) * m**2 + points + 24 * m * d)
         mapping = chosen.work(n, m, size, dtype) + calls(n)
         width = m if self.rank is None else min(m, self.rank)
@@ -140,14 +142,14 @@ class Nystroem(FeatureMap):
             mapping += gemm(2 * n * m * width, DOUBLE)
             scratch += 1024 * m * 12
         if size.density < 1:
-            # a strip of the product of sparse rows, and the one before
+            # two strips of the product with sparse rows
             scratch += 1024 * m * dtype.itemsize
         return MapCost(
             (replace(select, bytes=int(select.bytes + points)), Stage("factor", work, held)),
             width=width,
             dtype=dtype if conditioned else DOUBLE,
             mapping=mapping,
-            # a matrix of points that others determine was there before
+            # the matrix before landmarks were dropped, too
             held=(24 if conditioned else 16 + dtype.itemsize) * m**2 + 4 * points,
             scratch=scratch,
             landmarks=conditioned,
@@ -155,25 +157,25 @@ class Nystroem(FeatureMap):
 
     @property
     def width(self) -> int:
-        """Number of features, the rank of K_mm at the data's precision."""
+        """Number of features: the numerical rank of K_mm in the dtype of the data."""
         return int(self.normalization_.shape[1])
 
     def map_block(self, X: Matrix, out: Array) -> None:
         WhitenedLandmarks(self.landmarks_, self.normalization_).map_block(X, out)
 
     def basis(self) -> Basis:
-        """Return the kernel columns of the points if K_mm is well conditioned, else features.
+        """Return the landmarks' kernel columns if K_mm is well conditioned, else whitened features.
 
-        Kernel columns need no product with W. The features are made of them by a product in
-        float64, which resolves more directions than one in float32 does.
+        Kernel columns save the product with W. Whitened features use a W in float64, which resolves
+        more directions than float32.
         """
         return self._basis
 
 
 def _invert(R: Array, smallest: float) -> tuple[Array, slice]:
-    """Return the inverse of a pivoted factor, and which of its columns a dtype resolves."""
+    """Return the inverse of a pivoted factor, and the slice of columns above ``smallest``."""
     if not R[0, 0]:
-        # a kernel that is zero everywhere has one feature, which is zero
+        # a kernel that is zero everywhere gives a single zero feature
         return np.zeros((1, 1)), slice(1)
     with single_threaded_blas():
         root = np.ascontiguousarray(inverse_lower(R.T).T)

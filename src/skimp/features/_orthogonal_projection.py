@@ -1,4 +1,4 @@
-"""Random orthogonal projections of rows, by fast transforms."""
+"""Random orthogonal projections by Hadamard transforms."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, final
@@ -16,7 +16,7 @@ from skimp.features._strips import dense_strips
 from skimp.kernels import Linear
 
 _SMALLEST = 16
-"""Length of the shortest transform that the compiled loop has."""
+"""Minimum transform length of the compiled loop."""
 
 
 @final
@@ -24,35 +24,36 @@ _SMALLEST = 16
 class OrthogonalProjection(FeatureMap):
     r"""Johnson-Lindenstrauss projection onto orthogonal directions, by Walsh-Hadamard transforms.
 
-    Rows, padded with zeros to a power of two n, at least 16, are rotated by three transforms H with
-    random signs between them, and k of the coordinates are taken at random, without replacement:
+    Rows are padded with zeros to a length n, a power of two >= 16. Three orthonormal Hadamard
+    matrices H with diagonal matrices D of random signs rotate them, and S selects k random
+    coordinates without replacement:
 
     .. math:: z(x) = \sqrt{n / k} \, S H D_3 H D_2 H D_1 x
 
-    Unbiased, :math:`E \langle z(x), z(y) \rangle = \langle x, y \rangle`, with a variance that is
-    about :math:`(n - k) / (n - 1)` of that of independent normal directions, and none if k is
-    n. More features than n come from several rotations.
+    Inner products are unbiased, :math:`E \langle z(x), z(y) \rangle = \langle x, y \rangle`. Their
+    variance is about :math:`(n - k) / (n - 1)` times that of independent normal directions, and
+    zero for k = n. If k > n, several rotations are used.
 
-    The map depends on the number of columns only. Mapping a row takes O(n log n) operations for
-    every n features. Scikit-learn's ``GaussianRandomProjection`` and ``SparseRandomProjection``
-    have independent directions; estimators take them as they are.
+    The map depends only on the number of columns. Mapping a row takes O(n log n) operations per
+    rotation; a rotation takes 3 n signs of memory. For independent directions, pass scikit-learn's
+    ``GaussianRandomProjection`` or ``SparseRandomProjection`` to an estimator.
 
     Parameters
     ----------
     n_components : int, default=1000
-        Number of features k; those that keep distances within an error of eps with few exceptions
-        are in the order of log(n_rows) / eps^2.
+        Number of features k. To preserve most distances up to a relative error eps, k must be of
+        the order of log(n_rows) / eps^2.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the signs and coordinates.
 
     Attributes
     ----------
     kernel_ : Linear
-        The kernel: inner products of rows.
+        The approximated kernel.
     signs_ : array of shape (rotations, 3, n)
         The random signs.
     chosen_ : array of shape (n_components,)
-        The coordinates that are taken of each rotation.
+        Selected coordinates of each rotation.
 
     References
     ----------
@@ -89,7 +90,7 @@ class OrthogonalProjection(FeatureMap):
         self.signs_ = rng.choice(np.array([-1, 1], rows.dtype), (n_blocks, 3, n))
         orders = [rng.permutation(n) for _ in range(n_blocks)]
         self.chosen_ = np.concatenate(orders)[:k].astype(np.uint32)
-        # three transforms multiply lengths by n^(3/2)
+        # three unnormalized transforms multiply lengths by n^(3/2)
         self._scale = np.full(d, 1 / (n * np.sqrt(k)), rows.dtype)
 
     @property

@@ -1,4 +1,4 @@
-"""What maps of polynomial kernels share: rows with a constant behind, and sums of products."""
+"""Base class of polynomial feature maps, and sums of products of linear functions."""
 
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass
@@ -17,17 +17,18 @@ from skimp.features._strips import strips
 from skimp.kernels import GAMMA, Gamma, Polynomial
 
 _FACTORS = 5.0
-"""Factors of products that are gathered for each function value in float64 (seen: 5 to 7)."""
+"""Factors gathered in the time of one float64 function value (measured: 5 to 7)."""
 POLYNOMIAL = {"degree": integer(at_least=1), "gamma": GAMMA, "coef0": number(at_least=0)}
-"""The rules for the parameters of a polynomial kernel."""
+"""Parameter rules of a polynomial kernel."""
 
 
 @dataclass(eq=False, repr=False)
 class PolynomialMap(FeatureMap, ABC):
-    r"""Features of :math:`k(x, y) = (\gamma \langle x, y \rangle + c)^g`.
+    r"""Base class of feature maps for :math:`k(x, y) = (\gamma \langle x, y \rangle + c)^g`.
 
-    That is :math:`\langle x', y' \rangle^g` with :math:`x' = (\sqrt\gamma \, x, \sqrt c)`: maps
-    are made for the homogeneous kernel, of rows x' with one column more.
+    The kernel equals :math:`\langle x', y' \rangle^g` with
+    :math:`x' = (\sqrt\gamma \, x, \sqrt c)`. Maps approximate this homogeneous kernel on rows x'
+    with one more column.
     """
 
     degree: int = 2
@@ -44,7 +45,7 @@ class PolynomialMap(FeatureMap, ABC):
 
     @abstractmethod
     def draw_functions(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Any:
-        """Return an object with ``width`` and ``fill(X, out)``; ``stretch`` turns (x, 1) to x'."""
+        """Return an object with ``width`` and ``fill(X, out)``; x' is ``stretch * (x, 1)``."""
 
     @property
     def width(self) -> int:
@@ -57,21 +58,22 @@ class PolynomialMap(FeatureMap, ABC):
 @final
 @dataclass(frozen=True)
 class Products:
-    r"""Sums of products of linear functions, which all features take from one pool.
+    r"""Sums of products of linear functions from a shared pool.
 
     .. math:: z_c(x) = a_c \sum_i \prod_j (\langle x, v_{f(i, j, c)} \rangle + b_{f(i, j, c)})
 
-    Inner products with the pool are computed once for a strip of rows; the rest is gathering.
+    Inner products with the pool are computed once per strip of rows; each feature then gathers its
+    factors.
     """
 
-    vectors: Matrix  # (d, p): the pool of vectors v
-    offset: Array  # (p,): the constants b
-    factors: Array  # (terms, degree, k), unsigned: numbers f of the functions in each product
-    scale: Array  # (k,): the numbers a
+    vectors: Matrix  # (d, p): pool of vectors v
+    offset: Array  # (p,): constants b
+    factors: Array  # (terms, degree, k), unsigned: indices f into the pool
+    scale: Array  # (k,): factors a
 
     @classmethod
     def of(cls, vectors: Matrix, offset: Array, factors: Array, scale: Array, dtype: DType) -> Self:
-        """Return the products in a dtype, in which they are finite numbers."""
+        """Return the products in this dtype; raise if a number overflows it."""
         with np.errstate(over="ignore"):
             vectors, offset, scale = (A.astype(dtype) for A in (vectors, offset, scale))
         for A in (vectors, offset, scale):
@@ -94,6 +96,6 @@ class Products:
 
 
 def product_work(size: Size, n_vectors: float, n_factors: float) -> Work:
-    """Return the work of products of rows and vectors, of which factors are gathered."""
+    """Return the work of inner products with ``n_vectors`` and of gathering ``n_factors``."""
     products = size.rows_times(size.n_rows, n_vectors, size.dtype)
     return products + values(size.n_rows * n_factors / _FACTORS, DOUBLE)

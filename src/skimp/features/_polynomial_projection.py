@@ -1,4 +1,4 @@
-"""Random projections from the feature spaces of polynomial kernels."""
+"""Random projections from the feature space of a polynomial kernel."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -11,7 +11,7 @@ from skimp._core._work import DOUBLE, Size, Work
 from skimp._params._rules import BOOLEAN, Rule, broken, integer, number, one_of
 from skimp.features._base import SIZED
 from skimp.features._polynomial import POLYNOMIAL, PolynomialMap, Products, product_work
-from skimp.features._pool import draw_signs, hands, stretched
+from skimp.features._pool import draw_signs, draw_subsets, stretched
 
 
 @final
@@ -19,58 +19,61 @@ from skimp.features._pool import draw_signs, hands, stretched
 class PolynomialProjection(PolynomialMap):
     r"""Random projection from the feature space of a polynomial kernel (PK-RP).
 
-    Of a pool of p random vectors, each feature takes g t, and is the sum of t products
+    Each feature uses g t vectors from a pool of p random vectors and is the sum of t products:
 
     .. math:: z_c(x) = \frac{1}{\sqrt{k t}} \sum_{i=1}^t \prod_{j=1}^g \langle x, r_{c i j} \rangle
 
-    which is the inner product of a random vector with the :math:`d^g` monomials of x, never
-    computed. It is unbiased, :math:`E \langle z(x), z(y) \rangle = \langle x, y \rangle^g`, as no
-    vector occurs twice in one feature. With p = g t k, if none is shared, the variance is that
-    of an explicit projection but for a part that t divides,
+    This equals the inner product of a random vector with the :math:`d^g` monomials of x, which are
+    never computed. Inner products are unbiased, :math:`E \langle z(x), z(y) \rangle =
+    \langle x, y \rangle^g`, because a feature uses each vector at most once. If features share no
+    vectors (p = g t k), the variance is
 
     .. math::
 
         k \operatorname{Var} = \frac{m^g}{t} + \left(1 - \frac 1 t\right) \left(2 \kappa^2 +
         \|x\|^{2g} \|y\|^{2g}\right) - \kappa^2, \qquad \kappa = \langle x, y \rangle^g
 
-    with :math:`m = \|x\|^2 \|y\|^2 + 2 \langle x, y \rangle^2 + (s - 3) \sum_i x_i^2 y_i^2`, s = 3
-    being normal vectors. If ``coef0`` is c, rows have a column :math:`\sqrt c` more.
+    with :math:`m = \|x\|^2 \|y\|^2 + 2 \langle x, y \rangle^2 + (s - 3) \sum_i x_i^2 y_i^2`, and
+    s = 3 for normal vectors. For large t it approaches the variance of an explicit projection. If
+    ``coef0`` is c > 0, a column :math:`\sqrt c` is appended to the rows.
 
-    The map depends on the number of columns (and a named gamma) only. Mapping n rows takes 2 n d p
-    operations and g t k gathers a row.
+    The map depends only on the number of columns, and on the data if gamma is given by name.
+    Mapping n rows takes 2 n d p operations and n g t k gathers. The map takes d p + g t k numbers
+    of memory.
 
     Parameters
     ----------
     degree, gamma, coef0 : default=2, 1.0 and 0.0
-        As in `~skimp.kernels.Polynomial`: g, the factor (a number, one for each column, "scale",
-        "median" or "dim") and the constant c >= 0.
+        As in `~skimp.kernels.Polynomial`: the degree g, the factor gamma (a number, one number per
+        column, "scale", "median" or "dim") and the constant c >= 0.
     n_components : int, default=1000
-        Number of features k; the error of kernel values falls with its root.
+        Number of features k. The error of kernel values is proportional to 1 / sqrt(k).
     n_vectors : int, default=500
-        Vectors in the pool p, at least g t. Hundreds are enough for classifiers, thousands keep
-        distances better (López-Sánchez 2019, tables 4.2, 4.4).
+        Size p of the pool, at least g t. Hundreds are enough for classification; thousands
+        preserve distances better (López-Sánchez 2019, tables 4.2, 4.4).
     n_terms : int, default=1
-        Products in each feature t. One is enough for classifiers; 10 to 30 make distances as exact
-        as those of an explicit projection if there are vectors enough.
+        Number of products t per feature. One is enough for classification. With a large pool, 10
+        to 30 preserve distances as well as an explicit projection.
     distribution : "gaussian" or "achlioptas", default="gaussian"
-        Entries of the vectors: normal, or Achlioptas' :math:`\sqrt s \{1, 0, -1\}`.
+        Distribution of the vectors' entries: normal, or Achlioptas' :math:`\sqrt s \{1, 0, -1\}`.
     sparsity : float, default=3.0
-        Achlioptas' s; one entry in s is not zero. 1 has the lowest variance, 3 that of normal
-        numbers; from 10 on, for rows of thousands of columns, products with sparse rows are faster.
+        Achlioptas' s: a fraction 1 / s of the entries is nonzero. 1 has the lowest variance, 3 that
+        of normal entries. From 10 upwards the vectors are stored sparse, which speeds up the
+        products with sparse rows of thousands of columns.
     spread : bool, default=True
-        Deal the vectors out like cards, so that all are used equally often, which lowers the
-        variance if p < g t k. Otherwise each feature draws its own at random.
+        Use all vectors equally often, which lowers the variance if p < g t k. Otherwise each
+        feature draws its vectors independently of the others.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the vectors.
 
     Attributes
     ----------
     kernel_ : Polynomial
-        The kernel with numbers for parameters.
+        Kernel with numeric parameters.
     vectors_ : array or CSR matrix of shape (d, n_vectors)
-        The pool, times the root of gamma.
+        Pool of vectors, multiplied by the square root of gamma.
     factors_ : array of shape (n_terms, degree, n_components)
-        Columns of the pool that each feature multiplies.
+        Indices of the vectors that each feature multiplies.
 
     References
     ----------
@@ -118,13 +121,15 @@ class PolynomialProjection(PolynomialMap):
     def draw_functions(self, stretch: Array, dtype: DType, rng: np.random.Generator) -> Products:
         k, t, g, p = map(int, (self.n_components, self.n_terms, self.degree, self.n_vectors))
         if g * t > p:
-            wording = f"at least degree * n_terms = {g * t}, as no vector may occur twice"
+            wording = f"at least degree * n_terms = {g * t}, the number of vectors per feature"
             raise broken(type(self).__name__, "n_vectors", wording, self.n_vectors)
         if self.distribution == "gaussian":
             pool = rng.standard_normal((len(stretch), p))
         else:
             pool = draw_signs(len(stretch), p, self.sparsity, rng)
-        factors = hands(p, k, g * t, rng, spread=self.spread).reshape(k, t, g).transpose(1, 2, 0)
+        factors = (
+            draw_subsets(p, k, g * t, rng, spread=self.spread).reshape(k, t, g).transpose(1, 2, 0)
+        )
         scale = np.full(k, 1 / np.sqrt(k * t))
         offset = stretch[-1] * dense(pool[[-1]], DOUBLE).ravel()
         products = Products.of(stretched(pool[:-1], stretch[:-1]), offset, factors, scale, dtype)

@@ -1,4 +1,4 @@
-"""Random vectors of a projection, and who gets which of them."""
+"""Random vectors of projections, and their assignment to features."""
 
 import numpy as np
 from scipy import sparse
@@ -7,7 +7,7 @@ from skimp._core._types import Array, Matrix
 
 
 def draw_signs(n_features: int, size: int, sparsity: float, rng: np.random.Generator) -> Matrix:
-    r"""Return Achlioptas' vectors as columns, a sparse matrix if most entries are zero.
+    r"""Draw Achlioptas' vectors as columns, as a sparse matrix if ``sparsity`` is 10 or more.
 
     Entries are :math:`\sqrt s` times 1, 0 and -1, with probabilities :math:`1 / 2s`,
     :math:`1 - 1 / s` and :math:`1 / 2s`.
@@ -23,7 +23,7 @@ def draw_signs(n_features: int, size: int, sparsity: float, rng: np.random.Gener
 
 
 def _successes(trials: int, probability: float, rng: np.random.Generator) -> Array:
-    """Return numbers of the trials that succeed, by the gaps between them."""
+    """Draw the numbers of the successful trials, from the gaps between them."""
     expected = trials * probability
     step = int(expected + 5 * np.sqrt(expected)) + 10
     found = np.cumsum(rng.geometric(probability, step)) - 1
@@ -33,34 +33,34 @@ def _successes(trials: int, probability: float, rng: np.random.Generator) -> Arr
 
 
 def stretched(vectors: Matrix, factors: Array) -> Matrix:
-    """Multiply entries of vectors by factors, one for each column of rows; an array in place."""
+    """Multiply each row of ``vectors`` by its factor; dense arrays in place."""
     if sparse.issparse(vectors):
         return (sparse.diags(factors) @ vectors).tocsr()
     vectors *= factors[:, None]
     return vectors
 
 
-def hands(
-    n_cards: int, n_hands: int, hand: int, rng: np.random.Generator, *, spread: bool
+def draw_subsets(
+    n_items: int, n_subsets: int, size: int, rng: np.random.Generator, *, spread: bool
 ) -> Array:
-    """Return the cards of each hand, of shape (n_hands, hand), none of them twice in one hand.
+    """Draw subsets of ``range(n_items)`` as an array of shape (n_subsets, size).
 
-    With ``spread``, hands are dealt from shuffled decks, one after the other, so that all cards are
-    used equally often, give or take one. Otherwise hands are independent of each other.
+    With ``spread``, the subsets are consecutive parts of random permutations, so that all items are
+    used equally often, up to one. Otherwise the subsets are independent.
     """
     if not spread:
-        return np.array([rng.choice(n_cards, hand, replace=False) for _ in range(n_hands)])
-    total = n_hands * hand
-    cards = np.concatenate([rng.permutation(n_cards) for _ in range(-(-total // n_cards))])
-    for seam in range(n_cards, total, n_cards):
-        held = cards[seam - seam % hand : seam]
-        deck = cards[seam : seam + n_cards]
-        # a hand that two decks share takes what it does not hold yet
-        lacking = (hand - len(held)) % hand
-        free = deck[~np.isin(deck, held)][:lacking]
-        deck[:] = np.append(free, rng.permutation(np.setdiff1d(deck, free)))
-    return cards[:total].reshape(n_hands, hand)
+        return np.array([rng.choice(n_items, size, replace=False) for _ in range(n_subsets)])
+    total = n_subsets * size
+    items = np.concatenate([rng.permutation(n_items) for _ in range(-(-total // n_items))])
+    for seam in range(n_items, total, n_items):
+        held = items[seam - seam % size : seam]
+        following = items[seam : seam + n_items]
+        # a subset that spans two permutations must not repeat an item
+        lacking = (size - len(held)) % size
+        free = following[~np.isin(following, held)][:lacking]
+        following[:] = np.append(free, rng.permutation(np.setdiff1d(following, free)))
+    return items[:total].reshape(n_subsets, size)
 
 
 _SPARSE = 10
-"""Sparsity from which products with sparse rows are faster for a sparse matrix."""
+"""Sparsity from which a sparse matrix of vectors is faster for sparse rows."""

@@ -1,4 +1,4 @@
-"""Rows in the functions of a map, as a problem for a solver."""
+"""The optimization problem of a model in a feature map."""
 
 from typing import Any
 
@@ -9,16 +9,16 @@ from skimp.solvers import Problem
 
 
 def pose_problem(basis: Basis, rows: Rows, loss: Loss, alpha: float, **options: Any) -> Problem:
-    """Return the problem of fitting a sum of the functions of a basis to rows.
+    """Return the problem of fitting a weighted sum of basis functions to rows.
 
-    Trials and the final fit of an estimator both pose it here.
+    Both the trials and the final fit of an estimator use it.
 
     Parameters
     ----------
     basis : Basis
-        What a fitted map returns by ``basis()``.
+        Result of ``basis()`` of a fitted map.
     rows : Rows
-        The rows, with matrices of numbers as targets.
+        The rows, with a matrix of numeric targets.
     loss, alpha, **options
         As in `~skimp.solvers.Problem`.
     """

@@ -1,4 +1,4 @@
-"""How large features are."""
+"""Scale of the features."""
 
 from operator import add
 from typing import Any
@@ -13,10 +13,10 @@ from skimp.kernels import Precomputed
 
 
 def mean_diagonal(fitted: Any, rows: Rows, context: Context = LOCAL) -> float:
-    """Return the weighted mean of k(x, x), or of the squared norm of features without a kernel."""
+    """Return the weighted mean of k(x, x), or of the features' squared norm without a kernel."""
     kernel = fitted.kernel_
     if isinstance(kernel, Precomputed):
-        return 1.0  # the matrix need not have rows for all
+        return 1.0  # its diagonal may not cover all rows
 
     def sum_block(block: Block, _: Scratch) -> Array:
         norms = squared_norms(block.X) if kernel is None else kernel.diag(block.X, n_jobs=1)

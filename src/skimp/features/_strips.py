@@ -1,4 +1,4 @@
-"""Rows and their features, a few at a time."""
+"""Iteration over strips of rows that fit into the cache."""
 
 from collections.abc import Iterator
 
@@ -20,9 +20,9 @@ def strips(
     columns: int = 0,
     dtype: DType | None = None,
 ) -> Iterator[tuple[Matrix, Array, Array]]:
-    """Yield rows, their features in ``out``, of this width, and a buffer with as many rows.
+    """Yield strips of ``step`` rows, the matching rows of ``out``, and a buffer for them.
 
-    There are ``step`` rows at a time, so that what is computed of them stays in the cache.
+    ``out`` must have ``width`` columns; the buffer has ``columns``.
     """
     check_shape(out, (X.shape[0], width))
     buffer = np.empty((min(step, X.shape[0]), columns), out.dtype if dtype is None else dtype)
@@ -34,9 +34,9 @@ def strips(
 def dense_strips(
     X: Matrix, out: Array, shape: tuple[int, int], dtype: DType
 ) -> Iterator[tuple[Array, Array]]:
-    """Yield rows as arrays, fewer at a time if they are wide, and their features.
+    """Yield strips of dense rows with the matching rows of ``out``; fewer rows if they are wide.
 
-    ``shape`` has the columns of the rows and the width of the features.
+    ``shape`` is (number of columns of X, number of features).
     """
     check_columns(X, shape[0])
     for rows, strip, _ in strips(X, out, shape[1], max(1, _STRIP_NUMBERS // X.shape[1])):

@@ -18,9 +18,9 @@ from skimp.features._strips import strips
 
 _STRIP_NUMBERS = 2**17
 _BUTTERFLIES = 8.0
-"""Steps of Fourier transforms for each function value in float64 (seen: 7 to 13)."""
+"""Fourier transform steps in the time of one float64 function value (measured: 7 to 13)."""
 _SCATTERED = 2.0
-"""Entries that are added to a sketch for each such value."""
+"""Entries added to a sketch in the time of one float64 function value."""
 
 
 @final
@@ -28,41 +28,43 @@ _SCATTERED = 2.0
 class TensorSketch(PolynomialMap):
     r"""TensorSketch features of a polynomial kernel.
 
-    A count sketch adds each column to one of k buckets, with a random sign. The sketch of all
-    :math:`d^g` monomials is the circular convolution of g sketches of the columns,
+    A count sketch C adds each column, with a random sign, to one of k buckets. The sketch of all
+    :math:`d^g` monomials is the circular convolution of g count sketches of the row,
 
     .. math:: z(x) = F^{-1} \left( F C_1 x \cdot F C_2 x \cdots F C_g x \right)
 
-    with F the Fourier transform. Unbiased; with :math:`q = \sum_i x_i^2 y_i^2` and
-    :math:`a = \langle x, y \rangle^2`, :math:`b = \|x\|^2 \|y\|^2 - q`, :math:`c = a - q`, the
-    variance of inner products is
+    with the Fourier transform F. Inner products are unbiased. With :math:`q = \sum_i x_i^2 y_i^2`,
+    :math:`a = \langle x, y \rangle^2`, :math:`b = \|x\|^2 \|y\|^2 - q` and :math:`c = a - q`,
+    their variance is
 
     .. math::
 
         \operatorname{Var} = \frac{(a + b)^g + (a + c)^g - 2 a^g}{k} +
         \frac{2 - k \bmod 2}{k^2} \left[(a + b + c)^g - (a + b)^g - (a + c)^g + a^g\right]
 
-    If ``coef0`` is c, rows have a column :math:`\sqrt c` more. Mapping a row takes g operations
-    for each entry that is not zero, and O(g k log k), fastest if k is a product of small primes.
+    If ``coef0`` is positive, a column :math:`\sqrt{\text{coef0}}` is appended to the rows.
+
+    Mapping a row takes g operations per nonzero entry plus O(g k log k), which is fastest if k is a
+    product of small primes. The map takes 2 g (d + 1) numbers of memory.
 
     Parameters
     ----------
     degree, gamma, coef0 : default=2, 1.0 and 0.0
-        As in `~skimp.kernels.Polynomial`: g, the factor (a number, one for each column, "scale",
-        "median" or "dim") and the constant c >= 0.
+        As in `~skimp.kernels.Polynomial`: the degree g, the factor gamma (a number, one number per
+        column, "scale", "median" or "dim") and the constant >= 0.
     n_components : int, default=1000
-        Number of features k; the error of kernel values falls with its root.
+        Number of features k. The error of kernel values is proportional to 1 / sqrt(k).
     random_state : int, Generator, RandomState or None, default=None
         Seed of the buckets and signs.
 
     Attributes
     ----------
     kernel_ : Polynomial
-        The kernel with numbers for parameters.
+        Kernel with numeric parameters.
     buckets_ : array of shape (degree, d + 1)
-        The bucket of each column, and of the constant.
+        Bucket of each column and of the constant.
     signs_ : array of shape (degree, d + 1)
-        What columns are multiplied by: a random sign times the root of gamma.
+        Factor of each column: a random sign times the square root of gamma (of coef0 for the last).
 
     References
     ----------
@@ -103,7 +105,7 @@ class TensorSketch(PolynomialMap):
 @final
 @dataclass(frozen=True)
 class Sketches:
-    """Convolutions of count sketches, of buckets and signs with a row for each sketch."""
+    """Convolution of count sketches; ``buckets`` and ``signs`` have one row per sketch."""
 
     buckets: Array
     signs: Array

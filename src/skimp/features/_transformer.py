@@ -31,30 +31,30 @@ def _is_transformer(value: Any) -> bool:
 
 
 TRANSFORMER = Rule("a transformer", _is_transformer)
-"""The rule for a transformer to features, which bytes of codes are not."""
+"""Rule for a transformer whose output are features (excludes `KernelHash`)."""
 _NAMES: dict[str, type[FeatureMap]] = {
     "nystroem": Nystroem,
     "fourier": RandomFourier,
     "binning": RandomBinning,
 }
 MAP_NAMES = one_of(*_NAMES)
-"""The rule for names that stand for maps of their default size."""
+"""Rule for the names of maps."""
 
 
 @final
 @dataclass(eq=False, repr=False)
 class Transformer(FeatureMap):
-    """Features of a scikit-learn transformer, such as its samplers of chi-square kernels.
+    """Feature map that wraps a scikit-learn transformer, such as a chi-square sampler.
 
-    Estimators make this of such a transformer. It is fitted to at most 10,000 of the rows: samplers
-    look at the number of columns alone.
+    Estimators wrap transformers automatically. The transformer is fitted to a uniform sample of at
+    most 10,000 rows: samplers use only the number of columns. Costs are those of the transformer.
 
     Parameters
     ----------
     transformer : estimator with ``fit`` and ``transform``
-        The transformer; it is cloned.
+        The transformer. It is cloned before it is fitted.
     random_state : int, Generator, RandomState or None, default=None
-        Seed for a transformer whose own ``random_state`` is None.
+        Seed of the transformer if its own ``random_state`` is None.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Transformer(FeatureMap):
         return dense(self.transformer_.transform(as_numbers(X, self.dtype_)), self.dtype_)
 
     def planned_width(self, size: Size | Rows) -> int:
-        # a guess for transformers that do not say it
+        # a guess if the transformer has no n_components
         given = getattr(self.transformer, "n_components", None)
         return int(given) if isinstance(given, Integral) else size.n_features
 
@@ -106,7 +106,7 @@ class Transformer(FeatureMap):
         out[...] = self._transform(X)
 
     def __sklearn_tags__(self) -> Any:
-        """Say what scikit-learn may pass in: what the transformer takes."""
+        """Return the tags that describe the input that the transformer accepts."""
         tags = super().__sklearn_tags__()
         inner = get_tags(self.transformer).input_tags
         tags.input_tags.sparse = inner.sparse
@@ -115,7 +115,7 @@ class Transformer(FeatureMap):
 
 
 def as_map(approximation: Any) -> FeatureMap:
-    """Return a feature map for a name, or for a map or a transformer: a clone of it."""
+    """Return a feature map for a name, or a clone of a map or transformer."""
     if MAP_NAMES.test(approximation):
         return _NAMES[approximation]()
     if isinstance(approximation, FeatureMap):

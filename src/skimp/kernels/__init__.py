@@ -1,4 +1,4 @@
-"""Kernels k(x, y): objects that hold parameters, nothing else; and what new ones are made of."""
+"""Kernels k(x, y), and the building blocks for new ones."""
 
 from skimp._core._draws import Draws
 from skimp._core._pairs import (
@@ -20,7 +20,7 @@ from skimp.kernels._pitches import Pitches, column_pitches
 from skimp.kernels._spectrum import Spectrum, normal_spectrum
 
 # isort: split
-# kernels import what is above from here
+# the modules below import the names above from this package
 from skimp.kernels._additive_chi2 import AdditiveChi2
 from skimp.kernels._arc_cosine import ArcCosine
 from skimp.kernels._cauchy import Cauchy

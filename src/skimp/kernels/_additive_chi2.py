@@ -7,14 +7,16 @@ from skimp.kernels import Array, HarmonicMeans, PairKernel
 
 @final
 class AdditiveChi2(PairKernel):
-    r"""Additive chi-square kernel, for histograms and other rows without negative entries.
+    r"""Additive chi-square kernel, for histograms and other nonnegative rows.
 
     .. math:: k(x, y) = \sum_j \frac{2 x_j y_j}{x_j + y_j}
 
-    Terms with :math:`x_j = y_j = 0` are zero. This is the kernel that scikit-learn's
-    ``AdditiveChi2Sampler`` approximates, and it is positive definite. Their function
-    ``additive_chi2_kernel`` is minus the chi-square distance, which is so for differences only; the
-    two differ by terms in x and in y alone.
+    Terms with :math:`x_j = y_j = 0` are zero. An n x m kernel matrix takes 5 n m d operations;
+    sparse rows are converted to dense strips.
+
+    This kernel is positive definite, and scikit-learn's ``AdditiveChi2Sampler`` approximates it.
+    Scikit-learn's function ``additive_chi2_kernel`` is different: it returns minus the chi-square
+    distance, which is only conditionally positive definite.
 
     References
     ----------
@@ -32,7 +34,7 @@ class AdditiveChi2(PairKernel):
     needs_nonnegative = True
 
     def profile(self, s: Array) -> None:
-        """Leave the sums as they are."""
+        """Do nothing: the kernel is the statistic."""
 
     def slope(self, s: Array) -> None:
         s[...] = 1

@@ -14,16 +14,19 @@ from skimp.kernels._base import Kernel
 from skimp.kernels._columns import Columns
 
 _RIGHT_ANGLE = 2.0
-"""The squared chord of a right angle, which a row of zeros has with every other."""
+"""The squared chord of a right angle, used for rows of zeros."""
 
 
 class Angular(Kernel, ABC):
-    r"""A kernel :math:`k(x, y) = \|x\|^p \|y\|^p \, \psi(s)`, with s the squared chord.
+    r"""Base class of kernels :math:`k(x, y) = \|x\|^p \|y\|^p \, \psi(s)` of the angle of two rows.
 
-    The squared chord is the squared distance of the directions of x and y: :math:`s = 2 - 2 \cos
-    \theta` with :math:`\theta` their angle. It keeps the digits of a small angle, which its cosine
-    loses; an angle near :math:`\pi` is right to the root of the rounding (2e-4 in float32, 1e-8 in
-    float64). A row of zeros has a right angle with every row.
+    The squared chord :math:`s = 2 - 2 \cos \theta` is the squared distance between the directions
+    of x and y, where :math:`\theta` is their angle. It is accurate for small angles, unlike the
+    cosine. Angles near :math:`\pi` have an absolute error of up to 2e-4 in float32 and 1e-8 in
+    float64. A row of zeros counts as orthogonal to every row.
+
+    A subclass sets `power`, the exponent p, and implements `profile`, the function :math:`\psi`,
+    and `slope`, its derivative.
     """
 
     rotation_invariant = True
@@ -31,18 +34,18 @@ class Angular(Kernel, ABC):
     @property
     @abstractmethod
     def power(self) -> int:
-        """The power p of the lengths."""
+        """The exponent p of the norms."""
 
     @abstractmethod
     def profile(self, s: Array) -> None:
-        r"""Replace a strip of squared chords by :math:`\psi`, in place."""
+        r"""Replace squared chords s by :math:`\psi(s)`, in place."""
 
     @abstractmethod
     def slope(self, s: Array) -> None:
-        r"""Replace a strip of squared chords by :math:`\psi'`, in place; by 0 at its poles."""
+        r"""Replace squared chords s by :math:`\psi'(s)`, in place; by 0 if that is infinite."""
 
     def diagonal(self, X: Matrix) -> Array:
-        """Return the powers of the lengths of the rows, times a constant."""
+        """Return k(x, x) for each row."""
         _, lengths = _directions(X, np.dtype(np.float64))
         s = np.where(lengths > 0, 0.0, _RIGHT_ANGLE)[:, None]
         self.profile(s)
@@ -76,7 +79,7 @@ class _AngularColumns(Columns):
             out *= self._factors
 
     def add_gradient_strip(self, X: Matrix, A: Array, out: Array, by_column: bool = False) -> None:
-        """Differentiate lengths and directions, by du/dx = (I - u u^T) / |x|."""
+        """Differentiate norms and directions u, with du/dx = (I - u u^T) / |x|."""
         p = self._kernel.power
         directions, lengths = _directions(X, out.dtype)
         chords = np.empty(A.shape, out.dtype)
@@ -84,7 +87,7 @@ class _AngularColumns(Columns):
         values, slopes = chords.copy(), chords.copy()
         self._kernel.profile(values)
         self._kernel.slope(slopes)
-        # there is no direction to differentiate at a row of zeros
+        # a row of zeros has no direction: its gradient is set to zero
         outer = np.where(lengths > 0, np.where(lengths > 0, lengths, 1.0) ** (p - 1), 0.0)
         A = A * self._factors * outer.astype(out.dtype)[:, None]
         slopes *= A
@@ -98,10 +101,10 @@ class _AngularColumns(Columns):
 
 
 def _directions(X: Matrix, dtype: DType) -> tuple[Matrix, Array]:
-    """Return rows of length one, or zero, and the lengths that they had, in float64."""
+    """Return the rows divided by their norms, and the norms in float64; zero rows remain zero."""
     double = np.dtype(np.float64)
     X = as_real(as_numbers(X, double), double)
-    # rows are divided by their largest entry first: squares neither overflow nor vanish
+    # divide by the largest entry first, so that squares neither overflow nor underflow
     peaks = abs(X).max(axis=1)
     peaks = (peaks.toarray() if sparse.issparse(X) else peaks).ravel()
     X = _divided(X, peaks)
@@ -110,7 +113,7 @@ def _directions(X: Matrix, dtype: DType) -> tuple[Matrix, Array]:
 
 
 def _divided(X: Matrix, sizes: Array) -> Matrix:
-    """Return rows, each divided by its size unless that is zero."""
+    """Divide each row by its size; rows of size zero do not change."""
     sizes = np.where(sizes > 0, sizes, 1.0)
     if sparse.issparse(X):
         data = X.data / np.repeat(sizes, np.diff(X.indptr))
@@ -120,7 +123,7 @@ def _divided(X: Matrix, sizes: Array) -> Matrix:
 
 
 def inverse_sines(S: Array) -> Array:
-    """Return 1 / (2 sin theta) of squared chords, and 0 where rows are parallel to rounding."""
+    """Return 1 / (2 sin theta) for squared chords, or 0 if rows are parallel up to rounding."""
     sines = np.sqrt(np.maximum(S * (4 - S), 0))
     apart = sines > 16 * np.finfo(S.dtype).eps
     inverse: Array = np.divide(1, sines, out=np.zeros_like(S), where=apart)

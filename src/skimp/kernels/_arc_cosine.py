@@ -10,23 +10,24 @@ from skimp.kernels._angular import inverse_sines
 
 @final
 class ArcCosine(Angular):
-    r"""Arc-cosine kernel: an infinitely wide layer of steps, rectifiers, or their squares.
+    r"""Arc-cosine kernel, the limit of an infinitely wide layer of steps or rectifiers.
 
     .. math:: k(x, y) = \frac{1}{\pi} \|x\|^n \|y\|^n J_n(\theta)
 
-    with :math:`\theta` the angle between x and y and n the order,
+    where :math:`\theta` is the angle between x and y, n is the order, and
 
     .. math::
         J_0 = \pi - \theta, \quad
         J_1 = \sin \theta + (\pi - \theta) \cos \theta, \quad
         J_2 = 3 \sin \theta \cos \theta + (\pi - \theta) (1 + 2 \cos^2 \theta)
 
-    It is :math:`2 E[(w^T x)_+^n (w^T y)_+^n]` over normal w.
+    It equals :math:`2 E[(w^T x)_+^n (w^T y)_+^n]` for standard normal w. A kernel matrix of p x q
+    values takes 2 p q d operations.
 
     Parameters
     ----------
     order : 0, 1 or 2, default=1
-        Steps (0), rectifiers (1), or squared rectifiers (2).
+        The order n: steps (0), rectifiers (1), or squared rectifiers (2).
 
     References
     ----------

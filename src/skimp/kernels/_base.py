@@ -1,4 +1,4 @@
-"""What every kernel is: parameters, flags, and what can be computed from them."""
+"""The base class of all kernels."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -27,83 +27,84 @@ if TYPE_CHECKING:
     from skimp.kernels import Product, Restricted, Scaled, Sum
 
 _TERMS = 2.0
-"""Terms of a loop over columns that take as long as a function value."""
+"""Number of terms of a loop over columns that take as long as one evaluation of exp."""
 
 
 class Kernel(Parametrized, ABC):
-    """A kernel: parameters, and the formula that they enter.
+    """Base class of kernels, which hold parameters and compute k(x, y).
 
-    A concrete kernel says what k(x, x) is (`diagonal`) and how the columns k(., b) are computed
-    (`bind`). Most derive from `PairKernel`, which needs the formula alone: see the page on adding
-    a kernel.
+    A subclass implements `diagonal`, the values k(x, x), and `bind`, the columns k(., b). Most
+    kernels derive from `PairKernel` instead, which only requires a formula and its derivative: see
+    :doc:`/add_a_kernel`.
 
-    Being a scikit-learn estimator without ``fit`` gives it ``get_params``, ``clone``, a readable
-    ``repr``, and ``kernel__gamma`` in a grid search. Kernels of one class with equal parameters
-    are equal. Sums, products, positive multiples and restrictions to columns are kernels:
-    ``k1 + k2``, ``k1 * k2``, ``2.0 * k1``, ``k1.on(["a", "b"])``.
+    A kernel is a scikit-learn estimator without ``fit``. It supports ``get_params`` and ``clone``,
+    and a grid search reaches its parameters as ``kernel__gamma``. Two kernels are equal if they
+    have the same class and parameters. Kernels can be added, multiplied, scaled by a positive
+    number and restricted to columns: ``k1 + k2``, ``k1 * k2``, ``2.0 * k1``,
+    ``k1.on(["a", "b"])``.
     """
 
-    __array_ufunc__ = None  # numpy scalars then leave products to __rmul__
+    __array_ufunc__ = None  # makes NumPy scalars call __rmul__
 
     rules: ClassVar[Mapping[str, Rule]] = {}
-    """What each parameter may be."""
+    """The accepted values of each parameter."""
     statistic: ClassVar[type[Pairs] | None] = None
-    """The statistic of two rows that the kernel is a function of, if there is one."""
+    """The statistic of two rows, such as a distance, on which the kernel depends; or None."""
     gamma: Any = 1.0
-    """What the columns of the statistic are multiplied by; 1 unless it is a parameter."""
+    """The weights of the columns in the statistic; 1 unless the kernel has this parameter."""
 
     positive_definite: bool = True
-    """False for a kernel whose matrices can have negative eigenvalues."""
+    """False if kernel matrices can have negative eigenvalues."""
     stationary: bool = False
-    """True if k(x, y) depends on x - y alone, and there is a spectrum to sample."""
+    """True if k(x, y) depends only on x - y, and `spectrum` is implemented."""
     rotation_invariant: bool = False
     """True if k(Qx, Qy) = k(x, y) for every rotation Q."""
     needs_nonnegative: bool = False
-    """True if negative entries have no meaning."""
+    """True if rows must not have negative entries."""
     takes_objects: bool = False
-    """True if rows may be objects of any kind, such as strings."""
+    """True if rows may be arbitrary objects, such as strings."""
     differentiable: bool = True
-    """False if there is no gradient in x."""
+    """False if the kernel has no gradient in x."""
 
     @abstractmethod
     def diagonal(self, X: Matrix) -> Array:
-        """Return k(x, x) for each row of a strip of checked X, in float64."""
+        """Return k(x, x) for each row of validated X, in float64."""
 
     @abstractmethod
     def bind(self, B: Matrix, dtype: DType) -> Columns:
-        """Return the functions k(., b) of the rows of B, for rows that are computed in ``dtype``.
+        """Return the functions k(., b) for the rows b of B, to be evaluated in ``dtype``.
 
-        B has been checked, and parameters are numbers: `check_resolved` says so.
+        B is validated, and `check_resolved` has been called.
         """
 
     def spectrum(self, n_features: int) -> Spectrum:
-        """Return the spectrum for rows of d columns; every stationary kernel has one."""
+        """Return the spectrum for rows of d columns; stationary kernels implement it."""
         raise unsupported(self, "one that has a spectrum", owner="sample_frequencies")
 
     def pitches(self, n_features: int) -> Pitches:
-        """Return the pitches of grids for rows of d columns.
+        """Return the distribution of grid pitches for rows of d columns.
 
-        A stationary kernel of one column has them if its values are convex; other kernels say what
-        they are, or have none.
+        By default it is computed for stationary kernels of one column that are convex functions of
+        the distance. For other kernels, a subclass implements it, or it raises.
         """
         return convex_pitches(self, n_features)
 
     def __call__(self, X: Any, Y: Any = None, *, n_jobs: int | None = None) -> Array:
-        """Return the matrix of k(x, y).
+        """Return the kernel matrix.
 
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
-            First arguments, one a row.
+            Rows.
         Y : array, CSR matrix or frame of shape (m, d), optional
-            Second arguments; X itself by default.
+            Second rows; X by default.
         n_jobs : int or None, default=None
-            Threads; None for all cores that the process may use.
+            Number of threads; None uses all available cores.
 
         Returns
         -------
         K : array of shape (n, m)
-            float32 if X is float32 or float16, float64 otherwise.
+            The values k(X_i, Y_j), in float32 if X is float32 or float16, else in float64.
         """
         kernel, X, Y = check_arguments(self, X, Y)
         columns = kernel.bind(Y, as_compute_dtype(X.dtype))
@@ -113,14 +114,20 @@ class Kernel(Parametrized, ABC):
         return K
 
     def gradient(self, X: Any, Y: Any = None) -> Array:
-        """Return the derivatives of k(x, y) in x, for dense or CSR rows as in a call.
+        """Return the derivatives of k(x, y) with respect to x.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d)
+            Rows.
+        Y : array or CSR matrix of shape (m, d), optional
+            Second rows; X by default.
 
         Returns
         -------
         G : array of shape (n, m, d)
-            ``G[i, j, k]`` is the derivative of k(X_i, Y_j) in the k-th entry of X_i. It is zero
-            where the two one-sided derivatives differ in sign alone, as at the tip of the
-            Laplacian kernel.
+            ``G[i, j, k]`` is the derivative of k(X_i, Y_j) with respect to entry k of X_i. At a
+            symmetric kink, such as that of the Laplacian kernel at x = y, it is zero.
 
         Examples
         --------
@@ -132,17 +139,17 @@ class Kernel(Parametrized, ABC):
         return gradient(self, X, Y)
 
     def expansion_gradient(self, X: Any, B: Any, coef: Any) -> Array:
-        r"""Return the derivatives of an expansion, :math:`f(x) = \sum_j c_j k(x, b_j)`.
+        r"""Return the gradient of a kernel expansion, :math:`f(x) = \sum_j c_j k(x, b_j)`.
 
-        For n rows and each function it costs two or three n x m kernel blocks, without any
-        n x m x d array.
+        For each function it takes about as long as two or three kernel matrices of shape (n, m).
+        It does not form an array of shape (n, m, d).
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n, d)
-            Where to evaluate the derivatives.
+            Rows at which to evaluate the gradient.
         B : array or CSR matrix of shape (m, d)
-            The points of the expansion.
+            Landmarks of the expansion.
         coef : array of shape (m,) or (m, k)
             Coefficients of one function, or of k functions.
 
@@ -166,8 +173,15 @@ class Kernel(Parametrized, ABC):
 
         Parameters
         ----------
-        X, n_jobs
-            As in a call.
+        X : array, CSR matrix or frame of shape (n, d)
+            Rows.
+        n_jobs : int or None, default=None
+            Number of threads; None uses all available cores.
+
+        Returns
+        -------
+        diagonal : array of shape (n,)
+            The diagonal of the kernel matrix.
         """
         kernel, X, _ = check_arguments(self, X, None)
         diagonal = np.empty(X.shape[0])
@@ -181,19 +195,25 @@ class Kernel(Parametrized, ABC):
     def sample_frequencies(
         self, n_features: int, size: int, rng: np.random.Generator, sampling: str = "iid"
     ) -> Array:
-        r"""Draw frequencies w from the spectrum of a stationary kernel, as (d, size) entries.
+        r"""Draw frequencies from the spectrum of a stationary kernel.
 
-        They are such that :math:`E \cos(w^T (x - y)) = k(x, y) / k(0, 0)`.
+        Frequencies w satisfy :math:`E \cos(w^T (x - y)) = k(x, y) / k(0, 0)`.
 
         Parameters
         ----------
         n_features, size : int
-            Numbers of columns d and of frequencies.
+            Number of columns d, and number of frequencies.
         rng : numpy.random.Generator
             Source of randomness.
         sampling : "iid", "orthogonal" or "qmc", default="iid"
-            Independent of each other, orthogonal in groups of d, or a scrambled Sobol sequence; see
-            `~skimp.features.RandomFourier`. Each frequency alone has the same distribution.
+            Independent frequencies, orthogonal ones in groups of d, or a scrambled Sobol sequence;
+            see `~skimp.features.RandomFourier`. The marginal distribution of each frequency is the
+            same.
+
+        Returns
+        -------
+        W : array of shape (d, size)
+            The frequencies, as columns.
 
         Examples
         --------
@@ -210,7 +230,17 @@ class Kernel(Parametrized, ABC):
         return self.spectrum(n_features).frequencies(KINDS[sampling](size, rng))
 
     def spectral_moment(self, n_features: int) -> float:
-        """Return the mean squared length of a frequency for d columns, which may be infinite.
+        """Return the mean squared norm of a frequency, which may be infinite.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns d.
+
+        Returns
+        -------
+        moment : float
+            The second moment of the spectrum.
 
         Examples
         --------
@@ -222,23 +252,27 @@ class Kernel(Parametrized, ABC):
         return self.spectrum(n_features).moment
 
     def sample_pitches(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
-        r"""Draw pitches of grids: rows share a bin of such a grid with probability k(x, y).
+        r"""Draw the pitches (bin widths) of random grids.
 
-        More exactly with :math:`k(x, y) / k(0, 0)`, for kernels that are products over columns of
-        functions :math:`k_j(|x_j - y_j|)` for which :math:`p(h) = h \, k_j''(h)` is a density:
-        that fall, ever more slowly. Rahimi and Recht (2007), section 4.
+        Two rows share a bin of a randomly shifted grid with probability
+        :math:`k(x, y) / k(0, 0)`. This requires a product over columns of decreasing convex
+        functions :math:`k_j(|x_j - y_j|)`, so that :math:`p(h) = h \, k_j''(h)` is a density.
 
         Parameters
         ----------
         n_features, size : int
-            Numbers of columns d and of grids.
+            Number of columns d, and number of grids.
         rng : numpy.random.Generator
             Source of randomness.
 
         Returns
         -------
         h : array of shape (d, size)
-            Infinite for columns that a grid does not look at.
+            The pitches; infinite for columns that a grid ignores.
+
+        References
+        ----------
+        Rahimi and Recht (2007), Random features for large-scale kernel machines, section 4.
 
         Examples
         --------
@@ -256,7 +290,17 @@ class Kernel(Parametrized, ABC):
         return h
 
     def pitch_rates(self, n_features: int) -> Array:
-        r"""Return :math:`E[1/h] = -k_j'(0)` of the pitches of each of d columns, or infinity.
+        r"""Return :math:`E[1/h] = -k_j'(0)` of the grid pitches h of each column.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns d.
+
+        Returns
+        -------
+        rates : array of shape (d,)
+            The mean inverse pitch of each column, which may be infinite.
 
         Examples
         --------
@@ -276,7 +320,7 @@ class Kernel(Parametrized, ABC):
 
     @property
     def distance_degree(self) -> int | None:
-        """The power of the scale of X by which the distance in the kernel grows.
+        """The power of t by which the kernel's distance grows if X is multiplied by t.
 
         None unless the kernel is a function of a distance, with one gamma for all columns.
         """
@@ -286,27 +330,27 @@ class Kernel(Parametrized, ABC):
         return statistic.degree
 
     def work(self, n: float, m: float, size: Size, dtype: DType) -> Work:
-        """Return the work of an n x m block of values."""
+        """Return the work of evaluating n x m values."""
         if self.statistic is not None and self.statistic.looped:
             return values(n * m * (1 + size.n_features / _TERMS), dtype)
-        # distances from products, then the function
+        # a matrix product for the distances, then the function
         return size.rows_times(n, m, dtype) + values(2 * n * m, dtype)
 
     def resolve(self, rows: RowStatistics, seed: int) -> Self:
-        """Return this kernel with numbers instead of heuristics and of column names.
+        """Return a copy in which numbers replace column names and ``gamma="scale"`` and the like.
 
         Parameters
         ----------
         rows : RowStatistics
             The training rows.
         seed : int
-            Seed of the sample that ``gamma="median"`` looks at.
+            Seed of the sample that ``gamma="median"`` uses.
         """
         check_params(self)
         return clone(self).set_params(**self._resolved_params(rows, seed))  # type: ignore[no-any-return]
 
     def _resolved_params(self, rows: RowStatistics, seed: int) -> dict[str, Any]:
-        """Return the parameters that `resolve` replaces: gamma, and kernels inside this one."""
+        """Return the parameters that `resolve` replaces: gamma and nested kernels."""
         params: dict[str, Any] = {n: k.resolve(rows, seed) for n, k in self._inner().items()}
         if isinstance(self.gamma, str):
             params["gamma"] = resolve_gamma(self.gamma, rows, seed, self.statistic)
@@ -315,31 +359,36 @@ class Kernel(Parametrized, ABC):
         return params
 
     def check_resolved(self) -> None:
-        """Raise unless every parameter is one that the formula can be computed with."""
+        """Raise if a parameter is invalid, or if gamma is still a string."""
         check_params(self)
         for kernel in self._inner().values():
             kernel.check_resolved()
         if isinstance(self.gamma, str):
-            wording = "a number where the kernel is used on its own (an estimator resolves it in"
-            raise broken(type(self).__name__, "gamma", f"{wording} fit)", self.gamma)
+            wording = "a number if the kernel is used by itself (estimators replace strings in fit)"
+            raise broken(type(self).__name__, "gamma", wording, self.gamma)
 
     def _inner(self) -> dict[str, "Kernel"]:
-        """Return the kernels among the parameters, by name."""
+        """Return the parameters that are kernels, by name."""
         params = self.get_params(deep=False)
         return {name: value for name, value in params.items() if isinstance(value, Kernel)}
 
     def with_names(self, names: list[str]) -> Self:
-        """Return this kernel with column numbers instead of names."""
+        """Return a copy with column numbers instead of names."""
         named: Self = clone(self)
         return named.set_params(**{n: k.with_names(names) for n, k in self._inner().items()})
 
     def on(self, columns: Any) -> "Restricted":
-        """Return this kernel of some of the columns, by number or by name.
+        """Restrict this kernel to some columns.
 
         Parameters
         ----------
-        columns : int, str, or several of them
-            The columns; names need rows that have them, such as those of a frame.
+        columns : int, str, or a sequence of either
+            Column numbers or names; names require rows with column names, such as a frame.
+
+        Returns
+        -------
+        kernel : Restricted
+            The kernel of these columns.
 
         Examples
         --------
@@ -362,11 +411,11 @@ class Kernel(Parametrized, ABC):
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
     def __radd__(self, other: Any) -> Self:
-        """Return the kernel itself for ``0 + k``, with which ``sum`` begins."""
+        """Return the kernel itself for ``0 + k``, so that ``sum`` works."""
         return self if type(other) is int and other == 0 else NotImplemented
 
     def __mul__(self, other: Any) -> "Product | Scaled":
-        """Return the product with another kernel, or with a number."""
+        """Return the product with another kernel or with a number."""
         from skimp.kernels import Product, Scaled
 
         if isinstance(other, Kernel):
@@ -378,14 +427,14 @@ class Kernel(Parametrized, ABC):
         return self.__mul__(other)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other one is a kernel of the same class with equal parameters."""
+        """Return whether the other kernel has the same class and equal parameters."""
         if type(self) is not type(other):
             return False
         ours, theirs = (kernel.get_params(deep=False).values() for kernel in (self, other))
         return all(map(_equal, ours, theirs))
 
     def __hash__(self) -> int:
-        """Hash the class and the parameters, arrays by their shapes."""
+        """Return a hash of the class and the parameters; arrays count by their shape."""
         params = self.get_params(deep=False).values()
         return hash((type(self), *(np.shape(p) if np.ndim(p) else p for p in params)))
 

@@ -18,18 +18,19 @@ from skimp.kernels import (
 
 @final
 class Cauchy(PairKernel):
-    r"""Cauchy kernel, whose tails are long: rows far apart still know of each other.
+    r"""Cauchy kernel, which decays slowly: distant rows still influence each other.
 
     .. math:: k(x, y) = \frac{1}{1 + \gamma \|x - y\|^2}
 
-    It is the rational quadratic kernel with exponent one. The kernel of that name in Rahimi and
-    Recht (2007) is a product over columns instead: ``Cauchy().on(0) * Cauchy().on(1)``.
+    An n x m kernel matrix takes 2 n m d operations. This is the rational quadratic kernel with
+    exponent 1. The Cauchy kernel of Rahimi and Recht (2007) is a product over columns instead,
+    such as ``Cauchy().on(0) * Cauchy().on(1)``.
 
     Parameters
     ----------
-    gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
-        Inverse squared width, for all columns or for each; a name is resolved in ``fit`` (see
-        :doc:`/kernels`).
+    gamma : float, array of shape (d,), "scale", "median", "dim" or "auto", default="scale"
+        Inverse squared width, for all columns or one per column. Estimators replace a
+        string by a number in ``fit`` (see :doc:`/kernels`).
 
     Examples
     --------
@@ -57,7 +58,7 @@ class Cauchy(PairKernel):
 
     def spectrum(self, n_features: int) -> Spectrum:
         def stretches(draws: Draws) -> Array:
-            # 1 / (1 + s) is the mean of exp(-t s) over an exponential t
+            # 1 / (1 + s) is the mean of exp(-t s) over an exponentially distributed t
             return np.sqrt(-np.log(draws.uniforms()))
 
         return normal_spectrum(self.gammas(n_features), stretches)

@@ -9,18 +9,18 @@ from skimp.kernels import GAMMA, Array, ChiSquareDistances, Gamma, PairKernel
 
 @final
 class Chi2(PairKernel):
-    r"""Exponential chi-square kernel, for histograms and other rows without negative entries.
+    r"""Exponential chi-square kernel, for histograms and other nonnegative rows.
 
     .. math:: k(x, y) = \exp\Bigl(-\gamma \sum_j \frac{(x_j - y_j)^2}{x_j + y_j}\Bigr)
 
-    Terms with :math:`x_j = y_j = 0` are zero. A block of n x m values takes 5 n m d operations;
-    sparse rows are made dense a strip at a time.
+    Terms with :math:`x_j = y_j = 0` are zero. An n x m kernel matrix takes 5 n m d operations;
+    sparse rows are converted to dense strips.
 
     Parameters
     ----------
-    gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
-        Inverse width, for all columns or for each; a name is resolved in ``fit`` (see
-        :doc:`/kernels`).
+    gamma : float, array of shape (d,), "scale", "median", "dim" or "auto", default="scale"
+        Inverse width, for all columns or one per column. Estimators replace a
+        string by a number in ``fit`` (see :doc:`/kernels`).
 
     Examples
     --------

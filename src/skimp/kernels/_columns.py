@@ -1,4 +1,4 @@
-"""Kernel columns k(., b): a kernel with its second arguments, evaluated on strips of rows."""
+"""Kernel columns: functions k(., b) with fixed b, evaluated on strips of rows."""
 
 from abc import ABC, abstractmethod
 
@@ -6,13 +6,13 @@ from skimp._core._tally import count
 from skimp._core._types import Array, Matrix
 
 STRIP = 512
-"""Rows of a strip: long enough for GEMM, short enough to stay in cache for what follows it."""
+"""Rows of a strip: enough for an efficient matrix product, and few enough to stay in cache."""
 
 
 class Columns(ABC):
-    """k(., b) for each row b of some B, ready to be evaluated on many blocks of rows.
+    """Base class of the functions k(., b) for the rows b of B, evaluated on many blocks of rows.
 
-    A concrete class computes a strip of values, and a strip of gradients if there are any.
+    A subclass computes a strip of values, and a strip of gradients if the kernel has them.
     """
 
     @abstractmethod
@@ -24,7 +24,7 @@ class Columns(ABC):
 
         Sums over j are added to ``out_i``; with ``by_column``, sums over i are added to ``out_j``.
         """
-        raise NotImplementedError(f"{type(self).__name__} have no derivatives.")
+        raise NotImplementedError(f"{type(self).__name__} does not implement derivatives.")
 
     def fill(self, X: Matrix, out: Array) -> None:
         """Write k(X_i, B_j) into ``out``, strip by strip."""

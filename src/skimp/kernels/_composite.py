@@ -1,4 +1,4 @@
-"""Kernels made of kernels: sums, products and positive multiples."""
+"""Sums, products and positive multiples of kernels."""
 
 from abc import ABC
 from typing import Any, ClassVar, final
@@ -26,7 +26,7 @@ def _any_part(flag: str) -> Any:
 
 
 class Composite(Kernel, ABC):
-    """A kernel whose flags follow from those of the kernels that it is made of."""
+    """Base class of kernels that combine other kernels, from which their flags follow."""
 
     positive_definite = _all_parts("positive_definite")
     stationary = _all_parts("stationary")
@@ -37,9 +37,9 @@ class Composite(Kernel, ABC):
 
 
 def grouped(kernel: Kernel, level: int) -> str:
-    """Return the text of a kernel, in parentheses if it binds less than a level.
+    """Return the repr of a kernel, in parentheses if its precedence is below ``level``.
 
-    Sums are of level 0, products and multiples of level 1, everything else of level 2.
+    Sums have precedence 0, products and multiples 1, all others 2.
     """
     own = 0 if isinstance(kernel, Sum) else 1 if isinstance(kernel, Product | Scaled) else 2
     return f"({kernel!r})" if own < level else repr(kernel)
@@ -51,7 +51,8 @@ class Sum(Composite):
 
     .. math:: k(x, y) = k_1(x, y) + k_2(x, y)
 
-    Its space holds the sums of functions of the two: two effects that add up.
+    A model with this kernel is a sum of one function for each kernel: additive effects. It takes
+    as long as both kernels together.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ class Sum(Composite):
         return _SumColumns(self.k1.bind(B, dtype), self.k2.bind(B, dtype))
 
     def spectrum(self, n_features: int) -> Spectrum:
-        """Draw each frequency from one spectrum or the other, in proportion to k(0, 0)."""
+        """Draw each frequency from one of the two spectra, in proportion to k(0, 0)."""
         first, second = self.k1.spectrum(n_features), self.k2.spectrum(n_features)
         share = self._share(n_features)
 
@@ -90,7 +91,7 @@ class Sum(Composite):
         return Spectrum(frequencies, float(_mean(share, first.moment, second.moment)))
 
     def pitches(self, n_features: int) -> Pitches:
-        """Draw each grid for one term or the other, in proportion to k(0, 0)."""
+        """Draw each grid for one of the two terms, in proportion to k(0, 0)."""
         first, second = self.k1.pitches(n_features), self.k2.pitches(n_features)
         share = self._share(n_features)
 
@@ -106,12 +107,11 @@ class Sum(Composite):
         return float((self.k1.diagonal(origin) / self.diagonal(origin)).item())
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Return the sum as it is written."""
         return f"{self.k1!r} + {grouped(self.k2, 1)}"
 
 
 def _mean(share: float, first: Any, second: Any) -> Any:
-    """Return a mean with weights; a term without a share does not count, infinite or not."""
+    """Return the weighted mean; a term of weight zero may be infinite."""
     return sum(weight * term for weight, term in ((share, first), (1 - share, second)) if weight)
 
 
@@ -138,7 +138,8 @@ class Product(Composite):
 
     .. math:: k(x, y) = k_1(x, y) \, k_2(x, y)
 
-    Rows are alike if both kernels say so: effects that interact.
+    Two rows are similar only if both kernels say so: interactions. It takes as long as both
+    kernels together.
 
     Parameters
     ----------
@@ -166,7 +167,7 @@ class Product(Composite):
         return _ProductColumns(self.k1.bind(B, dtype), self.k2.bind(B, dtype))
 
     def spectrum(self, n_features: int) -> Spectrum:
-        """Draw from the convolution of both spectra: the sum of a frequency of each."""
+        """Draw from the convolution of the spectra: the sum of one frequency from each."""
         first, second = self.k1.spectrum(n_features), self.k2.spectrum(n_features)
         return Spectrum(
             lambda draws: first.frequencies(draws) + second.frequencies(draws),
@@ -174,17 +175,17 @@ class Product(Composite):
         )
 
     def pitches(self, n_features: int) -> Pitches:
-        """Draw the pitches of each factor; no column can have two."""
+        """Draw the pitches of both factors, which must not share a column."""
         first, second = self.k1.pitches(n_features), self.k2.pitches(n_features)
         if np.any((first.rates > 0) & (second.rates > 0)):
-            raise unsupported(self, "a product over different columns", owner="RandomBinning")
+            wording = "a product of kernels that do not share columns"
+            raise unsupported(self, wording, owner="RandomBinning")
         return Pitches(
             lambda size, rng: np.minimum(first.sample(size, rng), second.sample(size, rng)),
             first.rates + second.rates,
         )
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Return the product as it is written."""
         return f"{grouped(self.k1, 1)} * {grouped(self.k2, 2)}"
 
 
@@ -201,7 +202,7 @@ class _ProductColumns(Columns):
         out *= other
 
     def add_gradient_strip(self, X: Matrix, A: Array, out: Array, by_column: bool = False) -> None:
-        """Differentiate each factor, weighted by the other one."""
+        """Differentiate each factor, multiplied by the other one."""
         K = np.empty(A.shape, out.dtype)
         for factor, other in (self._factors, self._factors[::-1]):
             other.fill_strip(X, K)
@@ -215,7 +216,8 @@ class Scaled(Composite):
 
     .. math:: k(x, y) = a \, k_1(x, y)
 
-    In a sum it says how much its term matters: functions of a larger multiple cost less.
+    In a sum, a larger factor gives its term more weight: the ridge penalty on its functions is
+    divided by the factor.
 
     Parameters
     ----------
@@ -251,7 +253,6 @@ class Scaled(Composite):
         return self.kernel.pitches(n_features)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Return the multiple as it is written."""
         return f"{self.factor} * {grouped(self.kernel, 2)}"
 
 

@@ -1,4 +1,4 @@
-"""A kernel on arguments of the user's: checked once, then strip by strip on several threads."""
+"""Evaluation of kernels on user data: validated once, then in strips on several threads."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 def check_arguments(
     kernel: "Kernel", X: Any, Y: Any, *, differentiable: bool = False
 ) -> tuple["Kernel", Any, Any]:
-    """Return the kernel without names of columns, and both arguments as arrays."""
+    """Validate both arguments; return them as arrays, and the kernel with column numbers."""
     kernel.check_resolved()
     names, others = getattr(X, "columns", None), getattr(Y, "columns", None)
     if names is not None and others is not None and list(names) != list(others):
-        raise ValueError(f"Y must have the columns of X, {list(names)}, found {list(others)}.")
+        raise ValueError(f"Y must have the same columns as X, {list(names)}, found {list(others)}.")
     if differentiable and not kernel.differentiable:
         raise unsupported(kernel, "differentiable in x", owner="gradient")
     if names is not None:
@@ -41,12 +41,12 @@ def check_arguments(
     X = check(X, "X")
     Y = X if Y is None else check(Y, "Y")
     if X.shape[1] != Y.shape[1]:
-        raise ValueError(f"Y must have {X.shape[1]} columns as X has, found {Y.shape[1]}.")
+        raise ValueError(f"Y must have {X.shape[1]} columns like X, found {Y.shape[1]}.")
     return kernel, X, Y
 
 
 def gradient(kernel: "Kernel", X: Any, Y: Any) -> Array:
-    """Return the derivatives of k(x, y) in x; see `Kernel.gradient`."""
+    """Implement `Kernel.gradient`."""
     kernel, X, Y = check_arguments(kernel, X, Y, differentiable=True)
     dtype = as_compute_dtype(X.dtype)
     G = np.zeros((X.shape[0], Y.shape[0], X.shape[1]), dtype)
@@ -57,7 +57,7 @@ def gradient(kernel: "Kernel", X: Any, Y: Any) -> Array:
 
 
 def expansion_gradient(kernel: "Kernel", X: Any, B: Any, coef: Any) -> Array:
-    """Return the derivatives of expansions; see `Kernel.expansion_gradient`."""
+    """Implement `Kernel.expansion_gradient`."""
     kernel, X, B = check_arguments(kernel, X, B, differentiable=True)
     dtype = as_compute_dtype(X.dtype)
     coef = check_array(coef, dtype=dtype, ensure_2d=False, input_name="coef")
@@ -79,7 +79,7 @@ def expansion_gradient(kernel: "Kernel", X: Any, B: Any, coef: Any) -> Array:
 
 
 def over_strips(n_rows: int, fill: Callable[[slice], None], n_jobs: int | None) -> None:
-    """Call ``fill`` on the slices of the rows, concurrently."""
+    """Call ``fill`` on slices of the rows, concurrently."""
     starts = range(0, n_rows, STRIP)
     fold(
         starts,

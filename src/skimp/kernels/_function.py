@@ -1,4 +1,4 @@
-"""A kernel that is a function of yours."""
+"""Kernels that are user-defined functions."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self, final
@@ -17,27 +17,27 @@ _CALLABLE = Rule("a callable", callable)
 
 @final
 class FunctionKernel(Kernel):
-    """A function of yours, of rows of any kind: vectors, strings, graphs.
+    """User-defined kernel of rows of any kind, such as vectors, strings or graphs.
 
-    Rows that are not vectors come as a list, or as an object array with one object a row; the
-    function is then given two objects. With several columns, or numbers, it is given two rows.
+    Pass objects as a list, or as an object array with one object per row; the function then
+    receives two objects. If rows are numeric or have several columns, it receives two rows.
 
-    Every value is a call of the function: a budget of m points takes n m calls to fit n rows. Calls
-    may come from several threads.
+    Each value is one call of the function: a model with m landmarks makes n m calls to fit n rows.
+    Several threads may call the function at the same time.
 
     Parameters
     ----------
     function : callable
-        ``function(x, y)`` returns a number, the same for (y, x). For use in several processes it
-        has to be one that pickle can find, at the top of a module.
+        ``function(x, y)`` returns a number, and must be symmetric. To use several processes, it
+        must be picklable: define it at the top level of a module.
     derivative : callable or None, default=None
-        ``derivative(x, y)`` returns the derivatives in x, as many as x has entries; None if there
-        are none.
+        ``derivative(x, y)`` returns the gradient with respect to x, an array with one entry per
+        entry of x; None if the kernel is not differentiable.
     batch : bool, default=False
-        True if ``function(X, Y)`` takes all rows at once and returns the matrix of values. Objects
-        then come as one-dimensional object arrays, sparse rows as CSR matrices.
+        If True, ``function(X, Y)`` takes all rows at once and returns the kernel matrix. Objects
+        are then passed as one-dimensional object arrays and sparse rows as CSR matrices.
     positive_definite : bool, default=True
-        Whether the function is a positive definite kernel.
+        Whether the kernel is positive definite.
 
     Examples
     --------
@@ -70,12 +70,12 @@ class FunctionKernel(Kernel):
         self.positive_definite = positive_definite
 
     def __sklearn_clone__(self) -> Self:
-        """Return a kernel that shares the functions, and what they hold."""
+        """Return a kernel that shares the functions instead of copying them."""
         return type(self)(**self.get_params(deep=False))
 
     @property
     def differentiable(self) -> bool:  # type: ignore[override]
-        """True if the derivative is given."""
+        """True if ``derivative`` is not None."""
         return self.derivative is not None
 
     def diagonal(self, X: Matrix) -> Array:
@@ -88,7 +88,7 @@ class FunctionKernel(Kernel):
         return _FunctionColumns(self, B, dtype)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Return the call that makes it, with functions by their names."""
+        """Return the constructor call with the names of the functions."""
         defaults = {"derivative": None, "batch": False, "positive_definite": True}
         options = [
             f", {name}={function_name(getattr(self, name))}"
@@ -106,7 +106,7 @@ class _FunctionColumns(Columns):
         self._B = self._samples(B)
 
     def _samples(self, X: Matrix) -> Any:
-        """Return rows as the function takes them: objects alone, vectors of floating numbers."""
+        """Return rows in the form that the function receives."""
         X = as_real(X, self._dtype)
         if sparse.issparse(X) and not self._kernel.batch:
             return X.toarray()
@@ -119,7 +119,7 @@ class _FunctionColumns(Columns):
             if values.shape != out.shape:
                 raise ValueError(
                     f"FunctionKernel: function must return an array of shape {out.shape} for "
-                    f"{out.shape[0]} and {out.shape[1]} rows, found {values.shape}."
+                    f"{out.shape[0]} and {out.shape[1]} rows (batch=True), found {values.shape}."
                 )
             out[...] = values
         else:
@@ -132,14 +132,16 @@ class _FunctionColumns(Columns):
                         f"FunctionKernel: function must return a number, found {row[0]!r}."
                     ) from error
         if not np.isfinite(out).all():
-            raise ValueError("FunctionKernel: function must return finite numbers, found others.")
+            raise ValueError(
+                "FunctionKernel: function must return finite numbers, found infinity or NaN."
+            )
 
     def add_gradient_strip(self, X: Matrix, A: Array, out: Array, by_column: bool = False) -> None:
         for i, j, slopes in self._slopes(X, out.shape[1]):
             out[j if by_column else i] += A[i, j] * slopes
 
     def _slopes(self, X: Matrix, n_features: int) -> Iterator[tuple[int, int, Array]]:
-        """Yield the derivative of each pair."""
+        """Yield the indices and the derivative of each pair."""
         assert self._kernel.derivative is not None, "a kernel without it is not differentiable"
         rows, points = (_dense(samples) for samples in (self._samples(X), self._B))
         for i, x in enumerate(rows):
@@ -147,8 +149,8 @@ class _FunctionColumns(Columns):
                 slopes = np.asarray(self._kernel.derivative(x, b))
                 if slopes.shape != (n_features,) or not np.isfinite(slopes).all():
                     raise ValueError(
-                        f"FunctionKernel: derivative must return {n_features} finite numbers, as "
-                        f"many as X has columns, found {slopes!r}."
+                        f"FunctionKernel: derivative must return {n_features} finite numbers, one "
+                        f"per column of X, found {slopes!r}."
                     )
                 yield i, j, slopes
 
@@ -158,5 +160,5 @@ def _dense(samples: Any) -> Any:
 
 
 def function_name(value: Any) -> str:
-    """Return the name of a function, or what it prints as."""
+    """Return the name of a function, or its repr if it has none."""
     return str(getattr(value, "__name__", repr(value)))

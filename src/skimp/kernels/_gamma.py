@@ -1,4 +1,4 @@
-"""Bandwidths: what ``gamma="scale"``, ``"median"`` and ``"dim"`` stand for."""
+"""Bandwidth heuristics: ``gamma="scale"``, ``"median"`` and ``"dim"``."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from skimp.kernels._base import Kernel
 
 Gamma = float | str | Sequence[float] | Array
-"""What may be passed as ``gamma``."""
+"""The type of the parameter ``gamma``."""
 
 _NAMED = one_of("scale", "median", "dim", "auto")
-GAMMA = number(above=0) | numbers("one >= 0 for each column") | _NAMED
-"""The rule for ``gamma``."""
+GAMMA = number(above=0) | numbers("one number >= 0 per column") | _NAMED
+"""The rule for the parameter ``gamma``."""
 
 SAMPLE_SIZE = 1000
-"""Rows that ``"median"`` looks at."""
+"""Number of sampled rows for ``"median"``."""
 
 
 class RowStatistics(Protocol):
-    """What a heuristic may ask of the training rows."""
+    """Statistics of the training rows that heuristics use."""
 
     @property
     def n_features(self) -> int: ...
@@ -37,26 +37,26 @@ class RowStatistics(Protocol):
     def feature_names(self) -> list[str] | None: ...
 
     def variance(self, columns: Array | None = None) -> float:
-        """Return the variance of all entries, or of those in some columns."""
+        """Return the variance of all entries, or of the entries in some columns."""
 
     def sample(self, size: int, seed: int) -> Any:
-        """Return rows drawn uniformly, with their weights."""
+        """Draw rows uniformly, with their weights."""
 
 
 def resolve_gamma(
     gamma: str, rows: RowStatistics, seed: int, statistic: type[Pairs] | None = None
 ) -> float:
-    r"""Return the number that a heuristic stands for on these rows.
+    r"""Return the value of a bandwidth heuristic for these rows.
 
-    - ``"scale"``: one over (number of columns times variance of all entries), as in scikit-learn;
-      with the standard deviation instead of the variance for distances that are not squared;
-    - ``"median"``: one over the median distance of rows that differ, of a sample of 1,000;
-    - ``"dim"``: one over twice the number of columns;
-    - ``"auto"``: what an estimator finds to be best on a sample of the rows; ``"scale"`` here,
-      because there are no targets.
+    - ``"scale"``: 1 / (d v), where d is the number of columns and v the variance of all entries,
+      as in scikit-learn; the standard deviation replaces v if the distance is not squared.
+    - ``"median"``: 1 / the median distance between distinct rows, in a sample of 1,000 rows.
+    - ``"dim"``: 1 / (2 d).
+    - ``"auto"``: the same as ``"scale"``, because there are no targets here; estimators search for
+      the best value instead.
 
-    Distances are squared unless the statistic that gamma multiplies is a distance itself. A scale
-    of zero, if all rows are equal, gives 1.
+    The distance is the statistic of the kernel if that is a distance, and the squared Euclidean
+    distance otherwise. If all rows are equal, the result is 1.
     """
     distances: type[Pairs] = SquaredDistances
     if statistic is not None and issubclass(statistic, Distances):
@@ -68,19 +68,19 @@ def resolve_gamma(
         limits = np.finfo(rows.dtype)
         if scale and not 1e3 * float(limits.tiny) < scale < 1e-3 * float(limits.max):
             raise ValueError(
-                f"X must be of a scale whose squares {rows.dtype} can hold, found a variance of "
-                f"{rows.variance():.3g}: rescale its columns."
+                f"X must have a scale whose squares {rows.dtype} can represent, found a variance "
+                f"of {rows.variance():.3g}: rescale its columns."
             )
     else:
         scale = _median_distance(rows.sample(SAMPLE_SIZE, seed), distances)
     if scale == 0:
         return 1.0
-    # ten digits: the last bits of a sum depend on how the rows were blocked
+    # round to ten digits, because the last bits of a sum depend on the block size
     return float(f"{1.0 / scale:.10g}")
 
 
 def _median_distance(sample: Any, distances: type[Pairs]) -> float:
-    """Return the median over pairs of rows that differ, each pair with both rows' weights."""
+    """Return the median over pairs of distinct rows, weighted by the product of their weights."""
     X, w = sample.X, sample.weight
     D = np.empty((X.shape[0], X.shape[0]))
     distances(X, D.dtype).fill(X, D)
@@ -90,12 +90,18 @@ def _median_distance(sample: Any, distances: type[Pairs]) -> float:
         return 0.0
     order = np.argsort(values)
     below = np.cumsum(weights[order]) / weights.sum()
-    # as for repeated values, the mean of two if the weight below is exactly a half
+    # the mean of two values if exactly half of the weight is below, as for repeated rows
     middle = np.searchsorted(below, [0.5 - 1e-12, 0.5 + 1e-12])
     return float(values[order][np.minimum(middle, len(values) - 1)].mean())
 
 
 def free_bandwidths(kernel: "Kernel") -> list[str]:
-    """Return the names of the parameters that are ``gamma="auto"``, inner kernels included."""
+    """Return the names of parameters that are ``gamma="auto"``, including nested ones.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    """
     params = kernel.get_params(deep=True).items()
     return [n for n, v in params if n.rpartition("__")[2] == "gamma" and is_auto(v)]

@@ -17,17 +17,17 @@ from skimp.kernels import (
 
 @final
 class Gaussian(PairKernel):
-    r"""Gaussian kernel, also called RBF.
+    r"""Gaussian kernel, also called RBF kernel.
 
     .. math:: k(x, y) = \exp(-\gamma \|x - y\|^2)
 
-    A block of n x m values takes 2 n m d operations and 2 m d numbers besides.
+    An n x m kernel matrix takes 2 n m d operations, and memory for 2 m d more numbers.
 
     Parameters
     ----------
-    gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
-        Inverse squared width, for all columns or for each; a name is resolved in ``fit`` (see
-        :doc:`/kernels`).
+    gamma : float, array of shape (d,), "scale", "median", "dim" or "auto", default="scale"
+        Inverse squared width, for all columns or one per column. Estimators replace a
+        string by a number in ``fit`` (see :doc:`/kernels`).
 
     Examples
     --------

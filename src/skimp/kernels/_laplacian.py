@@ -18,18 +18,18 @@ from skimp.kernels import (
 
 @final
 class Laplacian(PairKernel):
-    r"""Laplacian kernel, with the L1 distance.
+    r"""Laplacian kernel, the exponential of the L1 distance.
 
     .. math:: k(x, y) = \exp(-\gamma \|x - y\|_1)
 
-    A block of n x m values takes 3 n m d operations; sparse rows are made dense a strip at a time.
-    The exponential of the Euclidean distance is `Matern` with ``nu=0.5``.
+    An n x m kernel matrix takes 3 n m d operations; sparse rows are converted to dense strips.
+    For the exponential of the Euclidean distance, use `Matern` with ``nu=0.5``.
 
     Parameters
     ----------
-    gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
-        Inverse width, for all columns or for each; a name is resolved in ``fit`` (see
-        :doc:`/kernels`).
+    gamma : float, array of shape (d,), "scale", "median", "dim" or "auto", default="scale"
+        Inverse width, for all columns or one per column. Estimators replace a
+        string by a number in ``fit`` (see :doc:`/kernels`).
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Laplacian(PairKernel):
 
     def pitches(self, n_features: int) -> Pitches:
         def sample(shape: tuple[int, int], rng: np.random.Generator) -> Array:
-            # the density h k''(h) = h exp(-h) for gamma one
+            # the density h k''(h) = h exp(-h) for gamma = 1
             return rng.standard_gamma(2.0, shape)
 
         return column_pitches(self.gammas(n_features), sample, 1.0)

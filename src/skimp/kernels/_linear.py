@@ -7,9 +7,11 @@ from skimp.kernels import Array, InnerProducts, PairKernel
 
 @final
 class Linear(PairKernel):
-    r"""Linear kernel, with which a kernel machine is the linear model of its columns.
+    r"""Linear kernel, with which a kernel machine is a linear model.
 
     .. math:: k(x, y) = \langle x, y \rangle
+
+    An n x m kernel matrix is one matrix product of 2 n m d operations.
 
     Examples
     --------
@@ -22,7 +24,7 @@ class Linear(PairKernel):
     statistic = InnerProducts
 
     def profile(self, s: Array) -> None:
-        """Leave the inner products as they are."""
+        """Do nothing: the kernel is the statistic."""
 
     def slope(self, s: Array) -> None:
         s[...] = 1

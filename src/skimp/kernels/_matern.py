@@ -18,30 +18,32 @@ from skimp.kernels import (
 )
 
 _CLOSED = {0.5: (0.0, 0.0), 1.5: (1.0, 0.0), 2.5: (1.0, 1 / 3)}
-"""Coefficients a, b of ``(1 + a t + b t^2) exp(-t)`` for the nu that have a fast loop."""
+"""Coefficients a, b of ``(1 + a t + b t^2) exp(-t)``, for the values of nu with a fast loop."""
 
 
 @final
 class Matern(PairKernel):
-    r"""Matern kernel: as smooth as :math:`\nu` says.
+    r"""Matern kernel, whose smoothness is the parameter :math:`\nu`.
 
     .. math::
         k(x, y) = \frac{2^{1 - \nu}}{\Gamma(\nu)} \, t^\nu K_\nu(t), \qquad
         t = 2 \sqrt{\nu \gamma} \, \|x - y\|
 
-    With this scale it tends to the Gaussian kernel of the same :math:`\gamma` as :math:`\nu` grows.
-    For :math:`\nu = 1/2` it is :math:`e^{-t}`, for 3/2 :math:`(1 + t) e^{-t}`, for 5/2
-    :math:`(1 + t + t^2 / 3) e^{-t}`: these three are about as fast as the Gaussian kernel. Others
-    need Bessel functions, which take some 100 times longer than the exponential.
+    As :math:`\nu` grows, it converges to the Gaussian kernel with the same :math:`\gamma`. It is
+    :math:`e^{-t}` for :math:`\nu = 1/2`, :math:`(1 + t) e^{-t}` for 3/2 and
+    :math:`(1 + t + t^2 / 3) e^{-t}` for 5/2. An n x m kernel matrix takes 2 n m d operations, and
+    n m values of the profile. For these three values of nu, the profile is about as fast as the
+    Gaussian one. Other values need Bessel functions, which are about 100 times slower.
 
     Parameters
     ----------
     nu : float, default=1.5
-        Smoothness, at most 100; functions of the kernel's space have derivatives up to the order
-        nu. Beyond 100, the Gaussian kernel differs by less than 0.003.
-    gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
-        Inverse squared width, for all columns or for each; a name is resolved in ``fit`` (see
-        :doc:`/kernels`). A length scale l, as in scikit-learn, is ``gamma = 1 / (2 l^2)``.
+        Smoothness, at most 100. Functions in the kernel's space have (weak) derivatives up to
+        order nu. Above 100, the Gaussian kernel differs by less than 0.003.
+    gamma : float, array of shape (d,), "scale", "median", "dim" or "auto", default="scale"
+        Inverse squared width, for all columns or one per column. Estimators replace a
+        string by a number in ``fit`` (see :doc:`/kernels`). The length scale l of scikit-learn
+        corresponds to ``gamma = 1 / (2 l^2)``.
 
     References
     ----------
@@ -95,7 +97,8 @@ class Matern(PairKernel):
 
     def spectrum(self, n_features: int) -> Spectrum:
         def stretches(draws: Draws) -> Array:
-            # a Student t vector: one chi-square variable, of 2 nu degrees, for all of its entries
+            # frequencies have a Student t distribution with 2 nu degrees of freedom: one chi-square
+            # variable for all entries of a vector
             halves = np.maximum(gammaincinv(self.nu, draws.uniforms()), np.finfo(np.float64).tiny)
             return np.asarray(np.sqrt(self.nu / halves))
 
@@ -104,16 +107,16 @@ class Matern(PairKernel):
 
 
 def _matern(s: Array, nu: float, order: float) -> Array:
-    """Return the kernel of an order, at the distances t that belong to nu."""
-    # where the Bessel function overflows, two terms of the series are right to 1e-10
+    """Return the Matern kernel of smoothness ``order`` at the scaled distances t of ``nu``."""
+    # if the Bessel function overflows, two terms of its series are accurate to 1e-10
     series = 1 - s * (nu / (order - 1)) if order > 1 else 1.0
     scale = float(np.exp(gammaln(nu) - gammaln(order) + (nu - order) * np.log(2)))
     return scale * _power_times_bessel(s, nu, order, at_zero=series / scale)
 
 
 def _power_times_bessel(s: Array, nu: float, order: float, at_zero: Any) -> Array:
-    r"""Return :math:`2^{1 - \nu} / \Gamma(\nu) \, t^{order} K_{order}(t)`, by way of logarithms."""
-    # all values are zero beyond, where the Bessel function would be lost
+    r"""Return :math:`2^{1 - \nu} / \Gamma(\nu) \, t^{order} K_{order}(t)`, in logarithms."""
+    # all values beyond 1e4 are zero, and kve would underflow
     t = np.minimum(2 * np.sqrt(nu * s, dtype=np.float64), 1e4)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = order * np.log(t) + np.log(kve(order, t)) - t

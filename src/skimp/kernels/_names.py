@@ -1,4 +1,4 @@
-"""Names that stand for kernels with default parameters."""
+"""Strings as short names of kernels, such as ``"rbf"``."""
 
 import re
 from functools import cache
@@ -16,7 +16,11 @@ _ALIASES = {"rbf": "Gaussian", "poly": "Polynomial", "sigmoid": "Tanh"}
 
 @cache
 def kernel_names() -> dict[str, str]:
-    """Return the kernels by name: their class in snake case, if it has defaults, and aliases."""
+    """Return the accepted strings and the class of each.
+
+    They are the class names in snake case, for classes whose parameters all have defaults, and
+    aliases such as "rbf".
+    """
     folder = import_module("skimp.kernels")
     classes = [getattr(folder, name) for name in folder.__all__]
     named = [
@@ -31,18 +35,23 @@ def kernel_names() -> dict[str, str]:
 
 
 def as_kernel(kernel: Any, *, owner: str, other: str = "", size: str | None = None) -> Kernel:
-    """Return a kernel for a name or an object.
+    """Return a kernel, given as an object or by name.
 
     Parameters
     ----------
-    kernel : object
-        What the user passed.
+    kernel : Kernel or str
+        The value that the user passed.
     owner : str
-        The class that an error is about.
+        The class that takes the kernel, for the error message.
     other : str
-        What the owner takes besides, which an error names first.
+        Other accepted values, which the error message lists first.
     size : str or None
-        The parameter that a number was meant for, which the first parameter, a kernel, got.
+        A parameter of the owner, which the error message suggests if the kernel is a number.
+
+    Returns
+    -------
+    kernel : Kernel
+        The kernel.
     """
     if size is not None and is_number(kernel, Integral):
         raise ValueError(
@@ -65,6 +74,14 @@ def as_kernel(kernel: Any, *, owner: str, other: str = "", size: str | None = No
 
 
 def has_flag(kernel: Any, flag: str) -> bool:
-    """Return whether a kernel, given by name or as an object, has a flag; else False."""
+    """Return whether a kernel, given as an object or by name, has a flag.
+
+    Parameters
+    ----------
+    kernel : object
+        The kernel; anything else has no flags.
+    flag : str
+        The name of the flag, such as "stationary".
+    """
     known = isinstance(kernel, Kernel) or (isinstance(kernel, str) and kernel in kernel_names())
     return known and bool(getattr(as_kernel(kernel, owner=""), flag))

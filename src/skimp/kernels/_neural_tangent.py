@@ -1,4 +1,4 @@
-"""The neural tangent kernel of a network with two layers."""
+"""The neural tangent kernel of a two-layer network."""
 
 from typing import final
 
@@ -10,15 +10,16 @@ from skimp.kernels._angular import inverse_sines
 
 @final
 class NeuralTangent(Angular):
-    r"""Neural tangent kernel of an infinitely wide network of two layers with rectifiers.
+    r"""Neural tangent kernel of an infinitely wide two-layer network with rectifiers.
 
     .. math::
         k(x, y) = \langle x, y \rangle \, \kappa_0(\theta) + \|x\| \|y\| \, \kappa_1(\theta), \quad
         \kappa_0 = \frac{\pi - \theta}{\pi}, \quad
         \kappa_1 = \frac{\sin \theta + (\pi - \theta) \cos \theta}{\pi}
 
-    with :math:`\theta` the angle between x and y. The first term is what training the first layer
-    contributes, the second one, `ArcCosine` of order one, what training the last one does.
+    where :math:`\theta` is the angle between x and y. The first term is the contribution of
+    training the first layer. The second term, `ArcCosine` of order 1, is that of the last layer.
+    An n x m kernel matrix takes 2 n m d operations.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What random binning draws from a kernel: pitches of grids whose bins rows share."""
+"""Distributions of grid pitches (bin widths), from which random binning draws its grids."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 _T = np.concatenate([[0.0], np.logspace(-8, 8, 8192)])
 _PROBES = np.logspace(-150, 150, 601)
 _LITTLE_LESS = 0.9
-"""Where a function falls below this, there is the unit that its distances are taken in."""
+"""The distance at which the function falls below this value is the unit of its distances."""
 _ROUNDING = 1e-9
-"""Weight below zero that rounding explains."""
+"""Negative weights above minus this value are rounding errors."""
 _STEADY = 1.001
-"""Growth of the slope over the first decade above which it is taken for infinite at zero."""
+"""If the slope grows by a larger factor in the first decade, it counts as infinite at zero."""
 
 Sampler = Callable[[Any, np.random.Generator], Array]
 
 
 @dataclass(frozen=True)
 class Pitches:
-    """The distribution of pitches of grids: rows share a bin with probability k(x, y) / k(0, 0).
+    """Distribution of grid pitches; two rows share a bin with probability k(x, y) / k(0, 0).
 
     Attributes
     ----------
     sample : callable
-        ``sample(size, rng)`` draws an array of shape (d, size), infinite for columns that a grid
-        does not look at.
+        ``sample(size, rng)`` draws pitches h, an array of shape (d, size); infinite for columns
+        that a grid ignores.
     rates : array of shape (d,)
         The mean of 1 / h for each column, which may be infinite.
     """
@@ -47,11 +47,16 @@ def column_pitches(gamma: Array, sample: Sampler, rate: float) -> Pitches:
     Parameters
     ----------
     gamma : array of shape (d,)
-        Bandwidths of the columns.
+        Inverse widths of the columns.
     sample : callable
         ``sample(shape, rng)`` draws from the density :math:`h \phi''(h)`.
     rate : float
         The mean of 1 / h, which is :math:`-\phi'(0)`.
+
+    Returns
+    -------
+    pitches : Pitches
+        The distribution of pitches.
     """
     seen = gamma > 0
 
@@ -63,13 +68,13 @@ def column_pitches(gamma: Array, sample: Sampler, rate: float) -> Pitches:
 
 
 def convex_pitches(kernel: "Kernel", n_features: int) -> Pitches:
-    """Return the pitches of a stationary kernel of one column, from its values."""
+    """Return the pitches of a stationary kernel of one column, computed from its values."""
 
     def error(wording: str) -> ValueError:
         return unsupported(kernel, wording, owner="RandomBinning")
 
     if n_features != 1 or not kernel.stationary:
-        raise error("a product over columns of functions that fall ever more slowly (Laplacian())")
+        raise error("a product over columns of convex functions, such as Laplacian()")
     origin = np.zeros((1, 1))
     mixture = TentMixture(
         lambda t: kernel(t[:, None], origin)[:, 0] / kernel.diagonal(origin), error
@@ -79,19 +84,20 @@ def convex_pitches(kernel: "Kernel", n_features: int) -> Pitches:
 
 @final
 class TentMixture:
-    r"""Pitches h and weights p with :math:`\phi(t) = \sum_h p_h \max(0, 1 - t / h)`.
+    r"""Convex function as a mixture of tents, :math:`\phi(t) = \sum_h p_h \max(0, 1 - t / h)`.
 
-    Where :math:`\phi` is convex, :math:`p(h) = h \phi''(h)`. It is taken at 8,192 distances, from
-    1e-8 to 1e8 of the one at which it has fallen to 0.9: between them the mixture is the straight
-    line, which differs from a smooth function by less than 1e-5. What :math:`\phi` is beyond is the
-    weight of an infinite pitch.
+    The weights are :math:`p(h) = h \phi''(h)`, computed from :math:`\phi` at 8,192 distances
+    between 1e-8 and 1e8 times the distance at which it falls to 0.9. Between these distances the
+    mixture is linear and differs from a smooth function by less than 1e-5. The value of
+    :math:`\phi` at the largest distance is the weight of an infinite pitch.
 
     Parameters
     ----------
     profile : callable
         :math:`\phi` of an array of distances, with :math:`\phi(0) = 1`.
     error : callable
-        Returns the error to raise for a function that is not convex, by what it must be.
+        ``error(wording)`` returns the error for a function that is not convex; the wording
+        completes "must be".
     """
 
     def __init__(self, profile: Callable[[Array], Any], error: Callable[[str], ValueError]):
@@ -100,18 +106,17 @@ class TentMixture:
             T = _T * (_PROBES[fallen[0]] if len(fallen) else 1.0)
             phi = np.asarray(profile(T.copy()), dtype=np.float64)
         if phi.shape != T.shape or not np.isfinite(phi).all() or abs(phi[0] - 1) > _ROUNDING:
-            raise error("1 at a distance of 0, and a number at any other")
+            raise error("1 at distance 0 and finite at all other distances")
         slopes = np.append(np.diff(phi) / np.diff(T), 0.0)
         weights = T[1:] * np.diff(slopes)
         worst = int(np.argmin(weights))
         if not weights[worst] >= -_ROUNDING:
             raise error(
-                "a function of distances that falls ever more slowly, as that of Laplacian() does: "
-                "the density h k''(h) of the pitches of this one would be negative at "
-                f"h = {T[1:][worst]:.2g}"
+                "a decreasing convex function of distances, such as that of Laplacian() (the "
+                f"density h k''(h) of its pitches is negative at h = {T[1:][worst]:.2g})"
             )
         if phi.min() < -_ROUNDING:
-            raise error("a function that is nowhere negative")
+            raise error("a nonnegative function")
         self.pitches = np.append(T[1:], np.inf)
         self.weights = np.append(np.maximum(weights, 0), max(phi[-1], 0))
         self.weights /= self.weights.sum()
@@ -119,5 +124,4 @@ class TentMixture:
         self.rate = float(-slopes[0] if slopes[1] >= _STEADY * slopes[decade] else np.inf)
 
     def sample(self, size: int | tuple[int, ...], rng: np.random.Generator) -> Array:
-        """Draw pitches."""
         return rng.choice(self.pitches, size, p=self.weights)

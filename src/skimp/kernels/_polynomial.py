@@ -11,15 +11,17 @@ class Polynomial(PairKernel):
 
     .. math:: k(x, y) = (\gamma \langle x, y \rangle + c)^g
 
+    An n x m kernel matrix takes (2 d + g) n m operations.
+
     Parameters
     ----------
     degree : int, default=3
         The degree g.
-    gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
-        Factor of the inner product, for all columns or for each; a name is resolved in ``fit``
-        (see :doc:`/kernels`).
+    gamma : float, array of shape (d,), "scale", "median", "dim" or "auto", default="scale"
+        Factor of the inner product, for all columns or one per column. Estimators replace a
+        string by a number in ``fit`` (see :doc:`/kernels`).
     coef0 : float, default=1.0
-        The constant c >= 0; zero for the homogeneous kernel.
+        The constant c >= 0; 0 gives the homogeneous kernel.
 
     Examples
     --------

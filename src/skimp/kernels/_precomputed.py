@@ -1,4 +1,4 @@
-"""A kernel that is a matrix of values."""
+"""Kernels given as a matrix of values."""
 
 from typing import Any, ClassVar, Self, final
 
@@ -18,22 +18,21 @@ def _is_matrix(value: Any) -> bool:
 
 @final
 class Precomputed(Kernel):
-    r"""Kernel of which all values are known: rows are numbers into a matrix.
+    r"""Kernel given as a precomputed matrix; rows are indices into the matrix.
 
     .. math:: k(i, j) = K_{ij}
 
-    Give models ``X = np.arange(n)`` (or any part of it, in any order) instead of rows, for
-    ``fit`` and for ``predict``. Budgets choose numbers as they choose rows, so that a model may
-    have fewer landmarks than samples, and cross-validation splits numbers as it splits rows.
+    Pass row numbers as X to ``fit`` and ``predict``: ``np.arange(n)``, or any part of it in any
+    order. Landmarks and cross-validation splits are then chosen from the row numbers.
 
-    The matrix is neither copied nor read as a whole: it may be a memory map. Columns that no
-    landmark is chosen from may be missing: with ``Fixed`` landmarks of numbers below m, a matrix of
-    n x m values will do.
+    The matrix is never copied or read as a whole, so it can be a memory map. It needs columns for
+    the landmarks only: with ``Fixed`` landmarks of row numbers below m, a matrix of shape (n, m)
+    suffices.
 
     Parameters
     ----------
-    matrix : array of shape (n, n), or (n, m)
-        The values.
+    matrix : array of shape (n, n) or (n, m)
+        The kernel matrix.
     positive_definite : bool, default=True
         Whether the matrix is positive semidefinite.
 
@@ -47,7 +46,7 @@ class Precomputed(Kernel):
     """
 
     rules: ClassVar = {
-        "matrix": Rule("a numeric NumPy array of two dimensions", _is_matrix),
+        "matrix": Rule("a numeric two-dimensional NumPy array", _is_matrix),
         "positive_definite": BOOLEAN,
     }
     takes_objects = True
@@ -58,7 +57,7 @@ class Precomputed(Kernel):
         self.positive_definite = positive_definite
 
     def __sklearn_clone__(self) -> Self:
-        """Return a kernel that shares the matrix."""
+        """Return a kernel that shares the matrix instead of copying it."""
         return type(self)(self.matrix, positive_definite=self.positive_definite)
 
     def diagonal(self, X: Matrix) -> Array:
@@ -69,23 +68,23 @@ class Precomputed(Kernel):
         return _PrecomputedColumns(self, self._numbers(B, self.matrix.shape[1]))
 
     def _numbers(self, X: Matrix, size: int) -> Array:
-        """Return the rows as indices below a size."""
+        """Return the rows as integer indices; raise if one is not an integer below ``size``."""
         if X.shape[1] != 1:
             raise ValueError(
-                f"Precomputed: X must have one column, of row numbers, found {X.shape[1]}."
+                f"Precomputed: X must have one column of row numbers, found {X.shape[1]} columns."
             )
         X = as_numbers(X.toarray() if sparse.issparse(X) else X, np.dtype(np.float64))
         given = X[:, 0]
         if not ((given >= 0) & (given < size) & (given % 1 == 0)).all():
             raise ValueError(
-                f"Precomputed: X must hold whole numbers from 0 to {size - 1}, indices into the "
+                f"Precomputed: X must hold integers from 0 to {size - 1}, indices into the "
                 f"matrix of shape {self.matrix.shape}, found {given.min():g} to {given.max():g}."
             )
         numbers: Array = given.astype(np.int64)
         return numbers
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Return the call that makes it, with the shape of the matrix in its place."""
+        """Return the constructor call with the shape of the matrix."""
         claim = "" if self.positive_definite else ", positive_definite=False"
         return f"Precomputed(<array of shape {np.shape(self.matrix)}>{claim})"
 
@@ -100,4 +99,4 @@ class _PrecomputedColumns(Columns):
         rows = self._kernel._numbers(X, self._kernel.matrix.shape[0])
         out[...] = self._kernel.matrix[np.ix_(rows, self._columns)]
         if not np.isfinite(out).all():
-            raise ValueError("Precomputed: matrix must hold finite numbers, found others.")
+            raise ValueError("Precomputed: matrix must be finite, found infinity or NaN.")

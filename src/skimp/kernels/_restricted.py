@@ -1,4 +1,4 @@
-"""A kernel of some of the columns."""
+"""Kernels that are restricted to some columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ _COLUMN_NUMBER = integer(at_least=0)
 
 
 def _are_columns(value: Any) -> bool:
-    """Tell whether these are numbers, or names, and none of them twice."""
+    """Return whether a value is a sequence of distinct column numbers or of distinct names."""
     if not isinstance(value, list | tuple | np.ndarray) or len(value) == 0:
         return False
     kinds = all(map(_COLUMN_NUMBER.test, value)) or all(isinstance(name, str) for name in value)
@@ -30,19 +30,18 @@ def _are_columns(value: Any) -> bool:
 
 @final
 class Restricted(Composite):
-    r"""Kernel of some of the columns, written ``k.on(["a", "b"])`` or ``k.on([0, 3])``.
+    r"""Kernel of some columns, written ``k.on(["a", "b"])`` or ``k.on([0, 3])``.
 
     .. math:: k(x, y) = k_1(x_C, y_C)
 
-    Restricted kernels are what sums and products of different kernels are made of: one kernel for
-    each kind of column.
+    Sums and products of restricted kernels give each kind of column its own kernel.
 
     Parameters
     ----------
     kernel : Kernel
-        The kernel; its ``gamma`` is resolved on the columns that it sees.
+        The kernel :math:`k_1`; a string ``gamma`` is replaced by a number for these columns only.
     columns : sequence of int or of str
-        The columns C, by number from zero on, or by the names that the rows have in ``fit``.
+        The columns C: numbers that start at 0, or names of the rows in ``fit``.
 
     Examples
     --------
@@ -54,7 +53,7 @@ class Restricted(Composite):
 
     rules: ClassVar = {
         "kernel": KERNEL,
-        "columns": Rule("column numbers >= 0 or names, each of them once", _are_columns),
+        "columns": Rule("distinct column numbers >= 0 or distinct names", _are_columns),
     }
     rotation_invariant = False
 
@@ -70,7 +69,7 @@ class Restricted(Composite):
         return _RestrictedColumns(self.kernel.bind(B[:, indices], dtype), indices)
 
     def spectrum(self, n_features: int) -> Spectrum:
-        """Draw frequencies that are zero on the other columns."""
+        """Draw frequencies that are zero in the other columns."""
         indices = self._indices(n_features)
         inner = self.kernel.spectrum(len(indices))
 
@@ -82,7 +81,7 @@ class Restricted(Composite):
         return Spectrum(frequencies, inner.moment)
 
     def pitches(self, n_features: int) -> Pitches:
-        """Draw pitches that are infinite on the other columns."""
+        """Draw pitches that are infinite in the other columns."""
         indices, rates = self._indices(n_features), np.zeros(n_features)
         inner = self.kernel.pitches(len(indices))
         rates[indices] = inner.rates
@@ -95,7 +94,7 @@ class Restricted(Composite):
         return Pitches(sample, rates)
 
     def with_names(self, names: list[str]) -> Self:
-        """Return this kernel with column numbers instead of names."""
+        """Return a copy with column numbers instead of names."""
         numbers = self._numbers(names)
         seen = [names[i] for i in numbers if i < len(names)]
         numbered: Self = clone(self)
@@ -107,17 +106,17 @@ class Restricted(Composite):
         return {"columns": indices.tolist(), "kernel": self.kernel.resolve(seen, seed)}
 
     def _numbers(self, names: list[str] | None) -> Any:
-        """Return column numbers for names."""
+        """Return the column numbers, by looking up names."""
         if not isinstance(self.columns[0], str):
             return self.columns
         missing = [name for name in self.columns if name not in (names or [])]
         if missing:
-            wording = "numbers where X has no names" if names is None else f"columns of X, {names}"
+            wording = "numbers if X has no names" if names is None else f"columns of X, {names}"
             raise broken(type(self).__name__, "columns", wording, missing)
         return [(names or []).index(str(name)) for name in self.columns]
 
     def _indices(self, n_features: int, names: list[str] | None = None) -> Array:
-        """Return the columns as an array of numbers below the number of columns."""
+        """Return the column numbers as an array; raise if one is not a column of X."""
         indices = np.asarray(self._numbers(names))
         if indices.max() >= n_features:
             wording = f"numbers below {n_features}, the number of columns of X"
@@ -125,7 +124,6 @@ class Restricted(Composite):
         return indices
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Return the restriction as it is written."""
         columns = self.columns.tolist() if isinstance(self.columns, np.ndarray) else self.columns
         return f"{grouped(self.kernel, 2)}.on({columns!r})"
 
@@ -148,7 +146,7 @@ class _RestrictedColumns(Columns):
 @final
 @dataclass(frozen=True)
 class _ColumnStatistics:
-    """What heuristics ask of the rows, for some of their columns."""
+    """`RowStatistics` of some columns."""
 
     rows: RowStatistics
     indices: Array

@@ -1,4 +1,4 @@
-"""Products over columns of a function of yours."""
+"""Products over columns of a user-defined convex function."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, Self, final
@@ -18,24 +18,25 @@ from skimp.kernels._pitches import Pitches, TentMixture, column_pitches
 
 @final
 class Separable(Kernel):
-    r"""Product over columns of a convex function of yours.
+    r"""Product over columns of a user-defined convex function.
 
     .. math:: k(x, y) = \prod_j \phi(\gamma_j |x_j - y_j|)
 
-    with :math:`\phi(0) = 1`, falling ever more slowly towards a limit that is not negative. Such a
-    function is a mixture of tents :math:`\max(0, 1 - t / h)`, hence a kernel (Polya), and one that
-    `~skimp.features.RandomBinning` approximates. That it is convex is checked at 8,192 distances.
+    The function :math:`\phi` must be convex, decreasing and nonnegative, with :math:`\phi(0) = 1`.
+    It is then a mixture of tents :math:`\max(0, 1 - t / h)`, and therefore positive definite
+    (Polya's criterion). `~skimp.features.RandomBinning` approximates this kernel. Convexity is
+    checked at 8,192 distances.
 
-    A block of n x m values takes n m d evaluations of the function.
+    An n x m kernel matrix takes n m d evaluations of the function.
 
     Parameters
     ----------
     profile : callable
-        :math:`\phi` of an array of distances in float64. For use in several processes it has to be
-        one that pickle can find, at the top of a module.
-    gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
-        Inverse width, for all columns or for each; a name is resolved in ``fit``, as for
-        `Laplacian`.
+        :math:`\phi`, a function of an array of distances in float64. To use several processes, it
+        must be picklable: define it at the top level of a module.
+    gamma : float, array of shape (d,), "scale", "median", "dim" or "auto", default="scale"
+        Inverse width, for all columns or one per column. Estimators replace a
+        string by a number in ``fit`` (see :doc:`/kernels`).
 
     Examples
     --------
@@ -56,11 +57,11 @@ class Separable(Kernel):
         self.gamma = gamma
 
     def __sklearn_clone__(self) -> Self:
-        """Return a kernel that shares the function, and what it holds."""
+        """Return a kernel that shares the function instead of copying it."""
         return type(self)(**self.get_params(deep=False))
 
     def _mixture(self) -> TentMixture:
-        """Return the function as a mixture of tents; raise if it is not convex."""
+        """Convert the function to a mixture of tents; raise if it is not convex."""
         return TentMixture(
             self.profile, lambda must: broken("Separable", "profile", must, self.profile)
         )
@@ -79,7 +80,7 @@ class Separable(Kernel):
         return column_pitches(self.gammas(n_features), mixture.sample, mixture.rate)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Return the call that makes it, with the function by its name."""
+        """Return the constructor call with the name of the function."""
         gamma = "" if isinstance(self.gamma, str) and self.gamma == "scale" else f"{self.gamma!r}"
         return f"Separable({function_name(self.profile)}{gamma and f', gamma={gamma}'})"
 

@@ -1,4 +1,4 @@
-"""What random Fourier features draw from a stationary kernel: frequencies of its spectrum."""
+"""Spectra of stationary kernels, from which random Fourier features draw frequencies."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,18 +11,19 @@ from skimp._core._types import Array
 
 @dataclass(frozen=True)
 class Spectrum:
-    r"""The distribution of frequencies w with :math:`E \cos(w^T (x - y)) = k(x, y) / k(0, 0)`.
+    r"""Distribution of frequencies w with :math:`E \cos(w^T (x - y)) = k(x, y) / k(0, 0)`.
 
     Attributes
     ----------
     frequencies : callable
-        ``frequencies(draws)`` makes `Draws` into an array of frequencies, of shape (d, draws.size).
+        ``frequencies(draws)`` turns `Draws` into frequencies, an array of shape (d, draws.size).
     moment : float
-        The mean squared length of a frequency, which may be infinite.
+        The mean squared norm of a frequency, which may be infinite.
     scale : array of shape (d,) or None
-        If frequencies are normal vectors times stretches, the standard deviation of each column.
+        The standard deviation of each column, if frequencies are normal vectors that are each
+        multiplied by a random stretch; otherwise None.
     stretches : callable or None
-        In that case, ``stretches(draws)`` returns the stretches, one for each frequency.
+        ``stretches(draws)`` returns the stretches, one for each frequency; None without ``scale``.
     """
 
     frequencies: Callable[[Draws], Array]
@@ -36,19 +37,26 @@ def normal_spectrum(
     stretches: Callable[[Draws], Array | float] = lambda draws: 1.0,
     squared_stretch: float = 1.0,
 ) -> Spectrum:
-    r"""Return the spectrum of a function of :math:`\gamma \|x - y\|^2`, a mixture of Gaussians.
+    r"""Return the spectrum of a kernel that is a mixture of Gaussian kernels.
 
-    Frequencies are :math:`N(0, 2 \gamma I)`, each multiplied by a random stretch.
+    Such a kernel is :math:`E \exp(-t \gamma \|x - y\|^2)` over a random :math:`t > 0`. Its
+    frequencies are normal vectors, :math:`N(0, 2 \gamma I)`, each multiplied by a random stretch
+    :math:`\sqrt t`.
 
     Parameters
     ----------
     gamma : array of shape (d,)
-        Bandwidths of the columns.
+        Inverse squared widths of the columns.
     stretches : callable, optional
-        ``stretches(draws)`` returns the square root of a random factor of gamma for each draw; one
-        by default, for a Gaussian.
+        ``stretches(draws)`` returns :math:`\sqrt t` for each draw; 1 by default, which gives the
+        Gaussian kernel.
     squared_stretch : float, default=1.0
-        The mean of the squared stretch, which may be infinite.
+        The mean of t, which may be infinite.
+
+    Returns
+    -------
+    spectrum : Spectrum
+        The spectrum.
     """
     scale = np.sqrt(2 * gamma)
 

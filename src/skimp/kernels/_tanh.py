@@ -9,18 +9,18 @@ from skimp.kernels import GAMMA, Array, Gamma, InnerProducts, PairKernel, number
 
 @final
 class Tanh(PairKernel):
-    r"""Hyperbolic tangent kernel, also called sigmoid.
+    r"""Hyperbolic tangent kernel, also called sigmoid kernel.
 
     .. math:: k(x, y) = \tanh(\gamma \langle x, y \rangle + c)
 
-    It is **not** positive definite, whatever its parameters: methods that need a kernel to be so
-    refuse it.
+    It is **not** positive definite for any parameters. Methods that require a positive definite
+    kernel reject it. An n x m kernel matrix takes 2 n m d operations.
 
     Parameters
     ----------
-    gamma : float, array of shape (d,), "scale", "median" or "dim", default="scale"
-        Factor of the inner product, for all columns or for each; a name is resolved in ``fit``
-        (see :doc:`/kernels`).
+    gamma : float, array of shape (d,), "scale", "median", "dim" or "auto", default="scale"
+        Factor of the inner product, for all columns or one per column. Estimators replace a
+        string by a number in ``fit`` (see :doc:`/kernels`).
     coef0 : float, default=0.0
         The constant c.
 

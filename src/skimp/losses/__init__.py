@@ -1,4 +1,4 @@
-"""Losses: what a mistake costs."""
+"""Convex losses for regression and classification."""
 
 from skimp.losses._base import Loss, as_loss
 from skimp.losses._joint import MulticlassHinge, Softmax

@@ -1,4 +1,4 @@
-"""What every loss is."""
+"""The base class of all losses."""
 
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
@@ -10,14 +10,15 @@ from skimp._params._rules import Rule
 
 
 class Loss(Parametrized, ABC):
-    """A convex function of a prediction f, for each target y: value, derivatives, conjugate.
+    """Base class of losses: convex functions of a prediction f for a target y.
 
-    Arrays in, arrays out, one row for each sample. A separable loss treats every output on its
-    own: all arrays have the shape of f. A joint loss couples the outputs of a row, one for each
-    class: its values and conjugates have shape (n, 1).
+    All methods take and return arrays with one row per sample. A separable loss treats each output
+    separately, and all arrays have the shape of f. A joint loss couples the outputs of a row, one
+    for each class, and its values and conjugates have shape (n, 1).
 
-    Derive your own loss from this class and write `value`, `gradient`, `curvature` and `conjugate`,
-    or from `PiecewiseLoss` and write its slopes. `skimp.testing.check_loss` checks it.
+    A subclass implements `value`, `gradient`, `curvature` and `conjugate`. For a loss that consists
+    of lines and parabolas, derive from `PiecewiseLoss` instead. `skimp.testing.check_loss` checks
+    the result.
 
     Examples
     --------
@@ -33,46 +34,59 @@ class Loss(Parametrized, ABC):
 
     rules: ClassVar[dict[str, Rule]] = {}
     joint: ClassVar[bool] = False
-    """Whether the outputs of a row are coupled; its targets have one positive entry a row."""
+    """Whether outputs are coupled; each row of the targets then has one positive entry."""
     labels: ClassVar[bool] = False
     """Whether targets must be 1 and -1."""
     smooth: ClassVar[bool] = True
     """Whether the gradient is continuous."""
     parabolic: ClassVar[bool] = False
-    """Whether it is a parabola, of curvature 2, wherever it is not zero."""
+    """Whether the loss is a parabola of curvature 2 wherever it is not zero."""
     probabilistic: ClassVar[bool] = False
     """Whether predictions are log odds or log probabilities, up to a constant."""
 
     @abstractmethod
     def value(self, y: Array, f: Array) -> Array:
-        """Return the loss."""
+        """Return the loss.
+
+        Parameters
+        ----------
+        y : array of shape (n,) or (n, k)
+            Targets.
+        f : array of the same shape
+            Predictions.
+
+        Returns
+        -------
+        loss : array of the same shape, or (n, 1) for a joint loss
+            The loss of each prediction.
+        """
 
     @abstractmethod
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return its derivative in f, or a subgradient."""
+        """Return the derivative of the loss with respect to f, or a subgradient."""
 
     @abstractmethod
     def curvature(self, y: Array, f: Array) -> Array:
-        """Return its second derivative in f, or the diagonal of it if outputs are coupled."""
+        """Return the second derivative with respect to f; its diagonal for a joint loss."""
 
     def curved(self, y: Array, f: Array, v: Array) -> Array:
-        """Return the product of the second derivative in f and v."""
+        """Return the product of the second derivative with respect to f and v."""
         product: Array = self.curvature(y, f) * v
         return product
 
     def majorant(self, y: Array, f: Array) -> Array:
-        """Return the curvature of a parabola that touches the loss at f and lies above it.
+        """Return the curvature of a parabola that touches the loss at f and is above it elsewhere.
 
-        Solvers fall back on it if the loss is hardly curved. By default the curvature itself.
+        Solvers use it if the curvature is close to zero. By default it is the curvature.
         """
         return self.curvature(y, f)
 
     @abstractmethod
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return the supremum over f of ``u f - value(y, f)``."""
+        """Return the convex conjugate: the supremum over f of ``u f - value(y, f)``."""
 
     def __eq__(self, other: object) -> bool:
-        """Losses of one class with equal parameters are equal."""
+        """Return whether the other loss has the same class and equal parameters."""
         return type(self) is type(other) and vars(self) == vars(other)
 
     def __hash__(self) -> int:
@@ -95,5 +109,18 @@ _NAMES = [
 
 
 def as_loss(loss: Any, *, owner: str) -> Loss:
-    """Return a loss for a name or an object; ``owner`` is named in the error."""
+    """Return a loss, given as an object or by name.
+
+    Parameters
+    ----------
+    loss : Loss or str
+        The value that the user passed.
+    owner : str
+        The class that takes the loss, for the error message.
+
+    Returns
+    -------
+    loss : Loss
+        The loss.
+    """
     return as_object(loss, Loss, {n: n for n in _NAMES}, "skimp.losses", owner=owner, role="loss")  # type: ignore[type-abstract]

@@ -1,4 +1,4 @@
-"""Joint losses, whose gradients are probabilities minus the row's class."""
+"""Joint losses of k classes."""
 
 from collections.abc import Callable
 from typing import final
@@ -12,10 +12,12 @@ from skimp.losses._base import Loss
 
 @final
 class MulticlassHinge(Loss):
-    r"""Multi-class hinge loss, :math:`\max_j (f_j + [j \neq y]) - f_y`, for one of k classes.
+    r"""Multi-class hinge loss of Crammer and Singer for k classes.
 
-    It is zero if the row's class is ahead of every other one by 1. Targets have shape (n, k),
-    positive for the class of the row alone.
+    .. math:: \ell(y, f) = \max_j (f_j + [j \neq y]) - f_y
+
+    The loss is zero if the score of the true class exceeds all others by at least 1. Targets have
+    shape (n, k) and are positive for the true class only.
 
     References
     ----------
@@ -36,36 +38,38 @@ class MulticlassHinge(Loss):
     smooth = False
 
     def _ahead(self, y: Array, f: Array) -> Array:
-        """Return f, with 1 added for the classes that are not the row's."""
+        """Return f plus 1 for all classes but the true one."""
         return np.where(y > 0, f, f + 1)
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return what the row's class lacks to be ahead by 1, of shape (n, 1)."""
+        """Return the loss, of shape (n, 1)."""
         own = np.sum(np.where(y > 0, f, 0), axis=1, keepdims=True)
         cost: Array = self._ahead(y, f).max(axis=1, keepdims=True) - own
         return cost
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return 1 for the class that is ahead, less 1 for the row's class: a subgradient."""
+        """Return the indicator of the highest-scoring class minus that of the true class."""
         slope = -(y > 0).astype(f.dtype)
         slope[np.arange(len(f)), self._ahead(y, f).argmax(axis=1)] += 1
         return slope
 
     def curvature(self, y: Array, f: Array) -> Array:
-        """Return 0."""
+        """Return zeros."""
         return np.zeros_like(f)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return minus the mass off the row's class, infinite if u is not a subgradient."""
+        """Return minus the sum of u over the other classes; infinity if u is not a subgradient."""
         return conjugate_on_simplex(y, u, lambda p: np.where(y > 0, 0, -p))
 
 
 @final
 class Softmax(Loss):
-    r"""Multinomial logistic loss, :math:`\log \sum_j e^{f_j} - f_y`, for one of k classes.
+    r"""Multinomial logistic loss for k classes.
+
+    .. math:: \ell(y, f) = \log \sum_j e^{f_j} - f_y
 
     The probability of class j is :math:`p_j = e^{f_j} / \sum_l e^{f_l}`. Targets have shape
-    (n, k), positive for the class of the row alone.
+    (n, k) and are positive for the true class only.
 
     Examples
     --------
@@ -80,12 +84,12 @@ class Softmax(Loss):
     probabilistic = True
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return minus the log probability of the row's class, of shape (n, 1)."""
+        """Return minus the log probability of the true class, of shape (n, 1)."""
         cost: Array = -np.sum(np.where(y > 0, log_softmax(f, axis=1), 0), axis=1, keepdims=True)
         return cost
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return p, less 1 for the row's class."""
+        """Return the probabilities minus the indicator of the true class."""
         slope: Array = softmax(f, axis=1) - (y > 0)
         return slope
 
@@ -103,17 +107,17 @@ class Softmax(Loss):
         return product
 
     def majorant(self, y: Array, f: Array) -> Array:
-        """Return a half, for every class."""
+        """Return 1/2 for each class."""
         return np.full_like(f, 0.5)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return the negative entropy of the probabilities that have the gradient u."""
+        """Return the negative entropy of the probabilities whose gradient is u."""
         return conjugate_on_simplex(y, u, lambda p: xlogy(p, p))
 
 
 def conjugate_on_simplex(y: Array, u: Array, cost: Callable[[Array], Array]) -> Array:
-    """Return the sum of ``cost(p)``, p = u + own class, or infinity if p is not a distribution."""
-    # by which probabilities may be below zero, or their sum away from one
+    """Sum ``cost(p)`` for p = u + [true class]; infinity if p is not a distribution."""
+    # tolerance for negative probabilities, and for a sum different from 1
     rounding = np.sqrt(np.finfo(u.dtype).eps)
     p = u + (y > 0)
     total = p.sum(axis=1, keepdims=True)

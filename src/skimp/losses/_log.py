@@ -9,14 +9,14 @@ from skimp._core._types import Array
 from skimp.losses._base import Loss
 
 _SMALL = 1e-3
-"""Below, the hyperbolic tangent is its argument to within rounding of float32."""
+"""For smaller arguments, tanh(x) = x within the rounding error of float32."""
 
 
 @final
 class Log(Loss):
     r"""Logistic loss, :math:`\log(1 + e^{-y f})`, for targets 1 and -1.
 
-    f is the log odds of y = 1: its probability is :math:`1 / (1 + e^{-f})`.
+    The prediction f is the log odds of y = 1, whose probability is :math:`1 / (1 + e^{-f})`.
 
     Examples
     --------
@@ -40,18 +40,18 @@ class Log(Loss):
         return slope
 
     def curvature(self, y: Array, f: Array) -> Array:
-        """Return p (1 - p) with p the probability of y = 1."""
+        """Return p (1 - p), where p is the probability of y = 1."""
         variance: Array = expit(f) * expit(-f)
         return variance
 
     def majorant(self, y: Array, f: Array) -> Array:
-        """Return tanh(f / 2) / (2 f), a quarter at 0."""
+        """Return tanh(f / 2) / (2 f), which is 1/4 at 0."""
         quarter = np.full_like(f, 0.25)
         above: Array = np.divide(np.tanh(f / 2), 2 * f, out=quarter, where=np.abs(f) > _SMALL)
         return above
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return the negative entropy of -u y, infinite if that is not a probability."""
+        """Return the negative entropy of -u y; infinity if that is not a probability."""
         p = -u * y
         inside = (p >= 0) & (p <= 1)
         p = np.where(inside, p, 0)

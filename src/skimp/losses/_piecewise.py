@@ -1,4 +1,4 @@
-"""Losses made of lines and parabolas, all by one formula."""
+"""Losses that consist of lines and parabolas."""
 
 from abc import abstractmethod
 from typing import ClassVar, final
@@ -11,29 +11,32 @@ from skimp.losses._base import Loss
 
 
 class PiecewiseLoss(Loss):
-    r"""A loss made of lines and parabolas, written by its slopes.
+    r"""Base class of losses that consist of lines and parabolas.
 
     .. math::
         \ell(y, f) = \max_{l \le \beta \le h} \; \beta (y - f) - \epsilon |\beta|
         - \frac{q}{4} \beta^2
 
-    with limits l and h that contain 0 and may depend on the sign of y, a half width
-    :math:`\epsilon` of the part that costs nothing, and q = 1 for parabolas, 0 for lines. The
-    slope in f is :math:`-\beta`, and the conjugate at u is what is subtracted, at
-    :math:`\beta = -u`. Dual coordinate descent needs nothing else.
+    where the limits satisfy :math:`l \le 0 \le h` and may depend on the sign of y,
+    :math:`\epsilon` is half the width of the zone without loss, and q is 1 for parabolas and 0 for
+    lines. The derivative with respect to f is :math:`-\beta`. The conjugate at u is
+    :math:`u y + \epsilon |u| + q u^2 / 4` for :math:`l \le -u \le h`. Dual coordinate descent
+    supports all these losses.
+
+    A subclass sets ``curve``, and ``epsilon`` if it is not 0, and implements `limits`.
     """
 
     curve: ClassVar[bool]
-    """True for parabolas, q = 1."""
+    """True for parabolas (q = 1), False for lines (q = 0)."""
     epsilon: float = 0.0
-    """Half the width of the part that costs nothing."""
+    """Half the width of the zone without loss."""
 
     @abstractmethod
     def limits(self, y: Array) -> tuple[Array | float, Array | float]:
-        """Return l and h."""
+        """Return the limits l and h of the slope for each target."""
 
     def _solve(self, y: Array, f: Array) -> tuple[Array, Array]:
-        """Return the maximizing slope beta, and y - f shrunk by epsilon towards zero."""
+        """Return the maximizing slope beta, and y - f moved towards zero by epsilon."""
         low, high = self.limits(y)
         excess: Array = y - f
         if self.epsilon:
@@ -52,7 +55,7 @@ class PiecewiseLoss(Loss):
         return cost - beta * beta / 4 if self.curve else cost
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return the derivative in f, a subgradient at a kink."""
+        """Return the derivative with respect to f; a subgradient at a kink."""
         return -self._solve(y, f)[0]
 
     def curvature(self, y: Array, f: Array) -> Array:
@@ -66,7 +69,7 @@ class PiecewiseLoss(Loss):
         return bend
 
     def majorant(self, y: Array, f: Array) -> Array:
-        """Return 2, or less far out on a line that limits a parabola."""
+        """Return 2, or less on a line that continues a parabola."""
         if not self.curve:
             return super().majorant(y, f)
         beta, excess = self._solve(y, f)
@@ -74,7 +77,7 @@ class PiecewiseLoss(Loss):
         return np.divide(beta, excess, out=above, where=beta != 0)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return the conjugate, infinite if -u is not a slope of the loss."""
+        """Return the conjugate; infinity if u is not a derivative of the loss."""
         low, high = self.limits(y)
         cost = u * y + u.dtype.type(self.epsilon) * np.abs(u) + self.curve * u * u / 4
         return np.where((-u >= low) & (-u <= high), cost, np.inf)
@@ -82,7 +85,7 @@ class PiecewiseLoss(Loss):
 
 @final
 class Squared(PiecewiseLoss):
-    r"""Squared loss, :math:`(y - f)^2`: regression, or classification with targets 1 and -1.
+    r"""Squared loss, :math:`(y - f)^2`, for regression, or classification with targets 1 and -1.
 
     Examples
     --------
@@ -95,7 +98,7 @@ class Squared(PiecewiseLoss):
     curve = True
 
     def limits(self, y: Array) -> tuple[float, float]:
-        """Return no limits: any slope can occur."""
+        """Return infinite limits."""
         return -np.inf, np.inf
 
 
@@ -116,7 +119,7 @@ class Hinge(PiecewiseLoss):
     smooth = False
 
     def limits(self, y: Array) -> tuple[Array, Array]:
-        """Return 0 and y, in order."""
+        """Return 0 and y in ascending order."""
         return np.minimum(y, 0), np.maximum(y, 0)
 
 
@@ -137,19 +140,21 @@ class SquaredHinge(PiecewiseLoss):
     labels = True
 
     def limits(self, y: Array) -> tuple[Array, Array]:
-        """Return 0 and infinity with the sign of y, in order."""
+        """Return 0 and infinity with the sign of y, in ascending order."""
         infinity = y.dtype.type(np.inf)
         return np.where(y < 0, -infinity, 0), np.where(y < 0, 0, infinity)
 
 
 @final
 class EpsilonInsensitive(PiecewiseLoss):
-    r"""Loss of support vector regression, :math:`\max(0, |y - f| - \epsilon)`.
+    r"""Epsilon-insensitive loss of support vector regression.
+
+    .. math:: \ell(y, f) = \max(0, |y - f| - \epsilon)
 
     Parameters
     ----------
     epsilon : float, default=0.1
-        Half the width of the part that costs nothing, in units of y.
+        Half the width of the zone without loss, in units of y.
 
     Examples
     --------
@@ -173,12 +178,12 @@ class EpsilonInsensitive(PiecewiseLoss):
 
 @final
 class SquaredEpsilonInsensitive(PiecewiseLoss):
-    r"""Squared insensitive loss, :math:`\max(0, |y - f| - \epsilon)^2`.
+    r"""Squared epsilon-insensitive loss, :math:`\max(0, |y - f| - \epsilon)^2`.
 
     Parameters
     ----------
     epsilon : float, default=0.1
-        Half the width of the part that costs nothing, in units of y.
+        Half the width of the zone without loss, in units of y.
 
     Examples
     --------
@@ -196,22 +201,22 @@ class SquaredEpsilonInsensitive(PiecewiseLoss):
         self.epsilon = epsilon
 
     def limits(self, y: Array) -> tuple[float, float]:
-        """Return no limits: any slope can occur."""
+        """Return infinite limits."""
         return -np.inf, np.inf
 
 
 @final
 class Huber(PiecewiseLoss):
-    r"""Huber loss: the squared loss near the target, and lines further out, for outliers.
+    r"""Huber loss, squared for small residuals and linear for large ones, robust to outliers.
 
     .. math::
-        \ell(y, f) = r^2 \;\text{ for } |r| \le \delta, \qquad 2 \delta |r| - \delta^2
-        \;\text{ beyond}, \qquad r = y - f
+        \ell(y, f) = r^2 \;\text{ if } |r| \le \delta, \qquad 2 \delta |r| - \delta^2
+        \;\text{ otherwise}, \qquad r = y - f
 
     Parameters
     ----------
     delta : float, default=1.0
-        Where the parabola ends, in units of y.
+        The residual at which the parabola ends and the line starts, in units of y.
 
     References
     ----------
@@ -233,21 +238,21 @@ class Huber(PiecewiseLoss):
 
     def limits(self, y: Array) -> tuple[float, float]:
         """Return the slopes of the two lines."""
-        # Python's float: NumPy's would turn float32 into float64
+        # a Python float, because a NumPy float64 would turn float32 arrays into float64
         steepest = 2 * float(self.delta)
         return -steepest, steepest
 
 
 @final
 class Quantile(PiecewiseLoss):
-    r"""Pinball loss, :math:`\max(\tau (y - f), (\tau - 1)(y - f))`.
+    r"""Pinball loss of quantile regression, :math:`\max(\tau (y - f), (\tau - 1)(y - f))`.
 
-    The function that minimises its mean is the quantile :math:`\tau` of y at each row.
+    Its expectation is minimal if f is the conditional quantile :math:`\tau` of y.
 
     Parameters
     ----------
     quantile : float, default=0.5
-        The quantile, between 0 and 1; 0.5 is the median.
+        The quantile :math:`\tau`, between 0 and 1; 0.5 is the median.
 
     References
     ----------
@@ -269,7 +274,7 @@ class Quantile(PiecewiseLoss):
         self.quantile = quantile
 
     def limits(self, y: Array) -> tuple[float, float]:
-        """Return the slopes below and above the quantile."""
-        # Python's float: NumPy's would turn float32 into float64
+        """Return the slopes for negative and for positive residuals y - f."""
+        # a Python float, because a NumPy float64 would turn float32 arrays into float64
         share = float(self.quantile)
         return share - 1, share

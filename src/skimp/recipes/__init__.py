@@ -1,4 +1,4 @@
-"""The names that the literature gives to choices of kernel, approximation, loss and solver."""
+"""Methods of the literature under their own names."""
 
 from skimp.recipes._krls import POWERS, krls
 

@@ -1,4 +1,4 @@
-"""Kernel regularized least squares as its papers describe it."""
+"""Kernel regularized least squares with the conventions of its papers."""
 
 from typing import Any
 
@@ -8,38 +8,38 @@ from skimp._params._rules import broken
 from skimp.effects import KRLS
 
 POWERS = tuple(float(power) for power in 2.0 ** np.arange(-5, 6))
-"""The values of lambda and of sigma that the thesis on data reduction for KRLS chooses from."""
+"""Grid for lambda and sigma in the thesis on data reduction for KRLS."""
 
 
 def krls(task: str = "regression", **overrides: Any) -> KRLS:
     r"""Return kernel regularized least squares as R's package KRLS computes it.
 
-    ``summary()`` gives the numbers of R's ``summary(krls(X, y))``, so that a published table can be
-    checked [1]_:
+    ``summary()`` prints the numbers of R's ``summary(krls(X, y))``, so that you can check a
+    published table [1]_. The conventions are:
 
-    - the Gaussian kernel :math:`\exp(-\|x - y\|^2 / d)` of d columns, each centred and divided by
-      its standard deviation with n - 1. R 1.7 chooses :math:`\sigma` by another rule and prints
-      it: ``kernel=Gaussian(1 / sigma)``, then.
-    - y centred, no intercept, and :math:`\lambda = n \alpha` by R's search over leave-one-out
-      errors, which stops early. A lambda that was published is ``alpha=lam / n``.
-    - plain means of derivatives, and of differences for columns of two values.
-    - the sum of squared residuals over n as the variance of the errors, which is too small for a
-      surface that follows single rows; standard errors of differences times :math:`\sqrt 2`; t with
+    - The kernel is Gaussian, :math:`\exp(-\|x - y\|^2 / d)` for d columns, each centred and divided
+      by its standard deviation (with n - 1). R's version 1.7 chooses :math:`\sigma` by another rule
+      and prints it; pass ``kernel=Gaussian(1 / sigma)`` to reproduce it.
+    - y is centred and there is no intercept. R's search over leave-one-out errors, which stops
+      early, chooses :math:`\lambda = n \alpha`. Pass ``alpha=lam / n`` for a published lambda.
+    - Average effects are plain means of derivatives, or of differences for columns with two values.
+    - The error variance is the sum of squared residuals over n, which is too small if the surface
+      follows single rows. Standard errors of differences are multiplied by :math:`\sqrt 2`. t has
       n - d degrees of freedom.
 
-    The default `KRLS` departs from all of these, for intervals that cover: it divides by the trace
-    of :math:`(I - H)^2`, with H the matrix that turns y into fitted values. Levels of categories,
-    weights and approximations are not in R; they work here with the same formulas.
+    The default `KRLS` differs in all of these points to get intervals with better coverage. Its
+    error variance divides by the trace of :math:`(I - H)^2`, where H maps y to fitted values. R has
+    no categories, weights or approximations; here they work with the same formulas.
 
     The thesis on data reduction [2]_ takes :math:`\sigma^2 = d` in a kernel with
-    :math:`2 \sigma^2`, which is the default of `KRLS`, and chooses :math:`\lambda` among
-    ``recipes.POWERS`` by five folds: ``KRLS(lams=POWERS, alpha="kfold")``; in its simulations the
-    bandwidth as well: ``sigmas=POWERS``.
+    :math:`2 \sigma^2`, which is the default of `KRLS`. It chooses :math:`\lambda` from
+    ``recipes.POWERS`` by five-fold cross-validation: ``KRLS(lams=POWERS, alpha="kfold")``. Its
+    simulations choose the bandwidth in the same way: ``sigmas=POWERS``.
 
     Parameters
     ----------
     task : "regression"
-        The only one; a binary outcome is regressed as 0 and 1.
+        The only task. A binary outcome is regressed as 0 and 1.
     **overrides
         Parameters of `KRLS`.
 
@@ -61,5 +61,5 @@ def krls(task: str = "regression", **overrides: Any) -> KRLS:
     KRLS(approximation=500, convention='R')
     """
     if task != "regression":
-        raise broken("krls", "task", "'regression' (0 and 1 are numbers, too)", task)
+        raise broken("krls", "task", "'regression' (code a binary outcome as 0 and 1)", task)
     return KRLS(**{"convention": "R", **overrides})

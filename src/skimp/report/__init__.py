@@ -1,4 +1,4 @@
-"""Fitted models and comparisons as plots and pages; the only folder that imports matplotlib."""
+"""Plots of fitted models and comparisons; the only folder that imports matplotlib."""
 
 from skimp.report._budget_curve import BudgetCurveDisplay
 from skimp.report._comparisons import KernelErrorDisplay, SelectorDisplay

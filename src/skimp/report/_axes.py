@@ -1,4 +1,4 @@
-"""What displays share: checks of what they take, axes, lines with bars, and ticks."""
+"""Checks, axes, lines and ticks that all displays share."""
 
 from math import log10
 from typing import Any
@@ -9,14 +9,14 @@ _MARKERS = "osD^vPX*<>"
 
 
 def require_kind(owner: str, name: str, value: Any, kind: type, wording: str) -> None:
-    """Raise a `TypeError` unless a value is of a kind; the wording says which, and its source."""
+    """Raise a `TypeError` if a value has the wrong type."""
     if not isinstance(value, kind):
         found = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
         raise TypeError(f"{owner}: {name} must be {wording}, got {found}.")
 
 
 def open_axes(owner: str, axes: Any, number: int, *, n_rows: int = 1, **options: Any) -> Any:
-    """Return an array of the axes that were given, or of as many panels of a new figure."""
+    """Return the given axes as an array, or the panels of a new figure."""
     if axes is None:
         from matplotlib import pyplot
 
@@ -32,13 +32,13 @@ def open_axes(owner: str, axes: Any, number: int, *, n_rows: int = 1, **options:
 
 
 def draw_line(ax: Any, number: int, label: str, x: Any, y: Any, spread: Any) -> None:
-    """Draw a line with bars, in the look of its number."""
+    """Draw a line with error bars; its number sets colour and marker."""
     look: dict[str, Any] = {"marker": _MARKERS[number % len(_MARKERS)], "color": f"C{number}"}
     ax.errorbar(x, y, spread, label=label, markersize=5, linewidth=1.3, **look)
 
 
 def scale_axes(ax: Any, *, log_y: bool, y_form: Any = "{x:g}", **texts: Any) -> None:
-    """Make x, and y on request, logarithmic, with plain numbers; everything is drawn already."""
+    """Make x (and y on request) logarithmic with plain numbers. Call it after drawing."""
     ax.set(xscale="log", yscale="log" if log_y else "linear", **texts)
     plain_log_ticks(ax, "x", "{x:,g}")
     if log_y:
@@ -53,10 +53,10 @@ def draw_legend(ax: Any, *, beside: bool = False) -> None:
 
 
 def plain_log_ticks(ax: Any, which: str, form: Any = "{x:g}") -> None:
-    """Label the logarithmic axis "x" or "y" with a few plain numbers, whatever it spans.
+    """Label the logarithmic axis "x" or "y" with a few plain numbers.
 
-    Matplotlib writes 2 x 10^1 at the ticks between powers of ten, over each other, or labels none
-    of them. Ticks depend on the limits, so everything has to be drawn already.
+    Between powers of ten Matplotlib writes 2 x 10^1, with overlaps, or nothing at all. Ticks depend
+    on the limits, so call this after drawing.
     """
     from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 

@@ -33,7 +33,7 @@ class BudgetCurveDisplay:
     """
 
     def __init__(self, curve: BudgetCurve):
-        wording = "a BudgetCurve, which skimp.diagnostics.budget_curve(model, X, y) returns"
+        wording = "a BudgetCurve from skimp.diagnostics.budget_curve(model, X, y)"
         require_kind("BudgetCurveDisplay", "curve", curve, BudgetCurve, wording)
         self.curve = curve
 
@@ -43,11 +43,11 @@ class BudgetCurveDisplay:
         return cls(budget_curve(estimator, X, y, **options))
 
     def to_frame(self) -> Any:
-        """Return the numbers as a pandas frame, a row for each size and penalty."""
+        """Return the numbers as a pandas frame, one row per size and penalty."""
         return self.curve.to_frame()
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the best error of each size over those of other penalties, in ``ax`` if given."""
+        """Draw the best error of each size, with other penalties in grey, in ``ax`` if given."""
         (ax,) = open_axes("BudgetCurveDisplay", ax, 1, figsize=(6.5, 4.2))
         curve = self.curve
         for number, errors in enumerate(curve.errors.T if len(curve.alphas) > 1 else ()):
@@ -57,13 +57,13 @@ class BudgetCurveDisplay:
         ax.plot(curve.sizes, curve.best_errors, "o-", markersize=5, color="C0", label=label)
         if curve.confirmed:
             sizes, errors = zip(*curve.confirmed.items(), strict=True)
-            label = "fitted with the loss itself, rows held out"
+            label = "fitted with the loss itself, on held-out rows"
             ax.plot(sizes, errors, linestyle="", marker="D", color="C1", label=label)
         last = " or beyond" if curve.knee == curve.sizes[-1] else ""
         ax.axvline(curve.knee, color="C3", linestyle="--", label=f"knee: {curve.knee:,}{last}")
         low, high = curve.best_errors.min(), curve.best_errors.max()
         if low > 0:
-            # penalties that are far off would squeeze the curve that matters
+            # penalties that are far off would squeeze the curve of interest
             ax.set_ylim(low / 1.3, min(high * 2, curve.errors.max() * 1.3))
         scale_axes(ax, log_y=low > 0, xlabel=curve.what, ylabel=curve.measure)
         draw_legend(ax)

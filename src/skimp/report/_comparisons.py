@@ -1,4 +1,4 @@
-"""Feature maps or selectors side by side: plots of their errors against size and seconds."""
+"""Plots that compare feature maps, or selectors, by error, size and seconds."""
 
 from typing import Any, Self, final
 
@@ -6,8 +6,8 @@ from skimp.diagnostics import MapComparison, SelectorComparison, compare_maps, c
 from skimp.report._axes import draw_legend, draw_line, open_axes, require_kind, scale_axes
 
 _LABELS = {
-    "frobenius": "Frobenius norm of the error, of that of K",
-    "spectral": "spectral norm of the error, of that of K",
+    "frobenius": "relative error, Frobenius norm",
+    "spectral": "relative error, spectral norm",
     "max": "largest error",
     "mean": "mean absolute error",
     "distortion": "mean relative error of squared distances",
@@ -16,7 +16,7 @@ _LABELS = {
 
 @final
 class KernelErrorDisplay:
-    """How far inner products and distances of features are from the kernel's, by map and size.
+    """Kernel error of feature maps against their size.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class KernelErrorDisplay:
     Attributes
     ----------
     figure_, axes_ : matplotlib Figure, array of Axes
-        The figure that was drawn last, and its panels, one for each measure.
+        The figure that was drawn last, and its panels, one per measure.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class KernelErrorDisplay:
     """
 
     def __init__(self, comparison: MapComparison):
-        wording = "a MapComparison, which skimp.diagnostics.compare_maps returns"
+        wording = "a MapComparison from skimp.diagnostics.compare_maps"
         require_kind("KernelErrorDisplay", "comparison", comparison, MapComparison, wording)
         self.comparison = comparison
 
@@ -51,25 +51,25 @@ class KernelErrorDisplay:
         return cls(compare_maps(maps, X, **options))
 
     def to_frame(self) -> Any:
-        """Return the numbers as a pandas frame, a row for each map."""
+        """Return the numbers as a pandas frame, one row per map."""
         return self.comparison.to_frame()
 
     def plot(self, measures: Any = ("frobenius", "max"), axes: Any = None) -> Self:
-        """Draw measures of the error against the number of features, or the parameter compared.
+        """Draw the error against the number of features, or against the compared parameter.
 
-        Lines join the means over repeats; bars reach one standard deviation.
+        Lines show means over repeats, bars one standard deviation.
 
         Parameters
         ----------
         measures : sequence of str, default=("frobenius", "max")
-            Any of "max", "mean", "frobenius", "spectral" and "distortion", a panel each.
-        axes : as many matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Any of "max", "mean", "frobenius", "spectral" and "distortion", one panel each.
+        axes : sequence of matplotlib Axes, optional
+            One per measure. By default a new figure.
         """
         owner, names = "KernelErrorDisplay", [measures] if isinstance(measures, str) else measures
         if not isinstance(names, list | tuple) or not names or not set(names) <= set(_LABELS):
             listed = ", ".join(map(repr, _LABELS))
-            raise ValueError(f"{owner}: measures must be of {listed}, got {measures!r}.")
+            raise ValueError(f"{owner}: measures must be among {listed}, got {measures!r}.")
         axes = open_axes(owner, axes, len(names), figsize=(5 * len(names) + 1, 4.2))
         frame, across = self.to_frame(), self.comparison.parameter or "features"
         for panel, measure in zip(axes, names, strict=True):
@@ -85,7 +85,7 @@ class KernelErrorDisplay:
 
 @final
 class SelectorDisplay:
-    """What budgets miss of the data, by selector, against their size and the seconds they took.
+    """Quality of budgets against their size and the seconds of their selection.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class SelectorDisplay:
     """
 
     def __init__(self, comparison: SelectorComparison):
-        wording = "a SelectorComparison, which skimp.diagnostics.compare_selectors returns"
+        wording = "a SelectorComparison from skimp.diagnostics.compare_selectors"
         require_kind("SelectorDisplay", "comparison", comparison, SelectorComparison, wording)
         self.comparison = comparison
 
@@ -119,14 +119,14 @@ class SelectorDisplay:
         return cls(compare_selectors(selectors, kernel, X, y, **options))
 
     def to_frame(self) -> Any:
-        """Return the numbers as a pandas frame, a row for each budget."""
+        """Return the numbers as a pandas frame, one row per budget."""
         return self.comparison.to_frame()
 
     def plot(self, axes: Any = None) -> Self:
-        """Draw the share of the trace that budgets miss against size, and against seconds.
+        """Draw the residual trace against size and against seconds, in two ``axes`` if given.
 
-        In a new figure, or in two ``axes``. Lines join the means over repeats; bars reach one
-        standard deviation. Seconds are the least of the repeats.
+        Lines show means over repeats, bars one standard deviation. Seconds are the minimum over
+        repeats.
         """
         from matplotlib.ticker import FuncFormatter
 
@@ -139,12 +139,12 @@ class SelectorDisplay:
                 draw_line(panel, number, name, x, missed.mean(), missed.std(ddof=0))
         percent = FuncFormatter(lambda share, _: f"{100 * share:g} %")
         positive = (frame.groupby(["selector", "size"])["residual_trace"].mean() > 0).all()
-        for panel, label in zip(axes, ("points", "seconds to choose them"), strict=True):
+        for panel, label in zip(axes, ("points", "seconds to select them"), strict=True):
             scale_axes(panel, log_y=positive, y_form=percent, xlabel=label)
             panel.grid(visible=False, which="minor")
             if not positive:
                 panel.yaxis.set_major_formatter(percent)
-        axes[0].set_ylabel("share of the trace that is missed")
+        axes[0].set_ylabel("share of the kernel trace missed")
         draw_legend(axes[1], beside=True)
         self.axes_, self.figure_ = axes, axes[0].figure
         return self

@@ -1,4 +1,4 @@
-"""Effects as plots: averages with intervals, distributions, heterogeneity, and expectations."""
+"""Plots of effects: averages, distributions, heterogeneity and expectations."""
 
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 _SIZE = 7.5, 4.0
 _BINS = 12
-"""Groups of equally many rows whose medians a line joins."""
+"""Groups of equal size whose medians a line joins."""
 
 
 @final
 class EffectsDisplay:
-    """Effects of the columns of a fitted `~skimp.KRLS`, in four pictures.
+    """Four plots of the effects of a fitted `~skimp.KRLS`.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class EffectsDisplay:
     summary : EffectsSummary
         Its effects, from ``model.summary(X)``.
     X : array or frame, optional
-        The rows of the effects; those of ``fit`` by default.
+        The rows of the effects. By default the training rows.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class EffectsDisplay:
         from skimp.effects import EffectsSummary
 
         _require_krls(model)
-        wording = "an EffectsSummary, which model.summary() returns"
+        wording = "an EffectsSummary from model.summary()"
         require_kind(type(self).__name__, "summary", summary, EffectsSummary, wording)
         if not summary.names:
             raise ValueError("EffectsDisplay: summary must have effects, found none.")
@@ -61,35 +61,35 @@ class EffectsDisplay:
 
     @classmethod
     def from_estimator(cls, model: "KRLS", X: Any = None, **options: Any) -> Self:
-        """Compute effects, and return the display of them, not yet drawn.
+        """Compute effects and return their display, not yet drawn.
 
         Parameters
         ----------
         model : KRLS
             A fitted model.
         X : array or frame, optional
-            Rows to take effects at; those of ``fit`` by default.
+            Rows at which to compute effects. By default the training rows.
         **options
-            As in `skimp.KRLS.summary`.
+            Options of `skimp.KRLS.summary`.
         """
         _require_krls(model)
         return cls(model, model.summary(X, **options), X)
 
     def to_frame(self) -> Any:
-        """Return the averages as a pandas frame, a row for each effect."""
+        """Return the averages as a pandas frame, one row per effect."""
         return self.summary.to_frame()
 
     def plot(self, ax: Any = None, *, standardized: bool = False) -> Self:
-        """Draw average effects with their intervals, and the quartiles of single effects.
+        """Draw average effects with their intervals, and the quartiles of pointwise effects.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Where to draw. By default a new figure.
         standardized : bool, default=False
-            Whether derivatives are those of a standard deviation of the column, at the rows of
-            ``fit``, so that columns of different units can be compared. Differences stay as they
-            are.
+            Whether to multiply derivatives by the standard deviation of their column in the
+            training rows, so that columns in different units can be compared. Differences between
+            levels do not change.
         """
         s = self.summary
         (ax,) = self._open(ax, 1, (7.5, 1 + 0.42 * len(s.names)))
@@ -109,12 +109,12 @@ class EffectsDisplay:
         return self
 
     def plot_distributions(self, axes: Any = None) -> Self:
-        """Draw how the effects of single rows are distributed, one panel for each term.
+        """Draw histograms of the pointwise effects, one panel per term.
 
         Parameters
         ----------
-        axes : matplotlib Axes, as many as there are terms, optional
-            Where to draw; a new figure by default.
+        axes : sequence of matplotlib Axes, one per term, optional
+            Where to draw. By default a new figure.
         """
         s, number = self.summary, len(self.summary.names)
         columns = min(4, number)
@@ -132,7 +132,7 @@ class EffectsDisplay:
         return self
 
     def plot_heterogeneity(self, effect: str | int, against: str | int, ax: Any = None) -> Self:
-        """Draw the effect of one term against the values of a column: who has a large one.
+        """Draw the pointwise effect of one term against the values of a column.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class EffectsDisplay:
     def plot_expectation(
         self, column: str | int, ax: Any = None, *, n_points: int = 50, output: int = 0
     ) -> Self:
-        """Draw what is expected of y along a column, with others at typical values, and a band.
+        """Draw the expected y along one column, the others at typical values, with a band.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class EffectsDisplay:
         n_points : int, default=50
             Points of the curve.
         output : int, default=0
-            Which y, if there are several.
+            Index of the output, if there are several.
         """
         found = self.model.expectation(column, n_points=n_points, level=self.summary.level)
         n, bands = len(found.values), (found.mean, found.ci_low, found.ci_high)
@@ -210,7 +210,7 @@ class EffectsDisplay:
         return self
 
     def _deviations(self) -> Any:
-        """Return the standard deviation of the column of each derivative, one for differences."""
+        """Return the standard deviation of each derivative's column, and 1 for differences."""
         model, number = self.model, len(self.summary.names)
         if number % len(model.terms_):
             raise ValueError(
@@ -231,7 +231,7 @@ class EffectsDisplay:
 def _require_krls(model: Any) -> None:
     from skimp.effects import KRLS
 
-    require_kind("EffectsDisplay", "model", model, KRLS, "a fitted KRLS, which has effects")
+    require_kind("EffectsDisplay", "model", model, KRLS, "a fitted KRLS")
 
 
 def _percent(level: float) -> str:
@@ -239,7 +239,7 @@ def _percent(level: float) -> str:
 
 
 def _groups(values: Any) -> list[Any]:
-    """Return groups of neighbouring values, equally many rows each; equal values stay together."""
+    """Return groups of neighbouring values of equal size; equal values stay together."""
     found = np.unique(values)
     if len(found) <= _BINS:
         return [values == value for value in found]

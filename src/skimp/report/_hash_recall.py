@@ -1,4 +1,4 @@
-"""Hashings side by side: how many of the nearest rows they find."""
+"""Plot of the recall of hashings."""
 
 from collections.abc import Mapping
 from typing import Any, Self, final
@@ -15,12 +15,12 @@ _OWNER = "HashRecallDisplay"
 
 @final
 class HashRecallDisplay:
-    """The share of the nearest rows that are among some candidates, by hashing.
+    """Recall of hashings against the number of candidates.
 
     Parameters
     ----------
     recalls : HashRecall, or mapping from names to HashRecall
-        What a hashing finds, or several, from `skimp.diagnostics.hash_recall`.
+        Results of `skimp.diagnostics.hash_recall`.
 
     Attributes
     ----------
@@ -40,22 +40,22 @@ class HashRecallDisplay:
     """
 
     def __init__(self, recalls: HashRecall | Mapping[str, HashRecall]):
-        wording = "a HashRecall, which skimp.diagnostics.hash_recall(hashing, X) returns"
+        wording = "a HashRecall from skimp.diagnostics.hash_recall(hashing, X)"
         if not isinstance(recalls, Mapping):
             several = f"{wording}, or a mapping from names to them"
             require_kind(_OWNER, "recalls", recalls, HashRecall, several)
             recalls = {"hashing": recalls}
         if not recalls:
-            raise broken(_OWNER, "recalls", "at least one, with a name", recalls)
+            raise broken(_OWNER, "recalls", "a nonempty mapping", recalls)
         for name, recall in recalls.items():
             require_kind(_OWNER, f"recalls[{name!r}]", recall, HashRecall, wording)
         self.recalls = recalls
 
     @classmethod
     def from_data(cls, hashings: Any, X: Any, **options: Any) -> Self:
-        """Fit copies of hashings to rows, and return the display of what they find.
+        """Fit copies of hashings to rows and return the display of their recall.
 
-        ``hashings`` is a `KernelHash`, or a mapping from names to several; the options are those of
+        ``hashings`` is a `KernelHash`, or a mapping from names to several. The options are those of
         `skimp.diagnostics.hash_recall`.
         """
         if not isinstance(hashings, Mapping):
@@ -66,7 +66,7 @@ class HashRecallDisplay:
         return cls({n: hash_recall(clone(h).fit(X), X, **options) for n, h in hashings.items()})
 
     def to_frame(self) -> Any:
-        """Return the numbers as a pandas frame, a row for each hashing and number of candidates."""
+        """Return the numbers as a pandas frame, one row per hashing and number of candidates."""
         import pandas as pd
 
         frames = {name: recall.to_frame() for name, recall in self.recalls.items()}
@@ -75,14 +75,14 @@ class HashRecallDisplay:
     def plot(self, ax: Any = None) -> Self:
         """Draw the recall against the number of candidates, in a new figure or in ``ax``.
 
-        Bars reach one standard error.
+        Bars show one standard error.
         """
         (ax,) = open_axes(_OWNER, ax, 1, figsize=(6, 4.2))
         for number, (name, found) in enumerate(self.recalls.items()):
             draw_line(ax, number, name, found.candidates, found.recall, found.standard_error)
         first = next(iter(self.recalls.values()))
         across = f"candidates, of {first.n_rows:,} rows"
-        up = f"share of the {first.n_neighbors} nearest rows among them"
+        up = f"share of the {first.n_neighbors} nearest rows found"
         scale_axes(ax, log_y=False, ylim=(0, 1.02), xlabel=across, ylabel=up)
         draw_legend(ax)
         self.ax_, self.figure_ = ax, ax.figure

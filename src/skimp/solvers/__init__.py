@@ -1,4 +1,4 @@
-"""Solvers: minimise a regularized loss over mapped rows, and return a Solution."""
+"""Solvers: minimize a regularized loss over mapped rows and return a `Solution`."""
 
 from skimp.solvers._auto import DIRECT_FEATURES, Auto
 from skimp.solvers._base import Problem, Solution, Solver, Status, as_solver

@@ -1,4 +1,7 @@
-"""Newton's method by the rows that cost something, for losses that are parabolas or zero."""
+"""Active-set Newton steps for losses that are piecewise zero or quadratic.
+
+Active rows are those with a positive loss.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,42 +21,43 @@ from skimp.solvers._base import Problem, Solution, Status
 from skimp.solvers._features import as_dense_features
 from skimp.solvers._objective import Objective, Point
 
-_MOST_ROWS, _MOST_COLUMNS = 4096, 1024
+_MAX_ROWS, _MAX_COLUMNS = 4096, 1024
 _STEPS, _EXPECTED = 40, 2.5
-"""Most steps of an output, and operations of all steps over those of the first: rows that cost
-something soon become few."""
-_WORTH = 2e10
-"""Operations up to which exact minima are the faster way."""
-_LEAST_SHARE = 2.0**-29
-"""Least share of a step that is tried."""
+"""Maximum number of steps per output, and the expected operations of all steps relative to the
+first one: later steps have fewer active rows."""
+_MAX_OPERATIONS = 2e10
+"""Maximum number of operations for which active sets are faster than conjugate gradients."""
+_MIN_FRACTION = 2.0**-29
+"""Smallest fraction of a step to try."""
 _MEMORY = 4
-"""Part of the memory limit that rows of `ActiveSteps` may take."""
+"""`ActiveSteps` may use the memory limit divided by this number for its rows."""
 
 
 def solve_active_sets(
     problem: Problem, max_iter: int = 100, context: Context = LOCAL
 ) -> Solution | None:
-    r"""Minimise exactly, output by output.
+    r"""Minimize a small problem exactly, one output at a time.
 
-    Return None if conjugate gradients are faster, or if it takes more steps than ``max_iter``.
+    Return None if conjugate gradients are faster, or after more than ``max_iter`` steps.
 
-    On the rows A that cost something the loss is :math:`(t_i - f_i)^2`. With G the inner products
-    of features in coordinates in which the penalty is the identity, the minimum over these rows is
-    :math:`c = Z_A^T \beta` with
+    On the active rows A, those with a positive loss, the loss is :math:`(t_i - f_i)^2`. Let G be
+    the inner products of the features in coordinates in which the penalty is the identity. The
+    minimum over the active rows is :math:`c = Z_A^T \beta` with
 
     .. math:: \bigl(G_{AA} + \alpha W \, \mathrm{diag}(1 / w_A)\bigr) \beta + b = t_A, \qquad
         \textstyle\sum_A \beta_i = 0
 
-    or the same in the space of the features if these are fewer than rows. A step goes there, or as
-    far as the objective falls, and the rows that then cost something are the next A. It ends when A
-    stays the same: that is the minimum. It starts from least squares, or from ``problem.start``.
+    or the equivalent primal equations if there are fewer features than active rows. Each step goes
+    to this minimum, or to the first half, quarter, ... of the way at which the objective is lower.
+    The rows active there are the next A. The method starts from least squares or from
+    ``problem.start``, and has reached the minimum when A does not change.
 
     References
     ----------
     Chapelle (2007), Training a support vector machine in the primal, section 4.
     """
     n, width = problem.rows.n_rows, problem.rows.n_features
-    small = n <= _MOST_ROWS and width <= _MOST_COLUMNS and problem.rows.coded is None
+    small = n <= _MAX_ROWS and width <= _MAX_COLUMNS and problem.rows.coded is None
     fits = 8 * (n * (3 * width + n) + 3 * width**2) <= parse_bytes(problem.memory_limit)
     known = problem.penalty is None or problem.factor is not None
     if not (small and fits and known and problem.loss.parabolic and problem.monitor is None):
@@ -62,7 +66,7 @@ def solve_active_sets(
         with single_threaded_blas():
             return _solve(problem, max_iter, context)
     except np.linalg.LinAlgError:
-        # a penalty that is lost in rounding
+        # the penalty is below rounding
         return None
 
 
@@ -82,9 +86,9 @@ def _solve(problem: Problem, max_iter: int, context: Context) -> Solution | None
     begun = [rows.at(y, c, float(b)) for y, c, b in zip(Y.T, coefs.T, intercepts, strict=True)]
     active = np.array([point.active.sum() for point in begun], float)
     operations = np.minimum(active**3, active * width**2 + width**3) + 4 * n * width
-    if _EXPECTED * operations.sum() > _WORTH:
+    if _EXPECTED * operations.sum() > _MAX_OPERATIONS:
         return None
-    # before threads look for them
+    # compute the cached property before the threads start
     _ = rows.products
 
     def solve(output: int, _: Scratch) -> tuple[_Model, int, bool]:
@@ -102,14 +106,14 @@ def _solve(problem: Problem, max_iter: int, context: Context) -> Solution | None
         intercept=np.array([point.intercept for point in points]),
         n_iter=steps,
         status=Status.CONVERGED,
-        message=f"newton: exact after {steps} steps, rows that cost nothing left out",
+        message=f"newton: exact minimum after {steps} active-set steps",
         history=np.full(steps, sum(point.value for point in points)),
         solver="newton",
     )
 
 
 def solve_dual_ridge(A: Array, T: Array, fit_intercept: bool) -> tuple[Array, Array]:
-    """Solve ``A beta + b = T``, with sums of zero over beta if there is an intercept b."""
+    """Solve ``A beta + b = T``; if there is an intercept b, beta sums to zero."""
     solved = np.linalg.solve(A, np.column_stack([T, np.ones(len(A))]))
     beta, one = solved[:, :-1], solved[:, -1]
     if not fit_intercept:
@@ -118,15 +122,15 @@ def solve_dual_ridge(A: Array, T: Array, fit_intercept: bool) -> tuple[Array, Ar
     return beta - np.outer(one, intercept), intercept
 
 
-def _bottoms(loss: Loss, y: Array, f: Array) -> Array:
-    """Return where the loss, a parabola at these predictions, has its minimum."""
-    bottoms: Array = f - loss.gradient(y, f) / loss.curvature(y, f)
-    return bottoms
+def _vertices(loss: Loss, y: Array, f: Array) -> Array:
+    """Return the prediction at which the parabola of the loss has its minimum."""
+    vertices: Array = f - loss.gradient(y, f) / loss.curvature(y, f)
+    return vertices
 
 
 @dataclass(frozen=True)
 class _Model:
-    """A model of one output, and what the objective is there."""
+    """Model of one output, with its predictions, objective and active rows."""
 
     coef: Array
     intercept: float
@@ -144,11 +148,11 @@ class _Rows:
 
     @cached_property
     def products(self) -> Array:
-        """Inner products of all rows."""
+        """Inner products of all pairs of rows."""
         return np.asarray(self.Z @ self.Z.T)
 
     def least_squares(self, active: Array, T: Array) -> tuple[Array, Array]:
-        """Return coefficients and intercepts of ridge regression of T on some rows."""
+        """Return coefficients and intercepts of the ridge regression of T on the active rows."""
         Z, w = self.Z[active], self.weight[active]
         ridge = self.alpha * self.weight.sum()
         if len(active) <= Z.shape[1]:
@@ -166,30 +170,30 @@ class _Rows:
         return coef, middle - mean @ coef
 
     def at(self, y: Array, coef: Array, intercept: float, fitted: Array | None = None) -> _Model:
-        """Return the objective at a model."""
+        """Evaluate the objective at given coefficients."""
         fitted = self.Z @ coef + intercept if fitted is None else fitted
         losses = self.loss.value(y, fitted)
         value = float(self.weight @ losses / self.weight.sum() + self.alpha * (coef @ coef))
         return _Model(coef, intercept, fitted, value, losses > 0)
 
     def minimum(self, y: Array, point: _Model) -> tuple[_Model, int, bool]:
-        """Take steps until the rows that cost something stay the same; say if that was reached."""
+        """Step until the active rows stay the same; return model, number of steps and success."""
         for taken in range(1, _STEPS + 1):
             active = np.flatnonzero(point.active)
             if not len(active):
-                # a smaller model may cost nothing, too: this is not the way to it
+                # without active rows, only the penalty can be lowered: leave that to descent
                 return point, taken, False
-            bottoms = _bottoms(self.loss, y[active], point.fitted[active])
-            coef, intercept = self.least_squares(active, bottoms[:, None])
+            vertices = _vertices(self.loss, y[active], point.fitted[active])
+            coef, intercept = self.least_squares(active, vertices[:, None])
             there = moved = self.at(y, coef[:, 0], float(intercept[0]))
             if np.array_equal(there.active, point.active):
                 return there, taken, True
-            # the first of the end, the middle, ... of a step at which the objective falls
+            # halve the step until the objective falls
             share = 1.0
             while not moved.value < point.value:
                 share /= 2
-                if share < _LEAST_SHARE:
-                    # nothing but rounding is left to gain
+                if share < _MIN_FRACTION:
+                    # the remaining decrease is below rounding
                     return point, taken, True
                 moved = self.at(
                     y,
@@ -202,12 +206,11 @@ class _Rows:
 
 
 class ActiveSteps:
-    """Newton steps to the minimum over the rows that cost something, solved in their number.
+    """Newton steps to the minimum over the active rows, by the dual equations.
 
-    The equations are those of `solve_active_sets`. Of a rows, each output takes a^2 D + a^3
-    operations for D features; conjugate gradients would take many products. Rows are changed to
-    coordinates in which the penalty is the identity, in D^2 operations each, and kept for the next
-    step.
+    The equations are those of `solve_active_sets`. With a active rows and D features, a step takes
+    a^2 D + a^3 operations per output. Rows are transformed to coordinates in which the penalty is
+    the identity, in D^2 operations each, and kept for the next steps.
     """
 
     def __init__(self, problem: Problem, objective: Objective, features: Array):
@@ -218,7 +221,7 @@ class ActiveSteps:
 
     @classmethod
     def of(cls, problem: Problem, objective: Objective) -> "ActiveSteps | None":
-        """Return the steps of a problem that has some, else None."""
+        """Return the steps for a suitable problem with features in memory, else None."""
         features = objective.array
         known = problem.penalty is None or problem.factor is not None
         if features is None or not (known and problem.loss.parabolic):
@@ -226,7 +229,7 @@ class ActiveSteps:
         return cls(problem, objective, features)
 
     def operations(self, point: Point) -> float:
-        """Return the operations of a step, infinite if its rows do not fit."""
+        """Return the operations of a step; infinite if the active rows exceed the memory."""
         curved = point.curvature > 0
         D, a = self._features.shape[1], curved.sum(axis=0).astype(float)
         new = np.count_nonzero(curved.any(axis=1) & (self._numbers < 0))
@@ -236,7 +239,7 @@ class ActiveSteps:
         return changed + float(np.sum(a**2 * D + a**3))
 
     def step(self, point: Point) -> Array | None:
-        """Return the step of each output, of a gradient's shape; None if rounding allows none."""
+        """Return the step of each output, shaped like a gradient; None if a matrix is singular."""
         problem, objective, R = self._problem, self._objective, self._problem.factor
         new = np.flatnonzero(point.curvature.any(axis=1) & (self._numbers < 0))
         if len(new):
@@ -256,8 +259,8 @@ class ActiveSteps:
             A = (V @ V.T).astype(np.float64)
             A.flat[:: len(A) + 1] += ridge / objective.weight[active, 0]
             y, f = objective.targets[active, output], point.outputs[active, output]
-            bottoms = _bottoms(problem.loss, y, f)[:, None]
-            beta, intercept = solve_dual_ridge(A, bottoms, problem.fit_intercept)
+            vertices = _vertices(problem.loss, y, f)[:, None]
+            beta, intercept = solve_dual_ridge(A, vertices, problem.fit_intercept)
             coefs[:, output] = V.T @ beta[:, 0].astype(V.dtype)
             intercepts[output] = intercept[0]
 

@@ -1,4 +1,4 @@
-"""The solver that chooses a solver."""
+"""Automatic choice of the solver."""
 
 from dataclasses import replace
 from typing import ClassVar, final
@@ -16,24 +16,33 @@ from skimp.solvers._pcg import PCG
 
 _FEW_CODED = 1000
 DIRECT_FEATURES = 3000
-"""Features for which normal equations are as fast as conjugate gradients, and exact."""
+"""Number of features up to which normal equations are as fast as conjugate gradients."""
 
 
 @final
 class Auto(Solver):
-    """Chooses `Direct` or `PCG`, `Newton` or `DualCD`, and says why in the solution's message.
+    """Automatic choice of a solver; the solution's message gives the reason.
 
-    The squared loss goes to normal equations while the features are few and their equations fit
-    the memory limit, and to conjugate gradients beyond; other smooth losses go to Newton's
-    method, and losses with kinks to dual coordinate descent. So do rows of `~skimp.data.Codes`,
-    which it reads as they are, with any other loss that has a dual.
+    ===================================================  =========
+    problem                                              solver
+    ===================================================  =========
+    squared loss, at most 3,000 features, equations fit  `Direct`
+    coded features, loss with a dual                     `DualCD`
+    squared loss otherwise                               `PCG`
+    other smooth losses                                  `Newton`
+    other losses                                         `DualCD`
+    ===================================================  =========
+
+    The first row that applies decides. The equations fit if they respect the memory limit. Coded
+    features, those of `RandomBinning`, go to `Direct` only if they are at most 1,000 or not more
+    than the rows. See each solver for its cost.
 
     Parameters
     ----------
     tol : float or None, default=None
-        Tolerance of the chosen solver, if it has one; None for its default.
+        Tolerance of the chosen solver, if it has one. None uses its default.
     max_iter : int or None, default=None
-        Most iterations of the chosen solver; None for its default.
+        Maximum number of iterations of the chosen solver. None uses its default.
 
     Examples
     --------
@@ -44,7 +53,7 @@ class Auto(Solver):
     >>> Z = np.array([[-1.0], [1.0]])
     >>> solution = Auto().solve(Problem(open_rows(Z, target=Z), hinge, alpha=0.1))
     >>> solution.message.split(";")[0]
-    'auto chose dual_cd, since the loss has kinks'
+    'auto chose dual_cd, since the loss is not smooth'
     """
 
     rules: ClassVar[dict[str, Rule]] = {
@@ -57,7 +66,7 @@ class Auto(Solver):
         self.max_iter = max_iter
 
     def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:
-        """Choose a solver and minimise with it; see `Solver.solve`."""
+        """Choose a solver and minimize with it; see `Solver.solve`."""
         check_params(self)
         solver, why = self._choose(problem.outline(context), problem.loss)
         solution = solver.solve(problem, context)
@@ -65,26 +74,29 @@ class Auto(Solver):
         return replace(solution, message=message)
 
     def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
-        """Return the stage of the solver that is chosen; see `Solver.cost`."""
+        """Return the cost of the chosen solver; see `Solver.cost`."""
         solver, _ = self._choose(outline_of(mapped, size), loss)
         return solver.cost(mapped, size, loss, alpha)
 
     def _choose(self, outline: Outline, loss: Loss) -> tuple[Solver, str]:
-        """Return the solver with the parameters that are given, and why."""
+        """Return the chosen solver, with the given parameters, and the reason."""
         width, coded = outline.width, outline.coded
         few = isinstance(loss, Squared) and width <= DIRECT_FEATURES
-        # codes of few rows have more features than rows: equations would be the longer way
+        # codes of few rows have more features than rows: the equations would take longer
         few &= not coded or width <= max(_FEW_CODED, outline.n_rows)
         solver: Solver = DualCD()
-        why = "the loss has kinks"
+        why = "the loss is not smooth"
         if few and Direct().needed_bytes(outline) <= outline.memory:
-            solver, why = Direct(), f"the loss is squared and {width} features are few"
+            solver, why = Direct(), f"the loss is squared and there are only {width} features"
         elif coded and has_dual(loss):
-            why = f"rows are codes of {width} features, few of which a row has"
+            why = f"the {width} features are coded"
         elif isinstance(loss, Squared) and width > DIRECT_FEATURES:
-            solver, why = PCG(), f"the loss is squared and {width} features are many"
+            solver, why = (
+                PCG(),
+                f"the loss is squared and there are {width} features, more than {DIRECT_FEATURES}",
+            )
         elif isinstance(loss, Squared):
-            why = f"normal equations of {width} features do not fit the memory limit"
+            why = f"the normal equations of {width} features exceed the memory limit"
             solver = PCG()
         elif loss.smooth:
             solver, why = Newton(), "the loss is smooth"

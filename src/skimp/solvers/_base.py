@@ -1,4 +1,4 @@
-"""A problem, a solver, and the solution that it returns."""
+"""`Problem`, `Solver` and `Solution`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from skimp.losses import Loss
 
 @dataclass(frozen=True)
 class Problem:
-    r"""A regularized loss over rows that are mapped already.
+    r"""A regularized loss over rows of features.
 
     .. math::
         \min_{c, b} \; \frac{1}{\sum_i w_i} \sum_i w_i \, \ell(y_i, c^T z_i + b)
@@ -29,25 +29,27 @@ class Problem:
     Attributes
     ----------
     rows : Rows
-        Blocks of features, dense or CSR, targets of shape (n, k), and weights.
+        Features z, dense, CSR or `~skimp.data.Codes`, with targets y of shape (n, k) and weights.
     loss : Loss
-        What a mistake costs.
+        The loss.
     alpha : float
-        Strength of the penalty; it does not grow with n.
+        Penalty strength. It is not multiplied by n.
     penalty : array of shape (width, width), or None
-        The matrix P in float64, None for the identity.
+        Matrix P in float64; None for the identity.
     fit_intercept : bool
-        Whether there is a b, which is not penalized.
+        Whether to fit the intercept b, which is not penalized.
     memory_limit : int, str or None
-        Bytes that the solver may take besides the rows.
+        Maximum memory of the solver in addition to the rows; None allows half of the machine's.
     start : tuple of arrays, or None
-        Coefficients and intercept to start from; None for zeros.
+        Initial coefficients and intercept; None starts from zeros.
     monitor : callable or None
-        Called with coefficients and intercept after each iteration; true stops the solver.
+        Called with coefficients and intercept after each iteration. The solver stops if it returns
+        true.
     factor : array of shape (width, width), or None
-        The upper factor R of P = R^T R in float64, if it is known already.
+        Upper factor R of P = R^T R in float64, if it is available.
     alphas : array or None
-        Penalties of which `Direct` takes the best by cross-validation; others take ``alpha``.
+        Penalties from which `Direct` chooses by generalized cross-validation. Other solvers use
+        ``alpha``.
     """
 
     rows: Rows
@@ -62,7 +64,7 @@ class Problem:
     alphas: Array | None = None
 
     def outline(self, context: Context = LOCAL) -> "Outline":
-        """Return the size of the problem."""
+        """Return the size of the problem and how it may be solved."""
         rows = self.rows
         return Outline(
             n_rows=rows.n_rows,
@@ -78,17 +80,17 @@ class Problem:
 
 
 SAMPLE = 16
-"""Sampled rows for each feature; landmarks need them to start from only, a quarter at most."""
+"""Sampled rows per feature; with landmarks, at most a quarter of all rows."""
 _WIDE = 2000
-"""Columns of codes beyond which the diagonal is the better guide for its price."""
+"""Number of coded features above which a diagonal preconditioner is more efficient."""
 
 
 @dataclass(frozen=True)
 class Outline:
-    """The size of a problem, which decides how it is solved and what that costs.
+    """The size of a problem, from which solvers derive their method and cost.
 
-    It is ``penalized`` if there is a penalty matrix, as for landmarks, ``coded`` if features are
-    codes, and ``several`` if there are several penalties to choose from.
+    ``penalized`` means that there is a penalty matrix, as for landmarks; ``coded`` that features
+    are codes; ``several`` that there are several penalties to choose from.
     """
 
     n_rows: int
@@ -103,12 +105,12 @@ class Outline:
 
     @property
     def wide(self) -> bool:
-        """Whether features are codes of too many columns for a matrix of them."""
+        """Whether features are codes with too many columns for a square matrix."""
         return self.coded and self.width > _WIDE
 
     @property
     def sample_size(self) -> int:
-        """How many rows to sample: no more than a third of the memory has room for."""
+        """Number of rows to sample; they take at most a third of the memory."""
         if self.wide:
             return max(1, self.n_rows // 4)
         if self.penalized:
@@ -118,46 +120,46 @@ class Outline:
 
 
 class Status(Enum):
-    """How a solver ended."""
+    """Why a solver stopped."""
 
     CONVERGED = "converged"
-    """Its tolerance was reached."""
+    """The tolerance was reached."""
     STOPPED_EARLY = "stopped early"
-    """The monitor of the problem stopped it."""
+    """The problem's monitor stopped the solver."""
     MAX_ITER = "max_iter"
-    """It took as many iterations as it may."""
+    """The maximum number of iterations was reached."""
     STALLED = "stalled"
-    """Rounding allows no further descent."""
+    """Rounding errors prevent further progress."""
     TIME_LIMIT = "time limit"
-    """Its time was over."""
+    """The time limit was reached."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver found.
+    """Result of a solver.
 
     Attributes
     ----------
     coef : array of shape (width, k)
-        One column for each output, in float64.
+        Coefficients in float64, one column per output.
     intercept : array of shape (k,)
-        In float64, zeros if none was asked for.
+        Intercepts in float64; zeros if none was fitted.
     n_iter : int
-        Iterations taken.
+        Number of iterations.
     status : Status
-        Why it ended.
+        Why the solver stopped.
     message : str
-        How it was solved, and what had to be worked around, for people.
+        Description of the solution for people, including fallbacks.
     history : array
-        The objective, summed over outputs, after each iteration.
+        Objective after each iteration, summed over outputs.
     alpha : float or None
-        The penalty, if the solver could choose it.
+        Penalty, if the solver can choose it.
     dimension : float or None
-        The effective dimension, if the solver knows it.
+        Effective dimension, if the solver computed it.
     solver : str
-        The name of the solver that found it.
+        Name of the solver.
     intercept_penalized : bool
-        Whether the intercept is the coefficient of a constant feature, penalized like others.
+        Whether the intercept was penalized like the coefficients.
     """
 
     coef: Array
@@ -173,28 +175,40 @@ class Solution:
 
     @property
     def converged(self) -> bool:
-        """Whether the tolerance was reached, or a monitor found that it is not worth reaching."""
+        """Whether the solver reached its tolerance or was stopped early by the monitor."""
         return self.status in (Status.CONVERGED, Status.STOPPED_EARLY)
 
 
 class Solver(Parametrized, ABC):
-    """A way to minimise a `Problem`: parameters, and `solve`. It never sees a kernel.
+    """Base class of solvers, which minimize a `Problem`. Solvers never see a kernel.
 
-    A solver of your own is a class with ``__init__`` that stores its parameters, and `solve`, which
-    reads the blocks of ``problem.rows`` by ``context.map_reduce``; `as_features` and `as_targets`
-    give the arrays of a block. It may define `cost`. `skimp.testing.check_solver` checks it.
+    To write a solver, implement `solve`. Read the blocks of ``problem.rows`` with
+    ``context.map_reduce``; `as_features` and `as_targets` return the arrays of a block. Override
+    `cost` to state what it costs. Test your solver with `skimp.testing.check_solver`.
     """
 
     rules: ClassVar[dict[str, Rule]] = {}
 
     @abstractmethod
     def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:
-        """Minimise the problem's objective; the context says how to run over its rows."""
+        """Minimize the objective.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem.
+        context : Context
+            Number of threads and progress reports.
+
+        Returns
+        -------
+        Solution
+        """
 
     def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
-        """Return the work and the bytes of solving, given what the features take.
+        """Return the work and memory of solving a problem with these features.
 
-        By default those of twenty passes over the rows.
+        The default assumes twenty passes over the rows.
         """
         return Stage("solve", 20 * mapped.mapping, mapped.held)
 
@@ -203,5 +217,5 @@ _NAMES = {"auto": "Auto", "direct": "Direct", "newton": "Newton", "pcg": "PCG", 
 
 
 def as_solver(solver: Any, *, owner: str) -> Solver:
-    """Return a solver for a name or an object; ``owner`` is named in the error."""
+    """Return the solver for a name or an object; errors name ``owner``."""
     return as_object(solver, Solver, _NAMES, "skimp.solvers", owner=owner, role="solver")  # type: ignore[type-abstract]

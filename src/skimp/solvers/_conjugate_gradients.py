@@ -1,4 +1,4 @@
-"""Preconditioned conjugate gradients for several right sides at once."""
+"""Preconditioned conjugate gradients for several right-hand sides."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ import numpy as np
 from skimp._core._types import Array
 
 _FLAT = 1e-20
-"""Curvature for a unit of descent below which a direction has none: no step along it is safe."""
+"""Directions with less relative curvature than this are not followed."""
 
 
 def conjugate_gradients(
@@ -19,24 +19,24 @@ def conjugate_gradients(
     max_iter: int,
     joint: bool,
 ) -> tuple[Array, int]:
-    """Solve ``H X = right`` and return X with the number of products that it took.
+    """Solve ``H X = right``; return X and the number of products with H.
 
-    Stops when the residual of every column, in the norm of the preconditioner's inverse, has come
-    down to ``tol`` times what it was. Columns that are solved take no part in further products.
+    Iterations stop when the residual of every column has fallen to ``tol`` times its initial norm,
+    in the norm of the preconditioner. Columns that are solved drop out of further products.
 
     Parameters
     ----------
     product, precondition : callables
-        Multiply some columns by H, and by an approximate inverse of H. Both are given the columns
-        and their numbers.
+        Multiply columns by H and by an approximate inverse of H. Both take the columns and their
+        numbers.
     right : array of shape (m, k)
-        Right sides.
+        Right-hand sides.
     tol : float
         Relative tolerance.
     max_iter : int
-        Most products.
+        Maximum number of products.
     joint : bool
-        Whether H couples the columns, so that they are one right side.
+        Whether H couples the columns, so that they form a single right-hand side.
     """
 
     def inner(A: Array, B: Array) -> Array:

@@ -1,7 +1,6 @@
-"""The work of solvers, once there is a feature map.
+"""Costs of the solvers, given the cost of the feature map.
 
-Constants with a comment "seen" are what fits to mnist, covtype, ijcnn1, a9a and
-appliances_energy took.
+Constants marked "measured" come from fits to mnist, covtype, ijcnn1, a9a and appliances_energy.
 """
 
 from math import log
@@ -27,15 +26,15 @@ from skimp.solvers._descent import SMALL, SUMMED, least_bytes
 from skimp.solvers._preconditioner import CHUNK
 
 _SKINNY = 0.25
-"""Share of the speed of matrix products that those with few columns reach (seen: 0.2 to 0.4)."""
+"""Relative speed of matrix products with few columns (measured: 0.2 to 0.4)."""
 _STREAMED = 0.6
-"""Share of the speed of memory that products with one column reach (seen: 0.5 to 0.8)."""
+"""Fraction of the memory bandwidth that products with one column reach (measured: 0.5 to 0.8)."""
 _BALANCE = {4: 7.5, 8: 3.5}
-"""Operations, by the bytes of a number, in the time in which a byte is read."""
+"""Operations in the time of reading one byte, by the size of a number in bytes."""
 
 
 def outline_of(mapped: MapCost, size: Size) -> Outline:
-    """Return the outline of a problem in the features of a map."""
+    """Return the outline of a problem with the features of a map."""
     block_rows = size.block_rows
     if not mapped.groups:
         block_rows = min(block_rows, block_rows_for(mapped.width, mapped.dtype))
@@ -52,16 +51,17 @@ def outline_of(mapped: MapCost, size: Size) -> Outline:
 
 
 def row_bytes(mapped: MapCost) -> float:
-    """Return the size of a row's features in memory."""
+    """Return the bytes of a row's features."""
     if mapped.groups:
         return float(mapped.groups * np.min_scalar_type(int(mapped.n_bins)).itemsize)
     return mapped.width * mapped.dtype.itemsize
 
 
 def pass_work(mapped: MapCost, size: Size, share: float = 1.0, exact: bool = False) -> Work:
-    """Return the work of a product with all features and one with their transpose.
+    """Return the work of a product with the features and one with their transpose.
 
-    A ``share`` of the predictions takes part. Landmarks are converted to float64 in ``exact`` ones.
+    Only a fraction ``share`` of the predictions is needed. If ``exact``, kernel columns are
+    converted to float64.
     """
     n, k = size.n_rows, size.n_outputs
     if mapped.groups:
@@ -69,16 +69,16 @@ def pass_work(mapped: MapCost, size: Size, share: float = 1.0, exact: bool = Fal
     converted = exact and mapped.landmarks and mapped.dtype != DOUBLE
     dtype = DOUBLE if converted else mapped.dtype
     read = n * row_bytes(mapped) * (3 if converted else 1) / _STREAMED
-    # one column waits for memory
+    # a product with one column is bound by memory
     operations = 0 if k == 1 else 4 * n * mapped.width * k * share / _SKINNY
     busy = operations > _BALANCE[dtype.itemsize] * read
     return (gemm(operations, dtype) if busy else stream(read)) + calls(n)
 
 
 def count_iterations(usual: float, tol: float, usual_tol: float, max_iter: int) -> float:
-    """Return iterations for a tolerance, if they are ``usual`` for ``usual_tol``.
+    """Return the expected iterations at ``tol``, given ``usual`` iterations at ``usual_tol``.
 
-    Errors fall by a factor in each iteration.
+    Assumes linear convergence.
     """
     return min(max_iter, log(min(tol, 0.5)) / log(usual_tol) * usual)
 
@@ -86,17 +86,18 @@ def count_iterations(usual: float, tol: float, usual_tol: float, max_iter: int) 
 def descent_cost(
     mapped: MapCost, size: Size, loss: Loss, *, tol: float, usual_tol: float, max_iter: int
 ) -> Stage:
-    """Return the stage of a descent; see `Solver.cost`.
+    """Return the cost of a descent; see `Solver.cost`.
 
-    Seen: 3 steps and 4 to 17 products for the squared loss in random features; for others in
-    landmarks 4 to 11 steps with 7 to 13 products each, 4 to 7 with 2 to 6 in features. Of the
-    squared hinge loss 6 % of ten outputs and 11 to 63 % of one were curved.
+    Measured: for the squared loss with random features, 3 steps with 4 to 17 products; for other
+    losses, 4 to 11 steps of 7 to 13 products with landmarks, and 4 to 7 steps of 2 to 6 products
+    with random features. The squared hinge loss had a nonzero curvature for 6 % of the predictions
+    with ten outputs and for 11 to 63 % with one output.
     """
     outline = outline_of(mapped, size)
     n, k, D = size.n_rows, size.n_outputs, mapped.width
     itemsize, summed = mapped.dtype.itemsize, 8 if mapped.landmarks else mapped.dtype.itemsize
     sampled = min(n, outline.sample_size)
-    # targets, predictions, curvature, those of another point, and losses
+    # targets, losses, and predictions and curvature of two points
     held: float = (3 * itemsize + 6 * summed) * n * k + 8 * n
     usual, inner = (5, 9) if k == 1 else (8, 12)
     if isinstance(loss, Squared):
@@ -118,13 +119,13 @@ def descent_cost(
     held += keeping if kept else blocks
     passes = steps + 1
     if n > max(SMALL, 2 * sampled):
-        # the same steps on the sample first, which is in memory, and rougher
+        # the first descent, on the sample in memory, with a coarser tolerance
         passes += sampled / n * steps
         products *= 1 + 0.5 * sampled / n
         matrix *= 1.5
     work = passes * pass_work(mapped, size, exact=True) + products * pass_work(mapped, size, curved)
     if not outline.wide:
-        # triangular solves with one column after the other
+        # triangular solves, column by column
         work += products * factor(8 * D**2 * k)
     mappings = 1.0 if kept else 1 + passes + products
     work += mappings * mapped.mapping + stream(2 * keeping) + matrix
@@ -134,10 +135,10 @@ def descent_cost(
 def _preconditioned(
     mapped: MapCost, size: Size, loss: Loss, sampled: int, steps: float, curved: float
 ) -> tuple[Work, float]:
-    """Return the work and the bytes of the preconditioner."""
+    """Return the work and memory of the preconditioner."""
     n, k, t, D, dtype = size.n_rows, size.n_outputs, size.threads, mapped.width, mapped.dtype
     itemsize = dtype.itemsize
-    # rows that are chosen, and times roots of their weights; a sum and the one before
+    # chosen rows, also scaled by the roots of their weights; two sums
     chunk = 2 * CHUNK * D * itemsize + 2 * itemsize * D**2
     if not mapped.landmarks:
         work = steps * (gemm(sampled * curved * D**2, dtype) + factor(D**3 / 3, dtype))
@@ -146,8 +147,7 @@ def _preconditioned(
     held = (16 + 2 * itemsize) * D**2
     if isinstance(loss, Squared) or k == 1:
         return work, held
-    # some sums over rows, in other coordinates, for all outputs; and once in a fit, each of several
-    # gets a factor of its own
+    # a few sums over transformed rows for all outputs together; once per fit, a factor per output
     work += 3 * (gemm(3 * min(n, SUMMED * D) * D**2, dtype) + factor(D**3 / 3, dtype))
     work += k / min(k, t) * gemm(t * n * curved * D**2, dtype) + k * factor(2 * D**3)
     return work, held + k * itemsize * D**2 + min(k, t) * (chunk + 8 * D**2)

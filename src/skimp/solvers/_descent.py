@@ -1,14 +1,15 @@
-"""Descent along directions that conjugate gradients find."""
+"""Newton descent with directions from conjugate gradients."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array
 from skimp._params._memory import require_memory
-from skimp.data import ArrayRows, Context, Rows, keep_rows, kept_bytes
+from skimp.data import ArrayRows, Context, Phase, Rows, keep_rows, kept_bytes
 from skimp.solvers._active import ActiveSteps
 from skimp.solvers._base import SAMPLE, Outline, Problem, Solution, Status
 from skimp.solvers._conjugate_gradients import conjugate_gradients
@@ -17,31 +18,31 @@ from skimp.solvers._objective import Objective, Point
 from skimp.solvers._preconditioner import Diagonal, Preconditioner
 
 SUMMED = 4
-"""Rows for each landmark, of those where the loss is curved, that its preconditioner sums."""
+"""Rows of nonzero curvature per landmark that the preconditioner sums."""
 SMALL = 5000
-"""Rows up to which a sample saves nothing."""
+"""Number of rows up to which a first descent on a sample does not pay off."""
 _COARSE = 0.05
-"""Relative tolerance on the sample, whose minimum is another one than that of all rows."""
+"""Relative tolerance on the sample, whose minimum differs from that of all rows."""
 _DOUBLINGS, _QUARTERINGS, _BISECTIONS = 6, 40, 6
 _EARLY = 2
-"""Steps that go to their end, unless that is too far."""
+"""Number of first steps without extrapolation."""
 _FLAT = 0.1
-"""Share of the slope at the start below which the end of a step is near enough its minimum."""
-_LITTLE = 0.05
-"""Share of a step, taken, below which curvature was not a guide to it."""
-_NOTHING = 1e-10
-"""Share of the objective at the start that counts as zero, for minima of zero."""
-_INNER = 60
-"""Most products for one step."""
-_FEW = 8
-"""Products that are always cheaper than a better preconditioner would be."""
-_EXPECTED = 20
-"""Products of the first steps with all rows, if landmarks stand for rows."""
-_LATE = 60
-"""The same near the minimum, and the steps that are saved if one is exact."""
+"""Accept a step if the slope at its end is below this fraction of the initial slope."""
+_SHORT = 0.05
+"""If less than this fraction of a step is taken, replace the curvature by a majorant."""
+_ZERO = 1e-10
+"""Fraction of the initial objective that is treated as zero, for minima of zero."""
+_MAX_PRODUCTS = 60
+"""Maximum number of products per step."""
+_CHEAP_PRODUCTS = 8
+"""Number of products that is always cheaper than a better preconditioner."""
+_FIRST_PRODUCTS = 20
+"""Expected products of the first steps with the Falkon preconditioner."""
+_LATE_PRODUCTS = 60
+"""Expected products near the minimum that one exact step saves."""
 _SLOWER, _CALL = 4, 2e6
-"""Relative speed of SYRK on the sample and of a memory-bound product, and operations in the time
-of a call."""
+"""Speed of SYRK on the sample relative to a memory-bound product, and operations in the time of a
+call."""
 
 
 def descend(
@@ -53,31 +54,33 @@ def descend(
     max_iter: int,
     forcing: Callable[[float], float],
 ) -> Solution:
-    """Minimise a smooth loss by Newton steps, first over a sample of the rows.
+    """Minimize a smooth loss by Newton steps, first on a sample of the rows.
 
     Parameters
     ----------
     problem : Problem
         The problem.
     context : Context
-        How to run over its rows.
+        Number of threads and progress reports.
     name : str
-        The solver, for the message.
+        Name of the solver, for the message.
     tol : float
-        The objective's relative decrease below which no further step is taken.
+        Stop if the expected relative decrease of the objective is at most this.
     max_iter : int
-        Most steps.
+        Maximum number of steps.
     forcing : callable
-        The tolerance of conjugate gradients, given the relative decrease of the last step.
+        Returns the tolerance of conjugate gradients, given the relative decrease of the last step.
     """
     with single_threaded_blas():
         rows, start, outline = problem.rows, problem.start, problem.outline(context)
         n_outputs = int(np.asarray(next(rows.reblocked(1).blocks()).y).shape[1])
         own, what = least_bytes(outline, n_outputs), f"a solver with {outline.width} features"
-        require_memory(own, outline.memory, what, "take a smaller budget or fewer features")
-        how = "features computed in each pass"
+        require_memory(own, outline.memory, what, "use a smaller budget or fewer features")
+        how = "features recomputed in each pass"
         if own + kept_bytes(rows) <= outline.memory:
-            rows, how = keep_rows(rows, context), "features kept in memory"
+            with context.phase("features", unit="rows", total=rows.n_rows):
+                rows = keep_rows(rows, context)
+            how = "features kept in memory"
         price = _Price(outline, n_outputs)
         objective = Objective(problem, rows, context)
         rough = start is None and not price.summed and rows.n_rows > SMALL
@@ -89,19 +92,20 @@ def descend(
         if outline.wide:
             near = Diagonal(problem, rows, context)
         else:
-            near = Preconditioner(problem, rows, context, standing_in=not price.summed)
+            near = Preconditioner(problem, rows, context, falkon=not price.summed)
         descent = _Descent(problem, near, forcing, price, part, indices, max_iter)
         if start is None:
             start = np.zeros((rows.n_features, n_outputs)), np.zeros(n_outputs)
             if rough and rows.n_rows > 2 * part.n_rows:
-                quietly = Objective(problem, part, replace(context, report=None))
-                coarse = descent.run(quietly, start, _COARSE)
+                quietly = Objective(problem, part, context.quiet)
+                coarse = descent.run(quietly, start, _COARSE, Phase(name))
                 start = coarse.coef, coarse.intercept
-        found = descent.run(objective, start, tol, problem.monitor)
+        with context.phase(name, unit="steps", total=max_iter) as steps:
+            found = descent.run(objective, start, tol, steps, problem.monitor)
     intercept = found.intercept
     return replace(
         found,
-        # a joint loss does not see what all of its outputs have in common
+        # a joint loss does not depend on a constant common to all outputs
         intercept=intercept - intercept.mean() if problem.loss.joint else intercept,
         message=f"{name}: {found.message}, {how}",
         solver=name,
@@ -109,9 +113,9 @@ def descend(
 
 
 class _Price:
-    """What preconditioners cost, in products with the curvature.
+    """Cost of preconditioners, in units of one product with the Hessian.
 
-    Sums and factorizations take fewer seconds than products do for as many operations.
+    Sums and factorizations take less time than products for the same number of operations.
     """
 
     def __init__(self, outline: Outline, n_outputs: int):
@@ -120,46 +124,46 @@ class _Price:
         self.most_rows = (SUMMED if self._landmarks else SAMPLE) * self._width
         first = self._sums(outline.n_rows) / self._product(outline.n_rows * n_outputs)
         self._fits = 16 * self._width**2 <= self._room
-        self.summed = self._landmarks and first <= _EXPECTED and self._fits
-        """Whether rows are summed for the first steps, although landmarks could stand for them."""
+        self.summed = self._landmarks and first <= _FIRST_PRODUCTS and self._fits
+        """Whether the first steps sum over rows instead of using Falkon's preconditioner."""
 
     def of_sums(self, point: Point) -> float:
-        """Return the price of sums over rows for all outputs: zero if these are cheap."""
+        """Return the price of one factor for all outputs, summed over rows; zero if it is cheap."""
         if self._landmarks and not self._fits:
             return np.inf
         rows = int(np.count_nonzero(point.curvature.any(axis=1)))
         price = self._sums(rows) / self._product(int(np.count_nonzero(point.curvature)))
-        # steps in the right direction are fewer
-        return price if price > _FEW else 0.0
+        # a better preconditioner also saves steps
+        return price if price > _CHEAP_PRODUCTS else 0.0
 
     def of_each(self, point: Point) -> float:
-        """Return the price of factors for each output."""
+        """Return the price of one factor per output."""
         if self._k * self._width**2 * self._itemsize > self._room:
             return np.inf
         curved = int(np.count_nonzero(point.curvature))
         operations = self._row() * curved + self._k * self._width**3 / 3
-        return max(_FEW, operations / self._product(curved))
+        return max(_CHEAP_PRODUCTS, operations / self._product(curved))
 
     def of_step(self, point: Point) -> float:
-        """Return operations in the time of the products of a step near the minimum."""
-        return _LATE * self._product(int(np.count_nonzero(point.curvature)))
+        """Return the operations in the time of a step near the minimum."""
+        return _LATE_PRODUCTS * self._product(int(np.count_nonzero(point.curvature)))
 
     def _sums(self, n_rows: int) -> float:
         return self._row() * min(n_rows, self.most_rows) + self._width**3 / 3
 
     def _row(self) -> float:
-        """Return operations of a row in a sum: landmarks have a change of coordinates before."""
+        """Return the operations to add a row; landmarks need a change of coordinates first."""
         return (3 if self._landmarks else 1) * self._width**2
 
     def _product(self, curved: int) -> float:
-        """Return operations in the time of a product, which waits for memory."""
+        """Return the operations in the time of a product, which is bound by memory."""
         solves = (4 if self._landmarks else 2) * self._width**2 * self._k
         return _SLOWER * (4 * self._width * curved + solves) + _CALL
 
 
 @dataclass(frozen=True)
 class _Descent:
-    """Newton steps for a problem, over some rows or over all of them."""
+    """Newton steps for a problem, on a sample or on all rows."""
 
     problem: Problem
     preconditioner: Preconditioner | Diagonal
@@ -174,20 +178,21 @@ class _Descent:
         objective: Objective,
         start: tuple[Array, Array],
         tol: float,
+        steps: Phase,
         monitor: Callable[[Array, Array], bool] | None = None,
     ) -> Solution:
-        """Take Newton steps until the next one promises little."""
+        """Take Newton steps until the expected decrease is at most ``tol``."""
         problem, near, joint = self.problem, self.preconditioner, self.problem.loss.joint
-        # early stopping chooses among the models of short steps
+        # early stopping needs the intermediate models of short steps
         active = ActiveSteps.of(problem, objective) if monitor is None else None
         point = objective.at(*start)
         history: list[float] = []
         products, since, since_each = 0, 0, 0
-        promised, shortened, status = np.inf, False, Status.MAX_ITER
-        zero, least = objective.at_zero(), _NOTHING * point.value
+        expected, shortened, status = np.inf, False, Status.MAX_ITER
+        zero, least = objective.at_zero(), _ZERO * point.value
 
         def curved(V: Array, columns: Array) -> Array:
-            """Multiply by the curvature of some outputs, in the preconditioner's coordinates."""
+            """Multiply by the Hessian of some outputs, in the preconditioner's coordinates."""
             product = near.from_rows(objective.curved(point, near.to_rows(V), columns))
             product[:-1] += V.dtype.type(2 * problem.alpha) * V[:-1]
             if not problem.fit_intercept:
@@ -203,68 +208,69 @@ class _Descent:
             if step is None:
                 since, since_each = self._precondition(objective, point, since, since_each)
                 gradient = near.from_rows(point.gradient).astype(objective.rows.dtype)
-                goal = self.forcing(promised)
+                goal = self.forcing(expected)
                 direction, taken = conjugate_gradients(
-                    curved, near.solve, -gradient, tol=goal, max_iter=_INNER, joint=joint
+                    curved, near.solve, -gradient, tol=goal, max_iter=_MAX_PRODUCTS, joint=joint
                 )
                 step = near.to_rows(direction).astype(np.float64)
             slope = -np.asarray(np.sum(point.gradient * step, axis=None if joint else 0))
             products, since, since_each = products + taken, since + taken, since_each + taken
-            # no descent although there is a gradient: the curvature is too flat to be a guide
+            # no descent despite a nonzero gradient: the curvature is too small to be useful
             shortened = not point.cautious and bool(np.any(slope <= 0) and point.gradient.any())
             if shortened:
                 continue
             before = point
             point, shortened = _search(objective, point, step, slope, len(history))
-            # next to outliers, which no model gets rid of, the objective is large and says little
+            # outliers that no model fits inflate the objective: relate to its decrease instead
             fallen, rounding = zero - point.value, float(objective.rounding(point).sum())
             scale = fallen if 10 * rounding < fallen < point.value else point.value
-            promised = float(np.sum(slope)) / 2 / (max(least, scale) or 1.0)
+            expected = float(np.sum(slope)) / 2 / (max(least, scale) or 1.0)
             history.append(point.value)
-            if monitor is not None and monitor(point.coef, point.intercept):
+            stop = steps.advance(f"objective {point.value:.5g}", partial(_model, point))
+            if stop or (monitor is not None and monitor(point.coef, point.intercept)):
                 status = Status.STOPPED_EARLY
-            elif promised <= tol:
+            elif expected <= tol:
                 status = Status.CONVERGED
             elif point is before and point.cautious:
                 status = Status.STALLED
         reason = {
-            Status.STOPPED_EARLY: "stopped by the monitor",
+            Status.STOPPED_EARLY: "stopped early",
             Status.CONVERGED: "converged",
-            Status.STALLED: "rounding allows no further descent",
-            Status.MAX_ITER: f"the last step promised {promised:.1e} of the objective, "
-            "more than tol,",
+            Status.STALLED: "stopped at rounding level",
+            Status.MAX_ITER: f"not converged (relative decrease {expected:.1e}, tol {tol:.1e})",
         }[status]
-        steps = len(history)
-        message = f"{reason} after {steps} steps with {products} products"
+        taken = len(history)
+        message = f"{reason} after {taken} steps with {products} Hessian products"
         return Solution(
-            point.coef, point.intercept, steps, status, message, history=np.array(history)
+            point.coef, point.intercept, taken, status, message, history=np.array(history)
         )
 
     def _precondition(
         self, objective: Objective, point: Point, since: int, since_each: int
     ) -> tuple[int, int]:
-        """Adapt the preconditioner if it costs less than the products since the last time.
+        """Update the preconditioner if that costs less than the products since the last update.
 
-        To the mean curvature of the outputs, or to each output. ``since`` are the products since
-        either, ``since_each`` those since the latter; both are returned, zero if it was adapted.
+        An update uses either the mean curvature of the outputs or the curvature of each output.
+        ``since`` counts the products since any update, ``since_each`` since one of the second kind.
+        Returns both counts, reset to zero by an update.
         """
         near, price = self.preconditioner, self.price
         height = float(point.curvature.sum(axis=0, dtype=np.float64).mean())
         if isinstance(near, Diagonal) or (near.landmarks and not price.summed and since == 0):
-            near.stand_in(height)
+            near.set_mean_curvature(height)
             return since, since_each
         if objective.array is not None and since_each > price.of_each(point):
             near.update_each(objective.array, point.curvature)
             return 0, 0
         if near.by_output or 0 < since <= price.of_sums(point):
             if near.height > 0:
-                near.stand_in(height)
+                near.set_mean_curvature(height)
             return since, since_each
         near.update(*self._chosen(objective, point, height))
         return 0, since_each
 
     def _chosen(self, objective: Objective, point: Point, height: float) -> tuple[Array, Array]:
-        """Return rows for the preconditioner, with their share of the curvature."""
+        """Return rows for the preconditioner and their curvatures."""
         X, D = objective.array, point.curvature.mean(axis=1, dtype=np.float64)
         if X is None:
             whole = next(self.part.reblocked(self.part.n_rows).blocks())
@@ -278,15 +284,19 @@ class _Descent:
         return X, D
 
 
+def _model(point: Point) -> tuple[Array, Array]:
+    return point.coef, point.intercept
+
+
 def least_bytes(outline: Outline, n_outputs: int) -> int:
-    """Return what a descent takes besides the features, the least that it can do with."""
+    """Return the minimum memory of a descent in addition to the features, in bytes."""
     n_rows, width, itemsize = outline.n_rows, outline.width, outline.dtype.itemsize
-    # targets, and predictions and curvature of two points
+    # targets, and predictions and curvatures of two points
     own = 40 * n_rows * n_outputs
     if outline.wide:
-        # gradients, steps and directions; the diagonal
+        # gradients, steps, directions and the diagonal
         return own + (64 * n_outputs + 16) * width
-    # T, its inverse and their copies; the sample
+    # T, its inverse, their copies and the sample
     own += (16 + 2 * itemsize) * width**2
     return own + min(n_rows, outline.sample_size) * width * itemsize
 
@@ -294,11 +304,12 @@ def least_bytes(outline: Outline, n_outputs: int) -> int:
 def _search(
     objective: Objective, point: Point, step: Array, slope: Array, number: int
 ) -> tuple[Point, bool]:
-    """Go along a step to the minimum of each output, or near enough, in one pass forth and back.
+    """Search along a step for the approximate minimum of each output.
 
-    The minimum lies beyond the end if many rows cease to cost anything on the way. The first
-    steps do not go there: their models are smooth ones, among which early stopping chooses. Also
-    say whether little of the step was taken.
+    Takes one pass for the change of the predictions and one for the gradient. The minimum lies
+    beyond the full step if many rows become inactive on the way. The first steps do not go beyond
+    it, because early stopping chooses among their smooth models. Also returns whether only a small
+    part of the step was taken.
     """
     change = objective.along(step)
     slopes = objective.slope_along(point, step, change)
@@ -308,13 +319,14 @@ def _search(
     t = _minimum_along(slopes, flat, 0 if early else _DOUBLINGS)
     moved = objective.moved(point, step, t, change)
     falls = moved.value <= point.value + objective.rounding(point).sum()
-    return moved if falls else point, bool(t.min() < _LITTLE)
+    return moved if falls else point, bool(t.min() < _SHORT)
 
 
 def _minimum_along(slope: Callable[[Array], Array], flat: Array, doublings: int) -> Array:
-    """Return where the slope of each output is about zero: 1 if it is no more than flat there.
+    """Return the step length at which the slope of each output is about zero.
 
-    If it is negative after so many doublings, return the end of them.
+    Return 1 if the slope there is at most ``flat``. If the slope is still negative after all
+    doublings, return the longest step.
     """
     high = np.ones(flat.shape)
     end = slope(high)

@@ -1,4 +1,4 @@
-"""Normal equations of the squared loss, in one pass over the rows."""
+"""Normal equations of the squared loss."""
 
 from dataclasses import replace
 from typing import final
@@ -19,18 +19,20 @@ from skimp.solvers.ridge import Covariance, Path, covariance, penalty_factor, ri
 
 @final
 class Direct(Solver):
-    r"""Least squares by normal equations and Cholesky.
+    r"""Least squares by normal equations and Cholesky factorization.
 
     .. math:: (S + \alpha P) \, c = s, \qquad b = \bar y - c^T \bar z
 
-    with S the weighted covariance of the features and s that with the targets (second moments
-    if no intercept is fitted): n D^2 operations and D^2 float64 numbers for n rows and D
-    features, then O(D^3).
+    where S is the weighted covariance of the features and s their covariance with the targets.
+    Without an intercept, they are second moments.
 
-    S is summed by SYRK within row blocks and in float64 across them. float32 features are summed
-    in float32 within blocks, at twice the speed; if the equations turn out so ill conditioned
-    that its rounding would show, they are summed again in float64, and the solution's message says
-    so. A penalty matrix, which can be nearly singular, asks for float64 from the start.
+    Takes one pass over the rows, n D^2 + O(D^3) operations and O(D^2) memory for n rows and D
+    features.
+
+    Sums across row blocks are in float64. Within a block, float32 features are summed in float32,
+    which is twice as fast. If the equations turn out to be too ill-conditioned for float32, they
+    are summed again in float64 and the solution's message says so. Problems with a penalty matrix
+    or coded features always use float64.
 
     Examples
     --------
@@ -46,11 +48,11 @@ class Direct(Solver):
     """
 
     def needed_bytes(self, outline: Outline) -> int:
-        """Return the memory that `solve` takes besides the rows."""
+        """Return the memory of `solve` in addition to the rows, in bytes."""
         width, threads = outline.width, outline.threads
-        # S, H and its factor; a penalty with its own; a sum and a block for each thread
+        # S, H and its factor; the penalty and its factor; a sum and a block per thread
         squares = 24 + 24 * outline.penalized + 8 * threads
-        # a factorization in each thread, and whitened equations
+        # a factorization per thread, and the whitened equations
         squares += (8 + 24 * threads) * outline.several
         return squares * width**2 + 16 * threads * outline.block_rows * width
 
@@ -63,25 +65,31 @@ class Direct(Solver):
             self.needed_bytes(problem.outline(context)),
             problem.memory_limit,
             f"the direct solver with {width} features",
-            "take a smaller budget or fewer features",
+            "use a smaller budget or fewer features",
         )
         plain = problem.penalty is None and problem.rows.coded is None
         dtype = problem.rows.dtype if plain else DOUBLE
-        S = covariance(problem.rows, problem.fit_intercept, dtype, context)
+        total = problem.rows.n_rows
+        with context.phase("moments", unit="rows", total=total):
+            S = covariance(problem.rows, problem.fit_intercept, dtype, context)
         check_representable(S.within, S.across)
         dimension = None
         if problem.alphas is not None:
-            path = ridge_path(S, problem.alphas, factor=penalty_factor(problem), context=context)
+            with context.phase("penalties"):
+                root = penalty_factor(problem)
+                path = ridge_path(S, problem.alphas, factor=root, context=context)
             best = path.best(trusted=_trusted(S, path))
             problem = replace(problem, alpha=float(path.alphas[best]))
             dimension = float(path.dimensions[-1, best])
         H = _penalized(S, problem)
         note = ""
-        if dtype != DOUBLE and condition_number(H) > _LARGEST_CONDITION * np.sqrt(S.n_rows):
-            note = ", summed in float64 because they are ill conditioned for float32"
-            S = covariance(problem.rows, problem.fit_intercept, DOUBLE, context)
+        if dtype != DOUBLE and condition_number(H) > _MAX_CONDITION * np.sqrt(S.n_rows):
+            note = ", summed in float64 because they are ill-conditioned in float32"
+            with context.phase("moments", unit="rows", total=total):
+                S = covariance(problem.rows, problem.fit_intercept, DOUBLE, context)
             H = _penalized(S, problem)
-        coef, how = solve_positive(H, S.across)
+        with context.phase("equations"):
+            coef, how = solve_positive(H, S.across)
         objective = S.target - 2 * np.sum(coef * S.across) + np.sum(coef * (H @ coef))
         return Solution(
             coef=coef,
@@ -96,7 +104,7 @@ class Direct(Solver):
         )
 
     def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
-        """Return the stage of the equations, summed and solved; see `Solver.cost`."""
+        """Return the cost of summing and solving the equations; see `Solver.cost`."""
         n, D, t = size.n_rows, mapped.width, size.threads
         dtype = DOUBLE if mapped.landmarks or mapped.groups else mapped.dtype
         work = mapped.mapping + factor(D**3) + stream(100 * D**2)
@@ -104,32 +112,35 @@ class Direct(Solver):
             work += gathers(n * mapped.groups**2 / 8, t)
             return Stage("solve", work, mapped.held + (1 + 2 * t) * 8 * D**2)
         block_rows = outline_of(mapped, size).block_rows
-        # SYRK computes half of the products; blocks are added up one at a time, in float64
+        # SYRK computes half of the products; blocks are added one at a time in float64
         work += gemm(n * D**2, dtype)
         work += n / block_rows * 0.5 * stream((16 + dtype.itemsize) * D**2)
         block = block_rows * D * (mapped.dtype.itemsize + dtype.itemsize)
         blocks = t * (block + mapped.scratch)
         summing = 8 * D**2 + t * dtype.itemsize * D**2 + blocks
-        # covariances, equations, their factor, and one more while they are made; the allocator
-        # keeps some of the blocks
+        # covariances, equations, factor and one temporary matrix; the allocator keeps some of the
+        # blocks
         return Stage("solve", work, mapped.held + max(summing, 32 * D**2 + blocks / 4))
 
 
 _CONSTANT = 1e-12
-_FARTHEST = 5.0
-"""Standard deviations of the targets that an intercept may be away from their mean."""
+_MAX_DISTANCE = 5.0
+"""Maximum distance of an intercept from the targets' mean, in their standard deviations."""
 
-_LARGEST_CONDITION = 2.5e-4 / np.finfo(np.float32).eps
-"""Up to here, times the root of n because the rows' rounding averages out, float32 sums that were
-differently blocked moved predictions by less than 5e-5 of their size."""
+_MAX_CONDITION = 2.5e-4 / np.finfo(np.float32).eps
+"""Maximum condition number for float32 sums, to be multiplied by sqrt(n) because rounding errors of
+rows average out. Up to it, different block sizes changed predictions by less than 5e-5."""
 
 
 def _trusted(S: Covariance, path: Path) -> Array:
-    """Return which penalties have intercepts near the targets: a model predicts them far away."""
+    """Return which penalties have an intercept near the targets.
+
+    A model predicts its intercept far away from all rows.
+    """
     away = np.abs(np.einsum("i,aik->ak", S.mean, path.coefs[-1]))
-    # an output that is constant to rounding has no deviation
+    # an output that is constant up to rounding has no standard deviation
     varies = S.targets > _CONSTANT * S.target_mean**2
-    near: Array = np.all(away[:, varies] <= _FARTHEST * np.sqrt(S.targets[varies]), axis=1)
+    near: Array = np.all(away[:, varies] <= _MAX_DISTANCE * np.sqrt(S.targets[varies]), axis=1)
     return near
 
 

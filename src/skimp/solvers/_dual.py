@@ -1,4 +1,7 @@
-"""The dual problem of dual coordinate descent: slopes of all rows, sweeps, and the gap."""
+"""The dual problem: dual variables of all rows, sweeps over them, and the duality gap.
+
+The dual variables, called slopes, are negative derivatives of the loss at the optimum.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -23,7 +26,7 @@ _TINY, _EPS = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class DualPoint:
-    """Coefficients of shape (width, k), intercepts, and their objective."""
+    """Coefficients of shape (width, k) and intercepts, with their objective."""
 
     objective: float
     coef: Array
@@ -33,7 +36,7 @@ class DualPoint:
 def kept_in_memory(
     rows: Rows, problem: Problem, context: Context
 ) -> tuple[Rows, "ActiveSample | None", str]:
-    """Return the rows with features in memory, or with a place to sample them, and a note."""
+    """Return rows with features in memory, or a buffer for a sample of them, and a message."""
     first = _first(rows)
     n, k, width = rows.n_rows, first.y.shape[1], rows.n_features
     needed = needed_bytes(n, k, width)
@@ -44,33 +47,34 @@ def kept_in_memory(
         "choose another solver",
     )
     if isinstance(first.X, np.ndarray) and _layout(first.X, rows.dtype) is not first.X:
-        # converted once if that fits, and not in every sweep; files are read in order, too
+        # convert the features once if they fit, not in every sweep; this also orders file reads
         rows = rows.with_targets(lambda y, weight: (np.asarray(y), weight))
     free = parse_bytes(problem.memory_limit) - needed
     if kept_bytes(rows) <= free:
-        return keep_rows(rows, context), None, ""
-    # a row's features; its number, place in the order, weight, norm, targets, slopes and flags
+        with context.phase("features", unit="rows", total=n):
+            return keep_rows(rows, context), None, ""
+    # per row: features, number, position in the order, weight, norm, targets, slopes and flags
     numbers, dtype = kept_layout(rows)
     capacity = free // (numbers * dtype.itemsize + 40 + 17 * k)
     place = np.empty((capacity, numbers), dtype)
     sample = ActiveSample(place, np.empty(capacity, np.int64), rows.coded)
-    return rows, sample, ", features computed in every sweep to save memory"
+    return rows, sample, ", features recomputed in every sweep to save memory"
 
 
 def needed_bytes(n: int, k: int, width: int) -> int:
-    """Return what sweeps take besides the features."""
-    # targets, slopes and flags; weights, norms and two orders; three times the coefficients
+    """Return the memory of sweeps in addition to the features, in bytes."""
+    # targets, slopes and flags; weights, norms and two orders; three copies of the coefficients
     return 17 * n * k + 32 * n + 24 * k * width
 
 
 def most_shares(k: int, coded: bool) -> int:
-    """Return how many threads can share k outputs."""
-    # codes of several outputs are summed in another order than those of one
+    """Return the maximum number of threads for k outputs."""
+    # codes sum a single output in a different order than several
     return max(1, k // 2) if coded else k
 
 
 def _first(rows: Rows) -> Any:
-    """Return two rows, which show how all of them lie in memory."""
+    """Return the first two rows, which show the memory layout."""
     return next(rows.reblocked(2).blocks())
 
 
@@ -78,7 +82,7 @@ _NATIVE = {np.dtype(kind) for kind in ("f4", "f8", "u1", "i1", "u2", "i2")}
 
 
 def _layout(X: Matrix, dtype: DType) -> Any:
-    """Return rows as compiled loops know them, converted if a dtype is too rare to compile."""
+    """Return the arrays for the compiled loops; convert dtypes that they are not compiled for."""
     if isinstance(X, Codes):
         return X.layout
     dtype = X.dtype if X.dtype in _NATIVE else dtype
@@ -88,7 +92,7 @@ def _layout(X: Matrix, dtype: DType) -> Any:
 
 
 def _loops(loss: Loss) -> tuple[Callable[..., int], Callable[..., None], tuple[Any, ...]]:
-    """Return the sweep of a loss, what makes slopes active again, and their parameters."""
+    """Return the sweep of a loss, the function that reactivates slopes, and their parameters."""
     from skimp._core.loops import _dual as loops
 
     if isinstance(loss, PiecewiseLoss):
@@ -103,10 +107,10 @@ def _loops(loss: Loss) -> tuple[Callable[..., int], Callable[..., None], tuple[A
 
 @dataclass
 class ActiveSample:
-    """Rows that are active, drawn at random while all are read, as many as memory has room for.
+    """Random sample of the active rows, drawn during a sweep, as large as the memory allows.
 
-    Blocks of rows that are alike, as in sorted data, pull the coefficients to and fro. Further
-    steps on rows of all blocks, between two checks, make up for it.
+    If rows are sorted, each block pulls the coefficients in its own direction. Additional steps on
+    a sample of rows from all blocks compensate for that.
     """
 
     X: Array
@@ -116,7 +120,7 @@ class ActiveSample:
     share: float = 1.0
 
     def add(self, block: Block, active: Array, rng: np.random.Generator) -> None:
-        """Draw some of the active rows of a block."""
+        """Add a random part of the active rows of a block."""
         if sparse.issparse(block.X):
             return
         drawn = np.flatnonzero(active.any(axis=1) & (rng.random(block.size) < self.share))
@@ -128,13 +132,13 @@ class ActiveSample:
 
     @property
     def rows(self) -> Matrix:
-        """Return the rows that were drawn."""
+        """The sampled rows."""
         X = self.X[: self.size]
         return X if self.coded is None else self.coded.trusted(X)
 
 
 class Dual:
-    """Slopes, their coefficients, and what sweeps need to know of each row."""
+    """Slopes of all rows, the coefficients they define, and per-row quantities for sweeps."""
 
     def __init__(
         self,
@@ -150,7 +154,7 @@ class Dual:
         n, k, width = rows.n_rows, _first(rows).y.shape[1], rows.n_features
         self.rows, self.loss, self.alpha = rows, problem.loss, problem.alpha
         self.context, self.sample, self.seed = context, sample, seed
-        # rows in memory can change places as a whole, which matters if they are sorted
+        # rows in memory can be visited in one random order, which matters if they are sorted
         self.sweep_rows, self.sweep_context = rows, context
         if isinstance(rows, ArrayRows):
             self.sweep_rows = rows.reblocked(n)
@@ -161,7 +165,7 @@ class Dual:
         coded = rows.coded is not None
         threads = 1 if problem.loss.joint else min(most_shares(k, coded), context.threads)
         self.shares = list(pairwise(k * share // threads for share in range(threads + 1)))
-        # the coefficients of a code's outputs lie side by side: one cache miss serves all of them
+        # store the outputs of a coded feature side by side: one cache miss serves all of them
         sizes = [last - first for first, last in self.shares]
         self.V = [np.zeros((size, width), order="F" if coded else "C") for size in sizes]
         self.b = np.zeros(k)
@@ -182,7 +186,10 @@ class Dual:
         self.reference, self.steps = np.inf, 0
 
     def start(self, point: tuple[Array, Array] | None) -> tuple[DualPoint, float]:
-        """Set slopes to those at a point, or to zeros if these are better; see `check`."""
+        """Initialize the slopes from a point, or with zeros if these are better.
+
+        Returns the point and its relative duality gap.
+        """
         best = self._point(np.inf)
         if point is not None:
             coef, b = point[0], self.constant * point[1]
@@ -197,7 +204,7 @@ class Dual:
             for own in self.V:
                 own[:] = 0
         if isinstance(self.loss, Log):
-            # min(1e-3, 1e-8 / C) as in LIBLINEAR: at zero the entropy has no derivative
+            # min(1e-3, 1e-8 / C) as in LIBLINEAR: the entropy has no derivative at zero
             self._set_slopes(lambda Y, F, C: Y * (1e-8 / np.maximum(C, 1e-5)), self.V, self.b)
         return best, np.inf
 
@@ -210,7 +217,7 @@ class Dual:
         return DualPoint(objective, coef, self.b.copy())
 
     def _set_slopes(self, slopes_of: Callable[..., Array], V: list[Array], b: Array) -> float:
-        """Set slopes by what is predicted at a point, and return its objective."""
+        """Set the slopes from the predictions at a point, and return its objective."""
         from skimp._core.loops._rows import add_rows
 
         V, b = [own.copy("K") for own in V], b.copy()
@@ -231,7 +238,7 @@ class Dual:
         return self._in_units(self.context.map_reduce(self.rows, slope, add, 0.0), V, b)
 
     def _at(self, block: Block, scratch: Scratch, V: list[Array], b: Array) -> tuple[Array, ...]:
-        """Return predictions at a point, targets, and C as a column."""
+        """Return the predictions at a point, the targets, and C as a column."""
         from skimp._core.loops._rows import predictions
 
         part = place_of(block)
@@ -242,12 +249,12 @@ class Dual:
         return F, self.Y[part], self.C[part, None]
 
     def _in_units(self, cost: float, V: list[Array], b: Array, sign: float = 1.0) -> float:
-        """Return the problem's objective, or with a sign of -1 that of the dual."""
+        """Return the primal objective of the problem, or the dual one if ``sign`` is -1."""
         squares = sum(np.einsum("ij,ij->", own, own) for own in V) + b @ b
         return float(2 * self.alpha * (cost + sign * squares / 2))
 
     def sweep(self, number: int) -> None:
-        """Take a step for each active slope, and leave out those that need no further ones."""
+        """Take a step for each active slope; deactivate those that are optimal at a bound."""
         self.largest[:] = 0
         if self.sample is not None:
             n_active = int(np.count_nonzero(self.active.any(axis=1)))
@@ -271,7 +278,7 @@ class Dual:
                 self._end_sweep()
 
     def _steps(self, X: Matrix, part: slice | Array, rng: np.random.Generator) -> None:
-        """Take a step for each active slope of some rows."""
+        """Take a step for each active slope of these rows."""
         slopes, active = self.slopes[part], self.active[part]
         X = _layout(X, self.rows.dtype)
         order = rng.permutation(np.flatnonzero(active.any(axis=1)))
@@ -294,16 +301,17 @@ class Dual:
 
     @property
     def is_due(self) -> bool:
-        """Whether a check is cheap next to the sweeps since the last one, or is needed.
+        """Whether to check the duality gap now.
 
-        It is needed if active slopes violate their optimality ten times less than they did.
+        A check is due if it is cheap compared to the sweeps since the last one, or if the active
+        slopes violate optimality ten times less than at the last check.
         """
         return self.steps >= self.n_entries or self.largest.max() <= 0.1 * self.reference
 
     def check(self, best: DualPoint) -> tuple[DualPoint, float, float]:
-        """Return the better of two points, its duality gap over its objective, and the dual one.
+        """Return the better of ``best`` and the current point, its relative gap and the dual value.
 
-        Slopes that should move become active again.
+        Reactivates slopes that violate optimality.
         """
         self.reference, self.steps = np.inf, 0
 

@@ -1,4 +1,4 @@
-"""The features and targets of a block, in the dtype and form that a solver computes with."""
+"""Features and targets of a block as arrays for solvers."""
 
 from typing import Any
 
@@ -10,20 +10,20 @@ from skimp.data import Block, Codes
 
 
 def as_features(X: Matrix, dtype: DType) -> Any:
-    """Return features in a dtype, ready for products: X itself if it is that already."""
+    """Return features that support ``@`` in this dtype, without a copy if possible."""
     return X if isinstance(X, Codes) else X.astype(dtype, copy=False)
 
 
 def as_dense_features(X: Matrix, dtype: DType) -> Array:
-    """Return features as an array."""
+    """Return features as a dense array in this dtype."""
     return dense(X.tocsr() if isinstance(X, Codes) else X, dtype)
 
 
 def as_targets(block: Block, dtype: DType) -> tuple[Array, Array]:
-    """Return targets of shape (n, k), and weights of shape (n, 1)."""
+    """Return targets of shape (n, k) and weights of shape (n, 1)."""
     return np.asarray(block.y, dtype), block.weights().astype(dtype)[:, None]
 
 
 def place_of(block: Block) -> slice:
-    """Return the numbers of a block's rows."""
+    """Return the row numbers of a block as a slice."""
     return slice(block.start, block.start + block.size)

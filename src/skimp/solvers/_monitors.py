@@ -1,4 +1,4 @@
-"""Monitors for `Problem`: stop at a deadline, or if the loss on other rows has ceased to fall."""
+"""Monitors for `Problem`: a time limit, and early stopping on held-out rows."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,19 +14,19 @@ from skimp.solvers._base import Solution, Status
 from skimp.solvers._objective import mean_loss
 
 _PATIENCE = 3
-"""Iterations without a smaller loss after which it is time to stop."""
+"""Stop after this many iterations without a smaller loss."""
 
 
 @final
 class Deadline:
-    """A monitor that stops at a point in time, or if another one does.
+    """Monitor that stops a solver at a point in time.
 
     Parameters
     ----------
     when : float
-        Seconds of `time.monotonic`.
+        The point in time, in seconds of `time.monotonic`.
     other : callable or None, default=None
-        A monitor that is asked as well.
+        Another monitor that may stop the solver earlier.
 
     Examples
     --------
@@ -43,36 +43,39 @@ class Deadline:
         self._over = False
 
     def __call__(self, coef: Array, intercept: Array) -> bool:
-        """Return whether it is time to stop."""
+        """Return whether to stop."""
         done = self._other is not None and self._other(coef, intercept)
         self._over = monotonic() >= self._when
         return done or self._over
 
     def noted(self, solution: Solution) -> Solution:
-        """Return a solution that says that its time was over, if it was."""
+        """Return the solution, marked with the time limit if that was reached."""
         if not self._over:
             return solution
-        message = f"{solution.message}, at the time limit"
+        message = f"{solution.message}, stopped at the time limit"
         return replace(solution, status=Status.TIME_LIMIT, message=message)
 
 
 @final
 class EarlyStopping:
-    """A monitor that remembers the coefficients which are best on held-out rows.
+    """Monitor that stops when the held-out loss no longer falls, and keeps the best coefficients.
+
+    The solver stops after three checks without a smaller loss. A check takes one pass over the
+    held-out rows.
 
     Parameters
     ----------
     rows : Rows
-        Held-out rows, mapped, with targets.
+        Features of the held-out rows, with targets.
     loss : Loss
-        What a mistake costs.
+        The loss to monitor.
     context : Context
-        How to run over the rows.
+        Number of threads and progress reports.
 
     Attributes
     ----------
     history : list of float
-        The mean loss of the held-out rows after each iteration.
+        Mean loss on the held-out rows after each iteration.
 
     Examples
     --------
@@ -99,7 +102,7 @@ class EarlyStopping:
         self.history: list[float] = []
 
     def __call__(self, coef: Array, intercept: Array) -> bool:
-        """Return whether the last iterations brought nothing."""
+        """Return whether the last three iterations brought no smaller loss."""
         self.history.append(mean_loss(self._rows, self._loss, coef, intercept, self._context))
         best = int(np.argmin(self.history))
         if best == len(self.history) - 1:
@@ -107,7 +110,7 @@ class EarlyStopping:
         return len(self.history) - 1 - best >= _PATIENCE
 
     def best(self, solution: Solution) -> Solution:
-        """Return the solution with the best coefficients instead of the last ones."""
+        """Return the solution with the best coefficients rather than the last ones."""
         if self._best is None:
             return solution
         coef, intercept = self._best

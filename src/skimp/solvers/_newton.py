@@ -14,37 +14,39 @@ from skimp.solvers._costs import descent_cost
 from skimp.solvers._descent import descend
 
 _ROUGH = 0.4
-"""Relative residual of the steps far from the minimum."""
+"""Relative tolerance of conjugate gradients far from the minimum."""
 
 
 @final
 class Newton(Solver):
-    r"""Newton's method for smooth losses, all outputs at once.
+    r"""Newton's method with conjugate gradients, for smooth losses.
 
-    Each step solves
+    Each step solves, for all outputs together,
 
     .. math::
         \Bigl(\frac{1}{\sum_i w_i} \sum_i w_i \, \ell''_i \, z_i z_i^T + 2 \alpha P\Bigr) \, d = -g
 
-    by conjugate gradients, to a tolerance that tightens as the steps get shorter, and goes as far
-    along d as the objective falls. One preconditioner serves all outputs: the mean of their
-    curvatures over some rows, or over the landmarks as in Falkon if few outputs share it. Outputs
-    that are solved leave the products. It stops if a step promises to lower the objective by less
-    than ``tol`` times its value, or times what it is below that of the zero function if that is
-    less: :math:`g^T H^{-1} g / 2`, the gradient's square in the norm of the inverse curvature. If
-    the loss is hardly curved, parabolas above it replace it. Small problems with a squared hinge
-    are solved exactly: each step is a least-squares problem of the rows that still cost something.
+    by conjugate gradients, followed by a line search. The tolerance of conjugate gradients tightens
+    near the minimum, and outputs that are solved drop out of the products. One preconditioner
+    serves all outputs: their mean curvature on a sample of rows, or on the landmarks as in Falkon.
+    If the curvature is nearly zero, a quadratic majorant of the loss replaces it.
 
-    A pass over the rows costs 4 n D k operations for D features and k outputs, less if few
-    rows are curved, and n D numbers if features fit the memory limit; otherwise they are
-    recomputed in each pass.
+    The solver stops if the expected decrease :math:`g^T H^{-1} g / 2` is at most ``tol`` times the
+    objective, or times the objective's decrease from the zero model if that is smaller.
+
+    Small problems with a squared hinge or squared epsilon-insensitive loss are solved exactly: each
+    step is a least-squares problem of the rows with a positive loss.
+
+    A pass over the rows takes 4 n D k operations for D features and k outputs, less if few rows
+    have a nonzero curvature. The features take n D numbers of memory if the memory limit allows it;
+    otherwise they are recomputed in each pass.
 
     Parameters
     ----------
     tol : float, default=1e-3
         Relative tolerance of the objective.
     max_iter : int, default=100
-        Most steps.
+        Maximum number of Newton steps.
 
     References
     ----------
@@ -76,10 +78,10 @@ class Newton(Solver):
         self.max_iter = max_iter
 
     def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:
-        """Minimise a smooth loss; see `Solver.solve`."""
+        """Minimize a smooth loss; see `Solver.solve`."""
         check_params(self)
         if not problem.loss.smooth:
-            raise broken(type(self).__name__, "loss", "a smooth one", problem.loss)
+            raise broken(type(self).__name__, "loss", "smooth", problem.loss)
         found = solve_active_sets(problem, self.max_iter, context)
         if found is not None:
             return found
@@ -93,13 +95,13 @@ class Newton(Solver):
         )
 
     def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
-        """Return the stage of the steps; see `Solver.cost`."""
+        """Return the cost of the steps; see `Solver.cost`."""
         return descent_cost(
             mapped, size, loss, tol=self.tol, usual_tol=1e-3, max_iter=self.max_iter
         )
 
-    def _forcing(self, promised: float) -> float:
-        """Solve the last steps no better than the tolerance needs, and the first ones roughly."""
-        promised = max(promised, self.tol)
-        fine = max(np.sqrt(promised), np.sqrt(self.tol / promised) / 2)
+    def _forcing(self, expected: float) -> float:
+        """Return a coarse tolerance for the first steps and the necessary one for the last."""
+        expected = max(expected, self.tol)
+        fine = max(np.sqrt(expected), np.sqrt(self.tol / expected) / 2)
         return min(_ROUGH, float(fine))

@@ -1,4 +1,4 @@
-"""A problem's objective, its gradient and its curvature, by passes over the rows."""
+"""Objective of a problem, its gradient and its Hessian products, by passes over the rows."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -16,33 +16,33 @@ from skimp.solvers._base import Problem
 from skimp.solvers._features import as_features, as_targets, place_of
 
 _STRIP, _ENTRIES = 512, 2**18
-"""Most rows, and most numbers in them, that are used forth and back while they are in cache."""
+"""Maximum number of rows and of entries per strip, so that a strip stays in the cache."""
 _FEW = 0.25
-"""Share of curved predictions below which they are visited one by one."""
+"""Fraction of predictions with nonzero curvature below which they are visited one by one."""
 _NEGLIGIBLE = 1e-3
-"""Curvatures below this share of their mean are left out of products, never of gradients."""
+"""Curvatures below this fraction of their mean are ignored in Hessian products."""
 _ROUNDINGS = {4: 4, 8: 100}
-"""Rounding errors in a sum, by the bytes of its terms."""
+"""Rounding error of a sum in units of eps, by the size of a number in bytes."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """Coefficients, and what the objective is there.
+    """Coefficients, and the objective and its derivatives there.
 
     Attributes
     ----------
     coef, intercept : arrays of shape (width, k) and (k,)
-        In float64.
+        Coefficients and intercepts in float64.
     values : array of shape (k,), or (1,) for a joint loss
-        The objective of each output.
+        Objective of each output.
     gradient : array of shape (width + 1, k)
-        The derivative of the objective in the coefficients, then in the intercept.
+        Gradient with respect to the coefficients, then the intercept.
     outputs : array of shape (n, k)
         Predictions.
     curvature : array of shape (n, k)
-        Second derivatives of the loss, times weights over their sum; negligible ones are zero.
+        Second derivatives of the loss, multiplied by normalized weights; negligible ones are zero.
     cautious : bool
-        Whether they are those of parabolas above the loss instead.
+        Whether the curvature is that of a quadratic majorant of the loss.
     """
 
     coef: Array
@@ -55,16 +55,16 @@ class Point:
 
     @property
     def value(self) -> float:
-        """Return the objective, summed over outputs."""
+        """Objective, summed over outputs."""
         return float(self.values.sum())
 
 
 class Objective:
-    """The objective of a problem over some rows, kept in memory or computed in each pass.
+    """Objective of a problem over some rows, whose features may be recomputed in each pass.
 
-    Gradients of landmark models are summed in float64, since their coefficients are large and
-    cancel; products with the curvature are computed in the dtype of the rows. The targets of all
-    rows, and their weights over the sum, are known once a point was evaluated.
+    Gradients of landmark models are summed in float64, because their coefficients are large and
+    cancel. Hessian products use the dtype of the rows. ``targets`` and the normalized ``weight``
+    are available after the first evaluation.
     """
 
     targets: Array
@@ -77,7 +77,7 @@ class Objective:
 
     @property
     def array(self) -> Array | None:
-        """The features of all rows if they are one dense array in memory."""
+        """Features of all rows if they are one dense array in memory, else None."""
         if not isinstance(self.rows, ArrayRows):
             return None
         X = next(self.rows.reblocked(self.rows.n_rows).blocks()).X
@@ -92,13 +92,13 @@ class Objective:
         return self._at(coef, intercept, outputs)
 
     def moved(self, point: Point, step: Array, t: Array, change: Array) -> Point:
-        """Evaluate the objective after t times a step, which changes predictions by ``change``."""
+        """Evaluate after ``t * step``; the full step changes predictions by ``change``."""
         outputs = change * t.astype(change.dtype)
         outputs += point.outputs
         return self._at(point.coef + t * step[:-1], point.intercept + t * step[-1], outputs)
 
     def along(self, step: Array) -> Array:
-        """Return what a step, of a gradient's shape, adds to the predictions."""
+        """Return the change of the predictions by a step, which is shaped like the gradient."""
         C, b = step[:-1].astype(self._dtype), step[-1].astype(self._dtype)
         outputs = np.empty((self.rows.n_rows, len(b)), self._dtype)
 
@@ -111,7 +111,7 @@ class Objective:
         return outputs
 
     def _at(self, coef: Array, intercept: Array, outputs: Array) -> Point:
-        """Evaluate the objective where predictions are known: rows that cost nothing are free."""
+        """Evaluate the objective from known predictions; rows without a loss are skipped."""
         loss, alpha, dtype = self._problem.loss, self._problem.alpha, self._dtype
         curvature = np.empty(outputs.shape, self.rows.dtype)
         first, self._first = self._first, False
@@ -155,24 +155,24 @@ class Objective:
         return coef if self._problem.penalty is None else self._problem.penalty @ coef
 
     def at_zero(self) -> float:
-        """Return the objective at coefficients of zero, which needs no pass."""
+        """Return the objective of the zero model, without a pass over the rows."""
         zeros = np.zeros_like(self.targets)
         return float(np.sum(self.weight * self._problem.loss.value(self.targets, zeros)))
 
     def cautious(self, point: Point) -> Point:
-        """Return a point with the curvature of parabolas that lie above the loss."""
+        """Return the point with the curvature of a quadratic majorant of the loss."""
         above = self.weight * self._problem.loss.majorant(self.targets, point.outputs)
         return replace(point, curvature=above.astype(self.rows.dtype), cautious=True)
 
     def rounding(self, point: Point) -> Array:
-        """Return how much of the values at a point may be rounding."""
+        """Return the possible rounding error of the values at a point."""
         share = _ROUNDINGS[self._dtype.itemsize] * float(np.finfo(self._dtype).eps)
         return np.asarray(share * np.abs(point.values))
 
     def slope_along(self, point: Point, step: Array, change: Array) -> Callable[[Array], Array]:
-        """Return the derivative of each output's objective after t times a step.
+        """Return a function of t: the derivative of each output's objective along the step.
 
-        The step changes predictions by ``change``: no pass over the rows is needed.
+        It needs no pass over the rows, because a full step changes the predictions by ``change``.
         """
         loss, coef = self._problem.loss, step[:-1]
         axis, Ps = None if loss.joint else 0, self._penalized(coef)
@@ -187,10 +187,10 @@ class Objective:
         return slope
 
     def curved(self, point: Point, V: Array, columns: Array) -> Array:
-        """Return the second derivative of the mean loss at a point, times V.
+        """Multiply V by the Hessian of the mean loss at a point, in the dtype of the rows.
 
-        V has the columns of a gradient with these numbers, which are all of them for a joint loss.
-        In the dtype of the rows. Rows where the loss is not curved cost nothing.
+        V has the shape of a gradient, restricted to the outputs ``columns``; a joint loss needs
+        all of them. Rows of zero curvature are skipped.
         """
         loss, dtype = self._problem.loss, self.rows.dtype
         curvature = point.curvature
@@ -226,7 +226,7 @@ class Objective:
 def _strips(
     block: Block, dtype: DType, chosen: Array | None = None
 ) -> Iterator[tuple[Any, Array | slice]]:
-    """Yield a few rows of a block in a dtype at a time, and which they are; all rows of codes."""
+    """Yield strips of a block's rows in this dtype, with their numbers; codes in one strip."""
     if isinstance(block.X, Codes):
         yield block.X, slice(None)
         return
@@ -242,9 +242,12 @@ def _strips(
 def _transposed(
     block: Block, chosen: Array, like: Array, rows_of: Callable[[Any, Array | slice], Array]
 ) -> Array | tuple[Codes, Array]:
-    """Return the sum of features, and of ones behind them, times some numbers of each row."""
+    """Return the product of the transposed features, with a column of ones, and ``rows_of``.
+
+    Codes are returned with their rows, to be added by `_add`.
+    """
     if isinstance(block.X, Codes):
-        # they touch few of the many features
+        # codes touch few of the many features
         return block.X, rows_of(block.X, slice(None))
     sums = np.zeros((block.X.shape[1] + 1, like.shape[1]), like.dtype)
     for Z, part in _strips(block, like.dtype, chosen):
@@ -255,7 +258,7 @@ def _transposed(
 
 
 def _add(total: Array, part: Array | tuple[Codes, Array]) -> Array:
-    """Add what `_transposed` returns."""
+    """Add a result of `_transposed` to the total."""
     if isinstance(part, tuple):
         X, U = part
         X.add_transposed(U, total[:-1])

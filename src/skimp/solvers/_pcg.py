@@ -1,4 +1,4 @@
-"""Conjugate gradients for the squared loss, at budgets too large for normal equations."""
+"""Conjugate gradients for the squared loss."""
 
 from typing import ClassVar, final
 
@@ -11,23 +11,27 @@ from skimp.solvers._costs import descent_cost
 from skimp.solvers._descent import descend
 
 _REDUCTION = 0.01
-"""What conjugate gradients reduce a residual to before it is computed anew, from all digits."""
+"""Relative residual at which conjugate gradients restart from a recomputed gradient."""
 
 
 @final
 class PCG(Solver):
     r"""Least squares by conjugate gradients, preconditioned as in Falkon.
 
-    The machinery of `Newton`, which needs a step or two if the loss is a parabola:
-    4 n D k operations for each of some twenty products with D features and k outputs, and
-    O(D^3) for the preconditioner; `Direct` takes n D^2.
+    Solves the normal equations :math:`(Z^T D Z + \alpha P) \, c = Z^T D y`, with the normalized
+    weights on the diagonal of D, without forming them. It is `Newton` applied to the squared loss,
+    which needs only a few steps.
+
+    Each of about twenty products takes 4 n D k operations for D features and k outputs, and the
+    preconditioner takes O(D^3). `Direct` takes n D^2 operations instead. Memory is O(D^2), plus
+    n D numbers if the features fit; otherwise they are recomputed in each pass.
 
     Parameters
     ----------
     tol : float, default=1e-6
         Relative tolerance of the objective.
     max_iter : int, default=100
-        Most times that conjugate gradients are started, each of up to sixty products.
+        Maximum number of restarts of conjugate gradients, each with up to sixty products.
 
     References
     ----------
@@ -55,7 +59,7 @@ class PCG(Solver):
         self.max_iter = max_iter
 
     def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:
-        """Minimise the squared loss; see `Solver.solve`."""
+        """Minimize the squared loss; see `Solver.solve`."""
         check_params(self)
         if not isinstance(problem.loss, Squared):
             raise broken(type(self).__name__, "loss", "'squared'", problem.loss)
@@ -65,11 +69,11 @@ class PCG(Solver):
             name="pcg",
             tol=self.tol,
             max_iter=self.max_iter,
-            forcing=lambda promised: _REDUCTION,
+            forcing=lambda expected: _REDUCTION,
         )
 
     def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
-        """Return the stage of the steps; see `Solver.cost`."""
+        """Return the cost of the steps; see `Solver.cost`."""
         return descent_cost(
             mapped, size, loss, tol=self.tol, usual_tol=1e-6, max_iter=self.max_iter
         )

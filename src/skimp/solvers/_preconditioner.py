@@ -1,4 +1,4 @@
-"""Approximate curvature that is cheap to invert, for conjugate gradients."""
+"""Preconditioners: approximate Hessians that are cheap to invert."""
 
 from collections.abc import Callable
 from typing import final
@@ -13,11 +13,11 @@ from skimp.data import Block, Codes, Context, Rows
 from skimp.solvers._base import Problem
 
 _STALE = 1.5
-"""Factor by which the mean curvature may change before landmarks are factorized anew."""
+"""Factor by which the mean curvature may change before a new factorization."""
 CHUNK = 4096
-_LARGEST_JITTER = 1e-3
-_LEAST = 1e-3
-"""Least share of the corner that is left when the border is eliminated; rounding may leave none."""
+_MAX_JITTER = 1e-3
+_MIN_CORNER = 1e-3
+"""Minimum fraction of the corner after elimination of the border, because of rounding."""
 
 Inverse = Callable[[Array], Array]
 
@@ -25,8 +25,9 @@ Inverse = Callable[[Array], Array]
 def invert_bordered(G: Array, alpha: float, dtype: DType, scale: float = 1.0) -> Inverse:
     r"""Return a function that multiplies by the inverse of :math:`s G + 2 \alpha I`.
 
-    The last row and column of G are those of the intercept, which is not penalized. If they are
-    zero, there is none, and the last row of products is zero. It factorizes in a dtype.
+    The last row and column of G belong to the intercept, which is not penalized. If they are zero,
+    there is no intercept, and the last row of the products is zero. The factorization is in
+    ``dtype``.
     """
     (potrf,) = linalg.get_lapack_funcs(("potrf",), dtype=dtype)
     shift = 0.0
@@ -38,11 +39,11 @@ def invert_bordered(G: Array, alpha: float, dtype: DType, scale: float = 1.0) ->
         _, info = potrf(L, lower=1, clean=0, overwrite_a=1)
         if info == 0:
             break
-        # if rounding leaves a G that is not positive, a shifted one preconditions as well
+        # if G is not positive definite because of rounding, a shifted G works as well
         shift = max(10 * shift, float(np.finfo(dtype).eps))
     border = triangular_solve(L, scale * G[:-1, -1:], lower=True)
     corner = scale * float(G[-1, -1])
-    corner = max(corner - float(np.sum(border**2, dtype=np.float64)), _LEAST * corner)
+    corner = max(corner - float(np.sum(border**2, dtype=np.float64)), _MIN_CORNER * corner)
 
     def solve(R: Array) -> Array:
         X = np.zeros_like(R)
@@ -58,35 +59,36 @@ def invert_bordered(G: Array, alpha: float, dtype: DType, scale: float = 1.0) ->
 
 @final
 class Preconditioner:
-    r"""Coordinates in which the penalty is a multiple of the identity, and an inverse in them.
+    r"""Approximate inverse of the Hessian, in coordinates in which the penalty is the identity.
 
-    With :math:`P = T^T T` the coordinates are u = T c. The second derivative of the objective in
-    them is approximated by :math:`S + 2 \alpha I`, with a border for the intercept.
+    With :math:`P = T^T T`, the coordinates are u = T c. The Hessian in these coordinates is
+    approximated by :math:`S + 2 \alpha I`, with a border for the intercept. There are two choices
+    of S:
 
-    S is summed over some rows, with the mean curvature of each of them over the outputs.
-    Landmarks can stand for the rows instead, as in Falkon, which costs no sum: with a mean
-    curvature h, :math:`S = h T T^T / m`. That is a good guide if they are distributed as rows
-    are, and a poor one if they are centres of clusters.
+    - a sum over some rows, weighted by their mean curvature over the outputs;
+    - :math:`S = h T T^T / m` with the mean curvature h, as in Falkon. The landmarks represent the
+      rows, so that no sum is needed. This works well if landmarks are distributed like rows, and
+      poorly if they are cluster centres.
 
-    The inverse of T and :math:`T T^T` are computed in float64, and kept and applied in the dtype
+    The inverse of T and :math:`T T^T` are computed in float64, and stored and applied in the dtype
     of the rows. One factor of :math:`S + 2 \alpha I`, which takes m^3 / 3 operations, serves all
-    outputs; if that makes many iterations, `update_each` gives every output its own.
+    outputs. If that leads to many iterations, `update_each` computes one factor per output.
 
     Attributes
     ----------
     landmarks : bool
         Whether there is a penalty matrix.
     by_output : bool
-        Whether every output has a factor of its own.
+        Whether every output has its own factor.
     height : float
-        The mean curvature with which landmarks stand for rows, zero if they do not.
+        Mean curvature h of the Falkon preconditioner; zero if S is a sum over rows.
 
     References
     ----------
     Rudi, Carratino and Rosasco (2017), Falkon: an optimal large scale kernel method.
     """
 
-    def __init__(self, problem: Problem, rows: Rows, context: Context, *, standing_in: bool = True):
+    def __init__(self, problem: Problem, rows: Rows, context: Context, *, falkon: bool = True):
         self._alpha, self._fit_intercept = problem.alpha, problem.fit_intercept
         self._dtype, self._n_threads = rows.dtype, context.threads
         self.landmarks, self.by_output, self.height = problem.penalty is not None, False, 0.0
@@ -98,24 +100,24 @@ class Preconditioner:
         with np.errstate(over="ignore"):
             check_representable(T.diagonal().astype(rows.dtype) ** 2)
             self._to_rows = linalg.lapack.dtrtri(T, lower=0)[0].astype(rows.dtype, order="C")
-            if standing_in:
+            if falkon:
                 self._gram = _landmark_gram(T, problem.fit_intercept, rows.dtype)
 
-    def stand_in(self, height: float) -> None:
-        """Adapt to a mean curvature, with landmarks for rows; little changes are ignored."""
+    def set_mean_curvature(self, height: float) -> None:
+        """Use the Falkon preconditioner with this mean curvature; ignore small changes."""
         if not self.height / _STALE < height < self.height * _STALE:
             self._inverses = []
             self._inverses = [invert_bordered(self._gram, self._alpha, self._dtype, height)]
             self.by_output, self.height = False, height
 
     def update(self, X: Array, D: Array) -> None:
-        """Adapt to rows with the curvatures D, of which zeros cost nothing."""
+        """Sum over the rows X with curvatures D; rows of zero curvature are skipped."""
         self._inverses = []
         self._inverses = [self._invert(X, D, self._n_threads)]
         self.by_output, self.height = False, 0.0
 
     def update_each(self, X: Array, curvature: Array) -> None:
-        """Factorize the curvature of each output, from all rows where it is not zero."""
+        """Compute one factor per output, from all rows of nonzero curvature."""
 
         def invert(D: Array, _: Scratch) -> Inverse:
             return self._invert(X, D.astype(np.float64), 1)
@@ -131,26 +133,26 @@ class Preconditioner:
         return invert_bordered(G, self._alpha, self._dtype)
 
     def solve(self, R: Array, columns: Array) -> Array:
-        """Return the inverse of the approximate curvature times R, of these outputs."""
+        """Multiply R by the approximate inverse Hessian; its columns belong to these outputs."""
         if not self.by_output:
             return self._inverses[0](R)
         return np.hstack([self._inverses[c](R[:, [j]]) for j, c in enumerate(columns)])
 
     def to_rows(self, V: Array) -> Array:
-        """Return the coefficients of coordinates u; the last row, of the intercept, is kept."""
+        """Return the coefficients c of coordinates u; the last row, the intercept, is unchanged."""
         return V if self._to_rows is None else _change(self._to_rows, V)
 
     def from_rows(self, V: Array) -> Array:
-        """Return a gradient in u for one in the coefficients; the last row is kept."""
+        """Return the gradient in u for a gradient in c; the last row is unchanged."""
         return V if self._to_rows is None else _change(self._to_rows.T, V)
 
 
 @final
 class Diagonal:
-    r"""The diagonal of the curvature, for `Codes` of too many features for a matrix of them.
+    r"""Diagonal preconditioner, for `Codes` with too many features for a matrix.
 
-    :math:`h \, \overline{z_j^2} + 2 \alpha` for feature j, with a mean curvature h. Takes one pass,
-    and as many numbers as there are features. Coordinates are the coefficients.
+    The entry of feature j is :math:`h \, \overline{z_j^2} + 2 \alpha` with the mean curvature h.
+    Takes one pass over the rows and one number per feature. Coordinates are the coefficients.
     """
 
     def __init__(self, problem: Problem, rows: Rows, context: Context):
@@ -170,19 +172,19 @@ class Diagonal:
         self._means[:-1] *= rows.coded.value
         self._inverse = np.ones_like(self._means)
 
-    def stand_in(self, height: float) -> None:
-        """Adapt to a mean curvature."""
+    def set_mean_curvature(self, height: float) -> None:
+        """Set the mean curvature."""
         curved = height * self._means
         curved[:-1] += 2 * self._alpha
         self._inverse = np.divide(1.0, curved, out=np.ones_like(curved), where=curved > 0)
 
     def solve(self, R: Array, columns: Array) -> Array:
-        """Return the inverse of the approximate curvature times R."""
+        """Multiply R by the approximate inverse Hessian."""
         solved: Array = (self._inverse * R).astype(self._dtype)
         return solved
 
     def to_rows(self, V: Array) -> Array:
-        """Return V."""
+        """Return V unchanged: coordinates are the coefficients."""
         return V
 
     from_rows = to_rows
@@ -194,10 +196,10 @@ def _change(W: Array, V: Array) -> Array:
 
 
 def _weighted_gram(X: Array, D: Array, change: Array | None, n_threads: int) -> Array:
-    """Return ``sum_i D_i z_i z_i^T`` over rows where D is not zero.
+    """Return ``sum_i D_i z_i z_i^T`` over rows with nonzero D.
 
-    z are the rows of X times ``change``, with a one behind. Changing the sums instead would
-    magnify their rounding.
+    z are the rows of ``X @ change`` with a one appended. Transforming the sum instead of the rows
+    would magnify rounding errors.
     """
     chosen = np.flatnonzero(D)
 
@@ -223,7 +225,7 @@ def _weighted_gram(X: Array, D: Array, change: Array | None, n_threads: int) -> 
 
 
 def _landmark_gram(T: Array, fit_intercept: bool, dtype: DType) -> Array:
-    """Return ``sum_i z_i z_i^T / m`` of the m landmarks: z are columns of T with a one behind."""
+    """Return ``sum_i z_i z_i^T / m``, where z are the m columns of T with a one appended."""
     gram = linalg.lapack.dlauum(T, lower=0)[0]
     mirror_upper(gram)
     gram /= len(T)
@@ -236,13 +238,13 @@ def _landmark_gram(T: Array, fit_intercept: bool, dtype: DType) -> Array:
 
 
 def _upper_factor(P: Array) -> Array:
-    """Return T, of a slightly shifted P if that is singular, which preconditions as well."""
+    """Return the upper Cholesky factor of P, shifted slightly if P is singular."""
     check_representable(P)
     eps = float(np.finfo(np.float64).eps)
     if not P.any():
         return np.asfortranarray(np.diag(np.full(len(P), np.sqrt(eps))))
-    for jitter in (0.0, *np.geomspace(10 * eps * len(P), _LARGEST_JITTER, 10)):
+    for jitter in (0.0, *np.geomspace(10 * eps * len(P), _MAX_JITTER, 10)):
         R = cholesky(P, jitter=float(jitter))
         if R is not None:
             return R
-    raise ValueError("the penalty matrix must be positive semidefinite, found a negative direction")
+    raise ValueError("penalty must be positive semidefinite, found a negative eigenvalue.")

@@ -1,7 +1,8 @@
-"""The contracts of kernels, feature maps, selectors, losses and solvers, for yours as for ours.
+"""Checks for user-defined kernels, feature maps, selectors, losses and solvers.
 
-Each function raises an `AssertionError` that says which promise is broken. The data are read-only,
-so that a part which writes into its input fails too.
+Each function raises an `AssertionError` that names the failed check. Test data are read-only, so
+that an object that writes to its input fails too. The library runs the same checks on its own
+classes.
 """
 
 from skimp.testing._feature_map import check_feature_map

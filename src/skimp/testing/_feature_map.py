@@ -1,4 +1,4 @@
-"""What every feature map promises."""
+"""Checks of feature maps."""
 
 import pickle
 from typing import Any
@@ -11,20 +11,29 @@ from skimp._core._linalg import dense
 from skimp._core._types import Array
 from skimp.data import open_rows
 from skimp.features import FeatureMap
-from skimp.testing._promises import close, params_of, refused, require, rows_for
+from skimp.testing._assertions import close, params_of, refused, require, rows_for
 
 
 def check_feature_map(feature_map: FeatureMap, X: Any = None, *, max_error: float = np.inf) -> None:
-    """Check that features depend on rows and seed alone, approximate the kernel, and fit models.
+    """Check the features, parameters and basis of a feature map.
+
+    Features must depend on the rows and the seed only: not on the block size, on sparse or dense
+    storage, or on pickling. Inner products of features must approximate the kernel, and the basis
+    must give the same ridge predictions as the features.
 
     Parameters
     ----------
     feature_map : FeatureMap
-        The map; it is cloned, with ``random_state=0`` if it has one.
+        The map; it is cloned, with ``random_state=0`` if it has this parameter.
     X : array of shape (n, d), optional
-        Rows to fit it to; 600 random ones by default.
+        Rows to which to fit it; by default 600 random rows of five columns.
     max_error : float
-        Largest difference allowed between inner products of features and ``kernel_`` on X.
+        The largest allowed difference between inner products of features and ``kernel_`` on X.
+
+    Raises
+    ------
+    AssertionError
+        If a check fails; the message names it.
 
     Examples
     --------
@@ -48,20 +57,21 @@ def check_feature_map(feature_map: FeatureMap, X: Any = None, *, max_error: floa
     Z = transform(fitted, X)
     G = Z @ Z.T
     tol = 1e-8 * max(1.0, np.abs(G).max())
-    require(Z.shape[1] == fitted.width == len(fitted.get_feature_names_out()), "width is columns")
+    width = Z.shape[1] == fitted.width == len(fitted.get_feature_names_out())
+    require(width, "width is the number of features and of feature names")
     single = transform(clone(new).fit(X32), X32)
-    require(Z.dtype == float and single.dtype == np.float32, "the dtype of the rows is kept")
+    require(Z.dtype == float and single.dtype == np.float32, "features have the dtype of the rows")
     close(transform(clone(new).fit(X), X), Z, "the same seed gives the same features")
     copied = pickle.loads(pickle.dumps(fitted))
-    close(transform(copied, X), Z, "a pickle gives the same features")
+    close(transform(copied, X), Z, "an unpickled map gives the same features")
     close(transform(fitted, S), Z, "sparse rows have the features of dense rows", tol)
     out = np.empty_like(Z)
     for start in range(0, len(X), 77):
         fitted.map_block(X[start : start + 77], out[start : start + 77])
-    close(out, Z, "map_block gives the rows of transform, block by block", tol)
+    close(out, Z, "map_block gives the features of transform", tol)
     for source in (S, open_rows(X, block_rows=7)):
         other = transform(clone(new).fit(source), X)
-        close(other @ other.T, G, "a map fitted to sparse rows or small blocks is the same", tol)
+        close(other @ other.T, G, "fitting to sparse rows or small blocks gives the same map", tol)
     if fitted.kernel_ is not None:
         close(G, fitted.kernel_(X), "<z(x), z(y)> approximates k(x, y)", max_error)
     close(single @ single.T, G, "float32 agrees with float64", 1e5 * tol)
@@ -73,9 +83,12 @@ def check_feature_map(feature_map: FeatureMap, X: Any = None, *, max_error: floa
         f = C @ (C.T @ np.linalg.solve(C @ C.T + ridge * np.eye(len(X)), y))
     else:
         f = C @ np.linalg.solve(C.T @ C + ridge * basis.penalty, C.T @ y)
-    close(f, G @ np.linalg.solve(G + ridge * np.eye(len(X)), y), "basis() predicts as Z", 1e-6)
-    refused("another number of columns", fitted.transform, X[:, 1:])
+    expected = G @ np.linalg.solve(G + ridge * np.eye(len(X)), y)
+    close(f, expected, "ridge regression on basis() predicts as on the features", 1e-6)
+    refused("transform of another number of columns", fitted.transform, X[:, 1:])
     if new.size_name in ("n_components", "budget"):
+        copied.set_params(**{new.size_name: 1})
+        close(transform(copied, X), Z, "parameters that are set count from the next fit on")
         for size in (1, 2, 7):
             Z = transform(new.resized(size).fit(X), X)
             message = f"{new.size_name}={size} works"

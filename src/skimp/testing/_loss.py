@@ -1,4 +1,4 @@
-"""What every loss promises."""
+"""Checks of losses."""
 
 import pickle
 from collections.abc import Callable
@@ -11,21 +11,29 @@ from sklearn.base import clone
 from skimp._core._types import Array
 from skimp._params._rules import check_params
 from skimp.losses import Loss
-from skimp.testing._promises import close, params_of, read_only, refused, require
+from skimp.testing._assertions import close, params_of, read_only, refused, require
 
-_Twin = Callable[[Array, Array], Array]
+_Function = Callable[[Array, Array], Array]
 
 
 def check_loss(loss: Loss, y: Any = None) -> None:
-    """Check derivatives, convexity, conjugate, large predictions, precision and parameters.
+    """Check the derivatives, convexity, conjugate and parameters of a loss.
+
+    Derivatives must match finite differences, and value and conjugate must satisfy the
+    Fenchel-Young inequality. There must be no overflow for predictions up to 1e4, and float32 must
+    agree with float64.
 
     Parameters
     ----------
     loss : Loss
         The loss.
     y : array of shape (n,) or (n, k), optional
-        Targets; by default 1 and -1, which every loss understands, with a single 1 in each row
-        for a joint loss.
+        Targets; by default 1 and -1, with a single 1 in each row for a joint loss.
+
+    Raises
+    ------
+    AssertionError
+        If a check fails; the message names it.
 
     Examples
     --------
@@ -40,7 +48,7 @@ def check_loss(loss: Loss, y: Any = None) -> None:
     y = read_only(np.asarray(y, np.float64))
     f, g = (read_only(y + 3 * rng.normal(size=y.shape)) for _ in range(2))
     v, tol = read_only(rng.normal(size=y.shape)), 1e-9 * max(1.0, np.abs(y).max())
-    # halves and ones away from the target, where most losses have their kinks
+    # multiples of 1/2 away from the target, where most losses have their kinks
     kinks = read_only(y + np.round(2 * rng.normal(size=y.shape)) / 2)
     _check_arrays(loss, y, f, v)
     directions = [*np.eye(y.shape[1])] if loss.joint else [np.ones(1)]
@@ -56,7 +64,7 @@ def check_loss(loss: Loss, y: Any = None) -> None:
         if loss.smooth and type(loss).majorant is not Loss.majorant:
             above = line + _inner(loss, loss.majorant(y, a) * (b - a), b - a) / 2
             scale = max(1.0, np.abs(above).max())
-            require(np.all(loss.value(y, b) <= above + tol * scale), "the majorant lies above")
+            require(np.all(loss.value(y, b) <= above + tol * scale), "the majorant is above")
     _check_conjugate(loss, y, (f, g, kinks), t, tol)
     for direction in (*directions, np.ones(1)):
         _check_range(loss, y, f, direction)
@@ -65,22 +73,22 @@ def check_loss(loss: Loss, y: Any = None) -> None:
     named = {type(loss).__name__: type(loss), "np": np}
     for same in (clone(loss), pickle.loads(pickle.dumps(loss)), eval(repr(loss), named)):
         alike = same == loss and hash(same) == hash(loss)
-        require(alike, "clones, pickles and texts with equal parameters make equal losses")
+        require(alike, "clone, pickle and eval(repr(loss)) give equal losses")
     check_params(loss)
     for name in loss.get_params(deep=False):
         refused(f"{name}='no such'", check_params, clone(loss).set_params(**{name: "no such"}))
 
 
 def _inner(loss: Loss, a: Array, b: Array) -> Array:
-    """Return products, summed over each row if the loss couples its outputs."""
+    """Return elementwise products, summed over each row for a joint loss."""
     products: Array = a * b
     return products.sum(axis=1, keepdims=True) if loss.joint else products
 
 
 def _check_arrays(loss: Loss, y: Array, f: Array, v: Array) -> None:
-    """Check shapes, dtypes, and predictions that are large."""
-    one_a_row = (len(y), 1) if loss.joint else y.shape
-    shapes = (one_a_row, y.shape, y.shape, y.shape, one_a_row)
+    """Check shapes, dtypes and large predictions."""
+    value_shape = (len(y), 1) if loss.joint else y.shape
+    shapes = (value_shape, y.shape, y.shape, y.shape, value_shape)
     large, results = 1e4 * np.where(v > 0, 1.0, -1.0), []
     for predictions, dtype in product((f, large), (np.float64, np.float32)):
         Y, F, V = (read_only(A.astype(dtype)) for A in (y, predictions, v))
@@ -90,11 +98,14 @@ def _check_arrays(loss: Loss, y: Array, f: Array, v: Array) -> None:
                 derivatives = (slope, loss.curvature(Y, F), loss.curved(Y, F, V))
                 out = (loss.value(Y, F), *derivatives, loss.conjugate(Y, slope))
         except FloatingPointError as error:
-            raise AssertionError("promise broken: there is no overflow up to 1e4.") from error
+            raise AssertionError(
+                "check failed: no overflow for predictions up to 1e4, in value, gradient, "
+                f"curvature, curved or conjugate; found {error}."
+            ) from error
         fit = [o.shape == s and o.dtype == dtype for o, s in zip(out, shapes, strict=True)]
-        require(all(fit), "shapes and dtypes are those of f, or one column for a joint value")
-        require(all(np.isfinite(o).all() for o in out), "all is finite, up to 1e4")
-        require(out[0].min() >= 0, "a loss is not negative")
+        require(all(fit), "shapes and dtypes are those of f, or (n, 1) for a joint value")
+        require(all(np.isfinite(o).all() for o in out), "results are finite up to 1e4")
+        require(out[0].min() >= 0, "the loss is not negative")
         results.append(out)
     for double, single in zip(*results[:2], strict=True):
         tol = 1e-4 * max(1.0, np.abs(y).max(), np.abs(double).max())
@@ -102,10 +113,10 @@ def _check_arrays(loss: Loss, y: Array, f: Array, v: Array) -> None:
 
 
 def _check_derivatives(loss: Loss, y: Array, f: Array, kinks: Array, v: Array) -> None:
-    """Compare slopes along v with differences, except at jumps."""
+    """Compare derivatives along v with finite differences, except at jumps."""
     h, slope = 1e-6, _inner(loss, loss.gradient(y, f), v)
 
-    def sides(fn: _Twin, f: Array) -> tuple[Array, Array]:
+    def sides(fn: _Function, f: Array) -> tuple[Array, Array]:
         below, here, above = (fn(y, f + step * v) for step in (-h, 0, h))
         return (here - below) / h, (above - here) / h
 
@@ -118,13 +129,13 @@ def _check_derivatives(loss: Loss, y: Array, f: Array, kinks: Array, v: Array) -
         if fn == loss.value and loss.smooth:
             apart = np.abs(np.subtract(*sides(fn, kinks)))
             require(np.all(even) and np.all(apart <= 0.01), "a smooth loss has no kinks")
-        require(np.mean(even) > 0.9, f"{what}: differences exist nearly everywhere")
+        require(np.mean(even) > 0.9, f"{what}: it is differentiable at more than 90 % of points")
         tol = 1e-6 * max(1.0, np.abs(y).max(), np.abs(expected).max())
         close(((left + right) / 2)[even], expected[even], what, tol)
 
 
 def _check_curvature(loss: Loss, y: Array, f: Array, v: Array) -> None:
-    """Check that the second derivative is a PSD matrix, with the curvature as its diagonal."""
+    """Check that the second derivative is PSD and that curvature is its diagonal."""
     diagonal = loss.curvature(y, f)
     require(np.all(diagonal >= 0), "curvature is not negative")
     if not loss.joint:
@@ -138,7 +149,7 @@ def _check_curvature(loss: Loss, y: Array, f: Array, v: Array) -> None:
 
 
 def _check_conjugate(loss: Loss, y: Array, points: tuple[Array, ...], t: Array, tol: float) -> None:
-    """Check the inequality of Fenchel and Young, an equality at gradients."""
+    """Check the Fenchel-Young inequality, which is an equality at gradients."""
     slopes = [loss.gradient(y, f) for f in points]
     ends = [loss.conjugate(y, u) for u in slopes]
     for f, u, end in zip(points, slopes, ends, strict=True):
@@ -155,8 +166,9 @@ def _check_conjugate(loss: Loss, y: Array, points: tuple[Array, ...], t: Array, 
 
 
 def _check_range(loss: Loss, y: Array, f: Array, v: Array) -> None:
-    """Check that the conjugate is infinite beyond the slopes far out, if these are bounded."""
+    """Check that the conjugate is infinite outside the range of the gradient, if it is bounded."""
     near, far = (loss.gradient(y, f + t * v) for t in (1e3, 1e6))
     bounded = np.abs(_inner(loss, far - near, v)) <= 1e-5
     beyond = loss.conjugate(y, far + 0.1 * v)
-    require(np.all(beyond[bounded] == np.inf), "the conjugate is infinite where u is no slope")
+    infinite = np.all(beyond[bounded] == np.inf)
+    require(infinite, "the conjugate is infinite outside the range of the gradient")

@@ -1,4 +1,4 @@
-"""A problem from its definition, and how far coefficients are from its minimum, by duality."""
+"""The objective of a problem, straight from its definition, and checks of its minimum."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,10 @@ from scipy import optimize, sparse
 
 from skimp._core._types import Array
 from skimp.losses import Loss
-from skimp.testing._promises import close, require
+from skimp.testing._assertions import close, require
 
 _REACH = (1e-4, -1e-4, 1e-2, -1e-2)
-"""How far from a prediction other slopes of a loss with kinks are looked for."""
+"""Offsets from a prediction at which subgradients of a loss with kinks are collected."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class Naive:
     Attributes
     ----------
     Z, Y, weight, loss, alpha, penalty, fit_intercept
-        As in `Problem`, in arrays.
+        As in `Problem`, but arrays.
     flat : bool
-        Whether the intercept is free; it is penalized like a coefficient otherwise.
+        Whether the intercept is not penalized.
     """
 
     Z: Array
@@ -45,35 +45,37 @@ class Naive:
         return float(costs.sum() + self.alpha * penalty)
 
     def residual(self, coef: Array, b: Array, slopes: Array) -> tuple[Array, Array]:
-        """Return the gradient in c and in b if these are the slopes of the loss."""
+        """Return the gradient with respect to coef and b, for these slopes of the loss."""
         slopes = self._share * slopes
         in_b = slopes.sum(axis=0) + (0 if self.flat else 2 * self.alpha * b)
         return self.Z.T @ slopes + 2 * self.alpha * self.penalty @ coef, in_b
 
     def check(self, coef: Array, b: Array, tol: float) -> None:
-        """Raise unless the coefficients minimise the objective."""
+        """Raise if the coefficients do not minimise the objective."""
         F = self.Z @ coef + b
         if not self.fit_intercept:
-            close(b, 0, "there is no intercept where none is asked for")
+            close(b, 0, "the intercept is zero if fit_intercept is False")
         if self.loss.smooth:
             in_c, in_b = self.residual(coef, b, self.loss.gradient(self.Y, F))
-            close(in_c, 0, "the gradient in c is zero", tol)
-            close(in_b if self.fit_intercept else 0.0, 0, "the gradient in b is zero", tol)
+            close(in_c, 0, "the gradient with respect to coef is zero", tol)
+            in_b = in_b if self.fit_intercept else np.zeros(1)
+            close(in_b, 0, "the gradient with respect to the intercept is zero", tol)
             return
         value, rng = self.value(coef, b), np.random.default_rng(0)
         for scale in np.repeat([1e-4, 1e-2, 1.0], 20):
             other = coef + scale * rng.normal(size=coef.shape)
             moved = b + self.fit_intercept * scale * rng.normal(size=b.shape)
-            require(value <= self.value(other, moved) + tol * value, "no point near by is lower")
+            lowest = value <= self.value(other, moved) + tol * value
+            require(lowest, "the objective is not lower at nearby points")
         gap = self._gap(coef, b, self._slopes(coef, b))
-        what = "the objective is that of the dual problem"
+        what = "the objective equals that of the dual problem"
         require(gap <= tol * value, f"{what}; relative gap {gap / value:.3g}, allowed {tol:.3g}")
 
     def _slopes(self, coef: Array, b: Array) -> Array:
-        """Return subgradients of the loss that nearly are minus the slopes of the penalty.
+        """Return subgradients of the loss that nearly cancel the gradient of the penalty.
 
-        Convex combinations of gradients around each prediction: a linear program finds those of
-        the least gap, with a penalty for slopes that do not balance.
+        They are convex combinations of gradients at points around each prediction. A linear program
+        finds the combination with the smallest gap, with a cost for gradients that do not cancel.
         """
         F, k = self.Z @ coef + b, self.Y.shape[1]
         columns = [np.arange(k)] if self.loss.joint else list(np.arange(k)[:, None])
@@ -85,7 +87,7 @@ class Naive:
         return slopes
 
     def _balanced(self, found: Array, F: Array, part: Array, coef: Array, b: Array) -> Array:
-        """Combine slopes of shape (candidates, n, outputs)."""
+        """Combine candidate slopes, of shape (candidates, n, outputs)."""
         share, Y, f = self._share, self.Y[:, part], F[:, part]
         costs = [
             share * (self.loss.value(Y, f) + self.loss.conjugate(Y, u) - self._dot(u, f))
@@ -105,7 +107,7 @@ class Naive:
         share_of = optimize.linprog(cost, A_eq=A_eq, b_eq=b_eq).x[: -2 * n_slacks]
         mix = np.maximum(share_of.reshape(len(found), -1), 0)
         combined = np.einsum("ci,cio->io", mix / mix.sum(axis=0), found)
-        # by rounding a mixture of slopes may be none
+        # rounding may move a combination outside the range of slopes
         return np.asarray(np.clip(combined, found.min(axis=0), found.max(axis=0)))
 
     def _dot(self, u: Array, f: Array) -> Array:
@@ -113,13 +115,13 @@ class Naive:
         return products.sum(axis=1, keepdims=True) if self.loss.joint else products
 
     def _gap(self, coef: Array, b: Array, slopes: Array) -> float:
-        """Return the objective less that of the dual problem at these slopes, by Fenchel."""
+        """Return the duality gap: the objective minus the dual objective at these slopes."""
         F = self.Z @ coef + b
         excess = self.loss.value(self.Y, F) + self.loss.conjugate(self.Y, slopes)
         gap = np.sum(self._share * (excess - self._dot(slopes, F)))
         in_c, in_b = self.residual(coef, b, slopes)
         gap += np.sum(in_c * np.linalg.solve(self.penalty, in_c)) / (4 * self.alpha)
         if self.fit_intercept:
-            # a free intercept has no bound: what its slope is off by counts as it is
+            # the dual of a free intercept is a constraint: add its violation
             gap += np.abs(in_b).sum() if self.flat else in_b @ in_b / (4 * self.alpha)
         return float(gap)

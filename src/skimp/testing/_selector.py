@@ -1,4 +1,4 @@
-"""What every selector promises."""
+"""Checks of selectors."""
 
 from typing import Any
 
@@ -10,20 +10,29 @@ from skimp._core._work import Size, Work
 from skimp.budgets import Budget, Selector
 from skimp.data import open_rows
 from skimp.kernels import Gaussian
-from skimp.testing._promises import close, params_of, require, rows_for
+from skimp.testing._assertions import close, params_of, require, rows_for
 
 
 def check_selector(selector: Selector, X: Any = None, *, size: int = 20) -> None:
-    """Check that a budget has its size and real rows, the same ones from any chunks or storage.
+    """Check the landmarks, weights, cost and parameters of a selector.
+
+    A budget must have at most the requested number of landmarks, and indices must refer to the
+    chosen rows. The choice must not depend on the block size or on sparse or dense storage, and
+    must ignore rows of weight zero.
 
     Parameters
     ----------
     selector : Selector
         The selector.
     X : array of shape (n, d), optional
-        Rows to choose from; 600 random ones by default.
+        Rows from which to choose; by default 600 random rows of five columns.
     size : int
-        Number of points.
+        Number of landmarks.
+
+    Raises
+    ------
+    AssertionError
+        If a check fails; the message names it.
 
     Examples
     --------
@@ -44,8 +53,10 @@ def check_selector(selector: Selector, X: Any = None, *, size: int = 20) -> None
         require(1 <= m <= most, f"a budget has 1 to {most} points, found {m}")
         if chosen.indices is not None:
             distinct = selector.repeats or m == len(np.unique(chosen.indices))
-            require(m == most == len(chosen.indices) and distinct, f"{most} rows, none twice")
-            close(chosen.points, X[chosen.indices], "indices point at the points")
+            which = "rows" if selector.repeats else "distinct rows"
+            counted = m == most == len(chosen.indices)
+            require(counted and distinct, f"indices are those of {most} {which}, found {m} points")
+            close(chosen.points, X[chosen.indices], "indices refer to the points")
         if chosen.weights is not None:
             positive = bool(np.all(chosen.weights > 0))
             require(len(chosen.weights) == m and positive, "every point has a positive weight")
@@ -59,8 +70,8 @@ def check_selector(selector: Selector, X: Any = None, *, size: int = 20) -> None
                 close(same.indices, chosen.indices, "the same seed chooses the same rows")
     stage = selector.cost(size, Gaussian(gamma=0.1), Size(*X.shape))
     counted = stage.bytes >= 0 and min(vars(stage.work).values()) >= 0
-    require(counted and stage.work != Work(), "choosing takes work, and no negative one")
+    require(counted and stage.work != Work(), "cost counts work, and no entry is negative")
     weight = np.arange(len(X)) % 2.0
     present = select(open_rows(X, target=labels, weight=weight), y=None).indices
-    require(present is None or weight[present].all(), "a row of weight zero is absent")
+    require(present is None or weight[present].all(), "rows of weight zero are not chosen")
     require(params_of(selector) == params == params_of(clone(selector)), "parameters do not change")

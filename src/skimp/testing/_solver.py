@@ -1,4 +1,4 @@
-"""What every solver promises."""
+"""Checks of solvers."""
 
 from dataclasses import dataclass, replace
 from itertools import product
@@ -13,28 +13,35 @@ from skimp._core._work import DOUBLE, MapCost, Size, Work
 from skimp.data import ArrayRows, Codes, Context, Rows, open_rows
 from skimp.losses import Loss, hinge, softmax, squared
 from skimp.solvers import Problem, Solution, Solver, Status
+from skimp.testing._assertions import close, params_of, read_only, require
 from skimp.testing._optimum import Naive
-from skimp.testing._promises import close, params_of, read_only, require
 
 _N = 40
-"""Rows of the problems here."""
+"""Number of rows of the test problems."""
 _ONE = Context(n_jobs=1)
 
 
 def check_solver(solver: Solver, loss: Loss = squared, *, tol: float = 1e-8) -> None:
-    """Check that solutions are minima, and that equal problems have equal ones.
+    """Check that a solver finds the minimum, for any form of the rows.
 
-    At a minimum the naive gradient of a smooth loss is zero. A loss with kinks is compared with
-    the dual problem, which its conjugate defines.
+    For a smooth loss, the gradient at the solution must be zero. For other losses, the duality gap
+    must be zero. Blocks, sparse rows, float32, codes, threads, starting points and memory limits
+    must not change the solution.
 
     Parameters
     ----------
     solver : Solver
-        The solver, with a tolerance of its own that allows for ``tol``.
+        The solver, with a stopping tolerance small enough for ``tol``.
     loss : Loss
-        A loss that it can minimise.
+        A loss that the solver supports.
     tol : float
-        Largest entry of the gradient, or largest relative duality gap where there are kinks.
+        The largest allowed entry of the gradient, or relative duality gap if the loss is not
+        smooth.
+
+    Raises
+    ------
+    AssertionError
+        If a check fails; the message names it.
 
     Examples
     --------
@@ -43,7 +50,7 @@ def check_solver(solver: Solver, loss: Loss = squared, *, tol: float = 1e-8) -> 
     >>> check_solver(direct)
     """
     params, rng = params_of(solver), np.random.default_rng(0)
-    # equal columns and one of zeros
+    # two equal columns, and one of zeros
     Z = rng.normal(0.3, 1.0, (_N, 4))[:, [0, 1, 2, 3, 3, 3]] * [1, 1, 1, 1, 1, 0]
     Y = _targets(Z + rng.normal(size=(_N, 6)), loss)
     trial = _Trial(solver, tol, loss, read_only(Z), Y)
@@ -63,7 +70,7 @@ def check_solver(solver: Solver, loss: Loss = squared, *, tol: float = 1e-8) -> 
 
 @dataclass(frozen=True)
 class _Trial:
-    """A problem for a solver, in arrays."""
+    """A test problem, as arrays."""
 
     solver: Solver
     tol: float
@@ -76,14 +83,14 @@ class _Trial:
     fit_intercept: bool = True
 
     def solve(self, rows: Rows | None = None, context: Context = _ONE, **options: Any) -> Solution:
-        """Solve the problem, with its rows in another form."""
+        """Solve the problem, optionally with its rows in another form."""
         if rows is None:
             rows = open_rows(self.Z, target=self.Y, weight=self.weight)
         problem = Problem(rows, self.loss, self.alpha, self.penalty, self.fit_intercept)
         return self.solver.solve(replace(problem, **options), context)
 
     def naive(self, found: Solution) -> Naive:
-        """Return the objective that a solution should minimise."""
+        """Return the objective that the solution should minimise."""
         return Naive(
             self.Z,
             self.Y,
@@ -96,33 +103,33 @@ class _Trial:
         )
 
     def check(self) -> None:
-        """Raise unless the solver finds the minimum, and says so."""
+        """Raise if the solver does not find the minimum or does not report convergence."""
         found = self.solve()
-        said = isinstance(found.message, str) and found.message and found.n_iter >= 1
+        reported = isinstance(found.message, str) and found.message and found.n_iter >= 1
         converged = found.status is Status.CONVERGED
-        require(converged and said, "the solver says that it converged, and how")
+        require(converged and reported, "the solver converged, with a message and n_iter >= 1")
         self.check_same(found, "rows in memory")
         value = self.naive(found).value(found.coef, found.intercept)
         bound = self.tol * max(1.0, value)
         close(found.history[-1:], value, "the history ends at the objective", bound)
 
     def check_same(self, other: Solution, what: str, tol: float = 0.0) -> None:
-        """Raise unless another solution is a minimum as well."""
+        """Raise if another solution is not a minimum."""
         require(other.coef.dtype == other.intercept.dtype == float, "a solution is float64")
         try:
             self.naive(other).check(other.coef, other.intercept, max(tol, self.tol))
         except AssertionError as error:
-            raise AssertionError(f"promise broken: {what}: same solution ({error})") from error
+            raise AssertionError(f"check failed: same solution with {what} ({error})") from error
 
 
 def _targets(F: Array, loss: Loss) -> Array:
-    """Return the largest of three columns for a joint loss, and the signs of two otherwise."""
+    """Return one of three classes for a joint loss, and two binary targets otherwise."""
     own = F[:, :3] == F[:, :3].max(axis=1, keepdims=True)
     return read_only(np.where(own if loss.joint else F[:, :2] > F[:, :2].mean(), 1.0, -1.0))
 
 
 def _check_forms(trial: _Trial) -> None:
-    """Check that the form of the rows does not matter, nor do threads."""
+    """Check that the form of the rows and the number of threads do not matter."""
     Z, Y, w = trial.Z, trial.Y, trial.weight
 
     def rows(Z: Matrix, block_rows: int = 7) -> Rows:
@@ -140,23 +147,23 @@ def _check_forms(trial: _Trial) -> None:
         one.check_same(one.solve(), "one output")
     first, second = (trial.solve(rows(Z), Context(n_jobs)) for n_jobs in (1, 2))
     same = np.array_equal(first.coef, second.coef) and first.n_iter == second.n_iter
-    require(same, "bits do not depend on the number of threads")
+    require(same, "solutions are bit-equal for any number of threads")
 
 
 def _check_start(trial: _Trial) -> None:
-    """Check that a solver which starts at the solution stays there."""
+    """Check that a solver that starts at the solution stays there."""
     cold = trial.solve()
     warm = trial.solve(start=(cold.coef, cold.intercept))
     trial.check_same(warm, "a start at the solution")
-    # what the slopes are at kinks cannot be told from coefficients
+    # coefficients do not determine the subgradients at kinks
     saved = warm.n_iter <= cold.n_iter or not trial.loss.smooth
-    require(saved, "a start at the solution takes no more iterations")
+    require(saved, "a start at the solution does not take more iterations")
     far = np.full(cold.coef.shape, 10.0), np.full(cold.intercept.shape, -10.0)
     trial.check_same(trial.solve(start=far), "a start far away")
 
 
 def _check_monitor(trial: _Trial) -> None:
-    """Check that a monitor sees each iteration's coefficients, and stops the solver."""
+    """Check that a monitor sees the coefficients of each iteration and can stop the solver."""
     free = trial.solve()
     given: list[tuple[Array, Array]] = []
 
@@ -165,20 +172,21 @@ def _check_monitor(trial: _Trial) -> None:
         return False
 
     watched = trial.solve(monitor=look)
-    require(np.array_equal(free.coef, watched.coef), "a monitor that only looks changes nothing")
+    same = np.array_equal(free.coef, watched.coef)
+    require(same, "a monitor that returns False does not change the solution")
     if not given:
         return
     seen = [trial.naive(free).value(*at) for at in given]
     bound = trial.tol * max(1.0, *seen)
-    close(watched.history[-len(seen) :], seen, "a monitor sees the coefficients", bound)
+    close(watched.history[-len(seen) :], seen, "a monitor sees the current coefficients", bound)
     given.clear()
     stopped = trial.solve(monitor=lambda coef, intercept: not look(coef, intercept))
     require(len(given) == 1 and stopped.n_iter <= free.n_iter, "a monitor stops the solver")
-    close(stopped.coef, given[0][0], "a stopped solver returns what the monitor saw")
+    close(stopped.coef, given[0][0], "a stopped solver returns the coefficients the monitor saw")
 
 
 def _check_coded(trial: _Trial) -> None:
-    """Check rows of one nonzero feature in each group."""
+    """Check rows that are `Codes`."""
     codes = np.random.default_rng(0).integers(0, 3, (_N, 2)).astype(np.uint8)
     coded = Codes(codes, np.array([0, 3]), np.float64(0.5), 6)
     trial = replace(trial, Z=coded.tocsr().toarray())
@@ -188,7 +196,7 @@ def _check_coded(trial: _Trial) -> None:
 
 
 def _check_degenerate(trial: _Trial) -> None:
-    """Check problems at the edge of what is possible."""
+    """Check degenerate problems."""
     Z, Y = trial.Z, trial.Y
     for what, other in (
         ("fewer rows than features", replace(trial, Z=Z[:3], Y=Y[:3])),
@@ -199,7 +207,7 @@ def _check_degenerate(trial: _Trial) -> None:
         ("a huge penalty", replace(trial, alpha=1e8)),
     ):
         other.check_same(other.solve(), what, tol=max(1.0, other.alpha) * trial.tol)
-    # two equal landmarks for each feature: only the sum of their coefficients is determined
+    # duplicate features, of which only the sum of the coefficients is determined
     P = np.tile(np.eye(6), (2, 2))
     pairs = replace(trial, Z=np.hstack([Z, Z]), penalty=P).solve()
     summed = replace(pairs, coef=pairs.coef[:6] + pairs.coef[6:])
@@ -208,7 +216,7 @@ def _check_degenerate(trial: _Trial) -> None:
 
 @dataclass(frozen=True)
 class _Copy:
-    """A feature map that copies rows, so that a solver has to compute features."""
+    """The identity as a feature map, so that the solver has to compute features."""
 
     width: int
     dtype: DType
@@ -218,7 +226,7 @@ class _Copy:
 
 
 def _check_memory(trial: _Trial) -> None:
-    """Check every memory limit from ample to one that the solver refuses."""
+    """Lower the memory limit until the solver raises `MemoryError`."""
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(100, 6))
     trial = replace(trial, Z=Z, Y=_targets(Z + rng.normal(size=Z.shape), trial.loss), alpha=1.0)
@@ -232,29 +240,30 @@ def _check_memory(trial: _Trial) -> None:
 
 
 def _check_refusals(solver: Solver) -> None:
-    """Check that a loss is minimised, or refused by its name."""
+    """Check that an unsupported loss raises a `ValueError` that names it."""
     Z = np.random.default_rng(0).normal(size=(20, 3))
     for loss in (squared, hinge, softmax, _Unknown()):
         problem = Problem(open_rows(Z, target=_targets(Z, loss)), loss, alpha=1.0)
         try:
             solver.solve(problem)
         except ValueError as error:
-            require(repr(loss) in str(error), f"a refusal names the loss {loss!r}")
+            require(repr(loss) in str(error), f"the error for an unsupported loss names {loss!r}")
 
 
 def _check_cost(solver: Solver, loss: Loss) -> None:
-    """Check that the work of a solver grows with the rows."""
+    """Check that the work of a solver grows with the number of rows."""
     stages = []
     for n in (10_000, 1_000_000):
         mapped = MapCost((), 100, DOUBLE, Work(values=100.0 * n), held=1e4, scratch=0.0)
         stages.append(solver.cost(mapped, Size(n, 10), loss, 1e-3))
     few, many = stages
-    require(few.name == many.name == "solve", 'the stage of a solver is called "solve"')
-    require(many.work.values > few.work.values > 0 and few.bytes > 0, "work grows with the rows")
+    require(few.name == many.name == "solve", 'the name of the stage in cost is "solve"')
+    grows = many.work.values > few.work.values > 0 and few.bytes > 0
+    require(grows, "cost grows with the number of rows, and counts bytes")
 
 
 class _Unknown(Loss):
-    """The distance of predictions from targets, which is made of no lines and parabolas."""
+    """The Euclidean distance between predictions and targets, a loss that no solver knows."""
 
     joint = True
     smooth = False

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from skimp._core.loops import _binning as loops
+from tests.pairs import pairwise
 
 
 def grids(d=4, P=7, *, seed=0, origin=True):
@@ -53,9 +54,7 @@ def sparse_keys(X, *given):
     return keys
 
 
-@pytest.mark.parametrize("origin", [False, True])
-@pytest.mark.parametrize("keys", [dense_keys, sparse_keys])
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pairwise(origin=[False, True], keys=[dense_keys, sparse_keys], seed=[0, 1, 2])
 def test_keys_are_their_naive_twin(keys, origin, seed):
     X, given = rows(seed=seed), grids(seed=seed, origin=origin)
     X[7] = given[2]

@@ -3,6 +3,7 @@ import pytest
 
 from skimp._core.loops import _codes as loops
 from skimp.data import Codes
+from tests.pairs import in_turn
 
 THIRD = np.float64(0.3)
 
@@ -37,8 +38,7 @@ every_form = pytest.mark.parametrize(
 
 @every_first
 @every_form
-@pytest.mark.parametrize("k", [1, 5])
-@pytest.mark.parametrize("result", [np.float32, np.float64])
+@in_turn(k=[1, 5], result=[np.float32, np.float64])
 def test_gathering_is_a_product(first, dtype, value, k, result):
     given = coded(first, dtype=dtype, value=value)
     C = np.random.default_rng(1).normal(size=(15, k)).astype(result)

@@ -14,6 +14,7 @@ from skimp.losses import (
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )
+from tests.pairs import in_turn
 
 PIECEWISE = [
     Hinge(),
@@ -67,8 +68,7 @@ def dual_cost(loss, A, y, f, old, new):
     return quadratic + loss.conjugate(y, -new).sum(axis=1)
 
 
-@pytest.mark.parametrize("loss", PIECEWISE, ids=repr)
-@pytest.mark.parametrize("A", [0.0, 0.1, 1.0, 30.0])
+@in_turn(loss=PIECEWISE, A=[0.0, 0.1, 1.0, 30.0])
 def test_a_step_minimises_over_a_slope(loss, A):
     rng = np.random.default_rng(2)
     extra = parameters(loss)

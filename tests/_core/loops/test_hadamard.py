@@ -3,6 +3,7 @@ import pytest
 from scipy import linalg
 
 from skimp._core.loops._hadamard import SMALLEST, fastfood, hadamard, rotated_parts, structured
+from tests.pairs import in_turn
 
 SIZES = [16, 32, 64, 128, 256, 512, 1024, 2048]
 DTYPES = [np.float32, np.float64]
@@ -23,8 +24,7 @@ def transformed(x):
     return y
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n", SIZES)
+@in_turn(dtype=DTYPES, n=SIZES)
 def test_the_transform_is_hadamards_in_transposed_order(n, dtype):
     # whole numbers, whose sums are below 2^24: nothing is rounded
     x = np.random.default_rng(n).integers(-9, 10, n).astype(dtype)
@@ -33,8 +33,7 @@ def test_the_transform_is_hadamards_in_transposed_order(n, dtype):
     assert np.array_equal(y, matrix(n) @ x)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n", SIZES)
+@in_turn(dtype=DTYPES, n=SIZES)
 def test_real_numbers_are_transformed_to_rounding(n, dtype):
     x = np.random.default_rng(n).normal(size=n).astype(dtype)
     # log2(n) additions a number, each of a relative error of eps, in the Euclidean norm
@@ -42,8 +41,7 @@ def test_real_numbers_are_transformed_to_rounding(n, dtype):
     assert linalg.norm(transformed(x) - matrix(n) @ x.astype(np.float64)) <= bound
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n", SIZES)
+@in_turn(dtype=DTYPES, n=SIZES)
 def test_twice_in_the_usual_order_is_n_times_the_identity(n, dtype):
     def usual(x):
         y = np.empty_like(x)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from skimp._core.loops._hamming import nearest_codes
+from tests.pairs import in_turn
 
 EDGES = np.array([0, 1, 2, 2**63, 2**64 - 1, 0x5555555555555555, 0xAAAAAAAAAAAAAAAA], np.uint64)
 
@@ -39,8 +40,7 @@ def test_bits_are_counted_in_any_word():
     assert sorted(neighbors[0]) == list(range(len(codes)))
 
 
-@pytest.mark.parametrize("width", [1, 2, 5])
-@pytest.mark.parametrize("size", [1, 3, 49, 50])
+@in_turn(width=[1, 2, 5], size=[1, 3, 49, 50])
 def test_equals_its_naive_twin(width, size):
     queries, codes = words(7, width, 1), words(50, width, 2)
     for ours, theirs in zip(found(queries, codes, size), naive(queries, codes, size), strict=True):

@@ -17,6 +17,7 @@ from skimp._core.loops._pairs import (
     squared_differences,
     squared_distances,
 )
+from tests.pairs import pairwise
 from tests.reference import naive
 from tests.strategies import FLOATS, pairs_of_matrices
 
@@ -90,9 +91,7 @@ def test_gradients_are_their_naive_twins(loop, derivative, dtype):
     assert (np.abs(G - expected) <= rounding(dtype, 37) * size).all()
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("loop", [chi_square, harmonic])
-@pytest.mark.parametrize("m", [1, 3, 64])
+@pairwise(dtype=FLOATS, loop=[chi_square, harmonic], m=[1, 3, 64])
 def test_terms_of_zeros_are_zero(dtype, loop, m):
     S = filled(loop, np.zeros((2, 5), dtype), np.zeros((m, 5), dtype), np.ones(5))
     assert np.array_equal(S, np.zeros((2, m)))

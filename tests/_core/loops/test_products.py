@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from skimp._core.loops._products import add_squares, products
+from tests.pairs import pairwise
 
 
 def naive_products(P, offset, factors, scale):
@@ -22,11 +23,14 @@ def as_float64(*arrays):
     return [a.astype(np.float64) if a.dtype.kind == "f" else a for a in arrays]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_terms", [1, 3])
-@pytest.mark.parametrize("degree", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize(("k", "p"), [(1, 1), (1, 9), (7, 9), (1023, 2), (1024, 9), (1025, 9)])
-def test_products_are_those_of_the_formula(dtype, n_terms, degree, k, p):
+@pairwise(
+    dtype=[np.float32, np.float64],
+    n_terms=[1, 3],
+    degree=[1, 2, 3, 4, 5],
+    shape=[(1, 1), (1, 9), (7, 9), (1023, 2), (1024, 9), (1025, 9)],
+)
+def test_products_are_those_of_the_formula(dtype, n_terms, degree, shape):
+    k, p = shape
     P, offset, factors, scale = drawn(p, n_terms, degree, k, dtype, n=2)
     before, Z = P.copy(), np.full((2, k), np.nan, dtype)
     products(P, offset, factors, scale, Z)
@@ -78,9 +82,7 @@ def test_not_a_number_stays_in_what_it_is_a_factor_of(degree):
     assert Z[0, 1] == 2.0**degree
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("shape", [(1, 1), (5, 7), (3, 1100)])
-@pytest.mark.parametrize("factor", [0.3, -0.7])
+@pairwise(dtype=[np.float32, np.float64], shape=[(1, 1), (5, 7), (3, 1100)], factor=[0.3, -0.7])
 def test_squares_are_added_to_what_is_there(dtype, shape, factor):
     rng = np.random.default_rng(0)
     P, Z = rng.normal(size=(2, *shape)).astype(dtype)

@@ -4,6 +4,7 @@ from scipy import sparse
 
 from skimp._core.loops import _rows as loops
 from skimp.data import Codes
+from tests.pairs import in_turn
 
 
 def layouts(n=12, seed=0):
@@ -26,8 +27,7 @@ def layouts(n=12, seed=0):
     }
 
 
-@pytest.mark.parametrize("n_outputs", [1, 2, 7])
-@pytest.mark.parametrize("layout", layouts())
+@in_turn(n_outputs=[1, 2, 7], layout=layouts())
 def test_products_are_those_of_matrices(layout, n_outputs):
     X, given = layouts()[layout]
     X = X.astype(np.float64)

@@ -3,6 +3,7 @@ import pytest
 from scipy import sparse
 
 from skimp._core.loops._sketch import sketch_dense, sketch_sparse
+from tests.pairs import pairwise
 
 
 def naive_sketch(X, buckets, signs, k):
@@ -28,9 +29,7 @@ def from_csr(S, buckets, signs, k):
     return out
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("d", [1, 5, 40])
-@pytest.mark.parametrize("k", [1, 2, 7, 60])
+@pairwise(dtype=[np.float32, np.float64], d=[1, 5, 40], k=[1, 2, 7, 60])
 def test_sketches_are_sums_in_buckets(dtype, d, k):
     X, buckets, signs = drawn(d, k, dtype)
     before, dense = X.copy(), np.full((6, k), np.nan, dtype)

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from sklearn.kernel_ridge import KernelRidge
 
 from skimp.kernels import Gaussian
 from skimp.solvers import solve_exact
@@ -32,15 +31,6 @@ def test_equals_its_naive_twin(weighted, fit_intercept):
     assert solution.converged
     assert solution.n_iter == 1
     assert "80" in solution.message
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_equals_kernel_ridge_of_scikit_learn(weighted):
-    X, K, Y, weight = problem(weighted)
-    ridge = KernelRidge(alpha=weight.sum() * ALPHA, kernel="rbf", gamma=0.5)
-    ridge.fit(X, Y, sample_weight=weight)
-    solution = solve_exact(K, Y, weight, alpha=ALPHA, fit_intercept=False)
-    np.testing.assert_allclose(solution.coef, ridge.dual_coef_, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])

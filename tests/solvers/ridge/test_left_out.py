@@ -130,22 +130,6 @@ def test_rows_of_weight_zero_are_absent():
         np.testing.assert_allclose(getattr(with_zeros, name), getattr(shorter, name), **CLOSE)
 
 
-def test_blocks_change_rounding_alone():
-    Z, Y, weight = data()
-    counts = np.arange(N) % 3 + 1
-    (one,), (many,) = (judged(Z, Y, weight=weight, counts=counts, block=block) for block in (N, 7))
-    for name in ("costs", "dimensions", "lowest", "highest"):
-        np.testing.assert_allclose(getattr(many, name), getattr(one, name), rtol=1e-9)
-
-
-def test_a_factor_of_the_penalty_is_the_penalty():
-    Z, Y, _ = data()
-    P = penalty()
-    R = np.asfortranarray(np.linalg.cholesky(P).T)
-    (made,), (given,) = judged(Z, Y, P=P), judged(Z, Y, P=P, R=R)
-    np.testing.assert_allclose(given.costs, made.costs, **CLOSE)
-
-
 def test_one_of_many_equal_rows_is_left_out():
     Z, Y, _ = data()
     times = np.random.default_rng(2).integers(1, 4, N)

@@ -90,19 +90,6 @@ def test_rows_count_for_what_their_weights_are_worth(weight, size):
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-def test_a_weight_of_two_is_a_row_given_twice(intercept):
-    Z, Y, weight = data()
-    times = weight.astype(int)
-    weighted = summed(open_rows(Z, target=Y, weight=weight), intercept=intercept)
-    repeated = open_rows(np.repeat(Z, times, 0), target=np.repeat(Y, times, 0))
-    repeated = summed(repeated, intercept=intercept)
-    assert weighted.weight == repeated.weight
-    for name in ("within", "across", "target", "mean", "target_mean"):
-        found, twin = getattr(weighted, name), getattr(repeated, name)
-        np.testing.assert_allclose(found, twin, atol=1e-12)
-
-
-@pytest.mark.parametrize("intercept", [False, True])
 def test_another_order_is_that_of_the_columns(intercept):
     Z, Y, weight = data()
     order = np.array([3, 0, 4, 1])
@@ -124,10 +111,3 @@ def test_single_precision_within_blocks_and_double_across_them():
     bound = 2 * (64 + 4) * np.finfo(np.float32).eps * squares
     assert single.within.dtype == np.float64
     assert 0 < np.abs(single.within - double.within).max() <= bound
-
-
-def test_columns_far_apart_in_scale():
-    Z, Y, _ = data()
-    scale = 10.0 ** np.array([-8, -4, 0, 4, 8])
-    S, T = (summed(open_rows(X, target=Y)) for X in (Z, Z * scale))
-    np.testing.assert_allclose(T.within / np.outer(scale, scale), S.within, atol=1e-12)

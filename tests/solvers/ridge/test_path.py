@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from skimp.data import Block, Context, open_rows
+from skimp.data import Block, open_rows
 from skimp.solvers.ridge import covariance, ridge_path
 from tests.problems import regression
 from tests.reference import naive
@@ -149,43 +149,6 @@ def test_cross_validation_is_the_mean_of_left_out_errors_where_rows_are_alike():
     path = ridge_path(summed(Z, Y), ALPHAS, (2, 4, 6), sample=sample)
     errors = np.mean((path.left_out - Y) ** 2, axis=(2, 3))
     np.testing.assert_allclose(path.gcv, errors, rtol=1e-10)
-
-
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("penalized", [False, True])
-def test_a_weight_of_two_is_a_row_given_twice(intercept, penalized):
-    Z, Y, _ = data()
-    times = np.random.default_rng(2).integers(1, 4, len(Z))
-    R = factor(penalty(9)) if penalized else None
-    weighted, repeated = (
-        ridge_path(S, ALPHAS, SIZES, factor=R)
-        for S in (
-            summed(Z, Y, times.astype(float), intercept=intercept),
-            summed(np.repeat(Z, times, 0), np.repeat(Y, times, 0), intercept=intercept),
-        )
-    )
-    for name in ("residuals", "dimensions"):
-        np.testing.assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-9)
-    for a, b in zip(weighted.coefs, repeated.coefs, strict=True):
-        np.testing.assert_allclose(a, b, **CLOSE)
-
-
-@pytest.mark.parametrize("averaged", [False, True])
-def test_bits_do_not_depend_on_threads(averaged):
-    one, many = (solved(True, True, False, averaged, context=Context(n))[-1] for n in (1, 2))
-    for name in ("residuals", "dimensions"):
-        assert np.array_equal(getattr(one, name), getattr(many, name))
-    assert all(np.array_equal(a, b) for a, b in zip(one.coefs, many.coefs, strict=True))
-
-
-def test_what_is_given_is_not_changed():
-    Z, Y, _ = data()
-    S = summed(Z, Y)
-    R, sample = factor(penalty(9)), Block(Z[:3], Y[:3], None, 0)
-    given = (S.within, S.across, S.mean, R, sample.X, sample.y, ALPHAS)
-    before = [array.copy() for array in given]
-    ridge_path(S, ALPHAS, SIZES, factor=R, sample=sample)
-    assert all(np.array_equal(a, b) for a, b in zip(given, before, strict=True))
 
 
 @pytest.mark.parametrize("constant", [False, True])

@@ -53,8 +53,8 @@ def piecewise_sweep(
 ):
     """Minimise over each active slope of a range of outputs, and return the number of steps.
 
-    Rows are visited in the given order. ``outputs`` is the range (first, last + 1), and V holds its
-    coefficients. Outputs are independent of each other, so threads can divide them.
+    Rows are visited in the given order. ``outputs`` is the half-open range (first, last), and V
+    holds its coefficients. Outputs are independent of each other, so threads can divide them.
 
     ``lows`` and ``highs`` hold the limits for negative targets and for all others. A slope becomes
     inactive if it is at a limit, or at the kink at 0, and the derivative holds it there by more

@@ -184,7 +184,7 @@ def squared_norms(X, Q):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def predictions(X, outputs, V, b, F):
-    """Fill ``F_ij = x_i . V_j + b_j`` for the range of outputs (first, last + 1)."""
+    """Fill ``F_ij = x_i . V_j + b_j`` for the half-open range ``outputs``."""
     first, last = outputs
     every = np.ones(last - first, np.bool_)
     for i in range(F.shape[0]):
@@ -195,7 +195,7 @@ def predictions(X, outputs, V, b, F):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def add_rows(X, outputs, T, constant, V, b):
-    """Add ``sum_i T_ij x_i`` to ``V_j`` for the range of outputs (first, last + 1)."""
+    """Add ``sum_i T_ij x_i`` to ``V_j`` for the half-open range ``outputs``."""
     first, last = outputs
     for i in range(T.shape[0]):
         add_outputs(X, i, T[i, first:last], V)

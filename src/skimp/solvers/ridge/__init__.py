@@ -1,6 +1,6 @@
-"""Ridge models of all penalties: moments, paths, exact and reduced fits, left-out errors."""
+"""Ridge regression for many penalties: exact and reduced fits, leave-one-out and GCV errors."""
 
-from skimp.solvers.ridge._exact import ExactSmoother, exact_cost, solve_exact
+from skimp.solvers.ridge._exact import ExactSmoother, exact_cost, exact_work, solve_exact
 from skimp.solvers.ridge._left_out import LeftOut, Measure, leave_one_out, squared_errors
 from skimp.solvers.ridge._moments import Covariance, covariance
 from skimp.solvers.ridge._path import Path, penalty_factor, ridge_path
@@ -22,6 +22,7 @@ __all__ = [
     "best_alpha",
     "covariance",
     "exact_cost",
+    "exact_work",
     "fold_scores",
     "golden_section",
     "leave_one_out",

@@ -1,6 +1,7 @@
-"""Exact kernel ridge regression, for data small enough for a full kernel matrix."""
+"""Exact kernel ridge regression with a full kernel matrix."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import final
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from skimp._core._linalg import check_representable, solve_positive
 from skimp._core._tridiagonal import Tridiagonal
 from skimp._core._types import Array
-from skimp._core._work import Size, Stage, factor, stream
+from skimp._core._work import DOUBLE, Size, Stage, Work, factor, gemm, stream
 from skimp.data import LOCAL, Context
 from skimp.solvers._base import Solution, Status
 from skimp.solvers.ridge._search import best_alpha
@@ -26,35 +27,44 @@ def solve_exact(
     alpha: float | None,
     fit_intercept: bool,
     trusted: Callable[[Array], Array] | None = None,
+    context: Context = LOCAL,
 ) -> Solution:
-    r"""Minimise the squared loss over all functions of the kernel's space.
+    r"""Solve kernel ridge regression exactly.
 
-    .. math:: \Bigl(K + \alpha \sum_i w_i \; \mathrm{diag}(1 / w)\Bigr) \, c = y - b
+    The model :math:`f = \sum_i c_i k(\cdot, x_i) + b` solves
 
-    whose solution is :math:`f = \sum_i c_i k(\cdot, x_i) + b`, with b such that
-    :math:`\sum_i c_i = 0` if an intercept is fitted. O(n^3) time, O(n^2) memory.
+    .. math:: \Bigl(K + \alpha \sum_i w_i \; \mathrm{diag}(1 / w)\Bigr) \, c = y - b,
+
+    with :math:`\sum_i c_i = 0` if an intercept is fitted. Takes O(n^3) time and O(n^2) memory.
 
     Parameters
     ----------
     K : array of shape (n, n)
-        The kernel matrix in float64; overwritten.
+        Kernel matrix in float64. It is overwritten.
     Y : array of shape (n, k)
         Targets.
     weight : array of shape (n,)
         Positive weights.
     alpha : float or None
-        Strength of the penalty, as in `Problem`; None for that with the least leave-one-out error.
+        Penalty strength, as in `Problem`. None minimizes the leave-one-out error.
     fit_intercept : bool
-        Whether there is an unpenalized b.
+        Whether to fit an unpenalized intercept b.
     trusted : callable, optional
-        Given intercepts of shape (n_alphas, k), returns which of these models may be chosen.
+        Takes intercepts of shape (n_alphas, k) and returns which of these models may be chosen.
+    context : Context
+        Receives the progress of the factorization.
+
+    Returns
+    -------
+    Solution
     """
     n = len(K)
     if alpha is None:
-        # one thread: LAPACK gives other bits for other numbers of threads
-        smoother = ExactSmoother(K, Y, weight, fit_intercept=fit_intercept, context=Context(1))
+        # one thread: the bits of LAPACK results depend on the number of threads
+        single = replace(context, n_jobs=1)
+        smoother = ExactSmoother(K, Y, weight, fit_intercept=fit_intercept, context=single)
         alphas = smoother.grid()
-        # a single row leaves nothing to predict it by
+        # with a single row there are no others to predict it from
         with np.errstate(divide="ignore", invalid="ignore"):
             scores = np.nan_to_num(smoother.scores(alphas, "loo"), nan=np.inf)
         if trusted is not None:
@@ -69,7 +79,7 @@ def solve_exact(
         solved, how = solve_positive(K, root * _add_ones(Y, fit_intercept))
         coef, intercept, _ = _subtract_border(solved, root * Y, root, fit_intercept)
         coef = root * coef
-        # at the optimum y - b - K c = alpha (sum w / w) c: the objective needs no further product
+        # at the optimum y - b - K c = alpha (sum w / w) c, so the objective needs no product
         history = np.array([alpha * np.sum(coef * (Y - intercept))])
     return Solution(
         coef=coef,
@@ -83,18 +93,26 @@ def solve_exact(
     )
 
 
+def exact_work(n: int, *, several: bool) -> Work:
+    """Return the work of factorizing an n x n matrix, for one penalty or for several."""
+    if several:
+        # half of the reduction to tridiagonal form reads the matrix column by column
+        return stream(4 / 3 * n**3) + gemm(2 * n**3, DOUBLE)
+    return factor(n**3 / 3) + stream(60 * n**2)
+
+
 def exact_cost(size: Size) -> Stage:
-    """Return what `solve_exact` costs, beside the kernel matrix."""
+    """Return the cost of `solve_exact` for one penalty, without computing the kernel matrix."""
     n, d = size.n_rows, size.n_features
-    # K and its factor; a byte each for what is finite
+    # K, its factor, and a mask of finite entries
     held = 17 * n**2 + 16 * n * d + 32 * n * size.n_outputs
-    return Stage("solve", factor(n**3 / 3) + stream(60 * n**2), held)
+    return Stage("solve", exact_work(n, several=False), held)
 
 
 def _scale_rows(K: Array, weight: Array) -> Array:
-    """Return the roots of the weights as a column, and multiply K by them on both sides.
+    """Multiply K by the roots of the weights on both sides; return the roots as a column.
 
-    A weight near zero is then an equation near 0 = 0.
+    A row of nearly zero weight then gives an equation near 0 = 0.
     """
     root: Array = np.sqrt(weight / weight.mean())[:, None]
     K *= root
@@ -109,9 +127,9 @@ def _add_ones(Y: Array, fit_intercept: bool) -> Array:
 def _subtract_border(
     solved: Array, Y: Array, root: Array, fit_intercept: bool
 ) -> tuple[Array, Array, Array]:
-    r"""Return :math:`G R y`, b, and :math:`A u / \sqrt{u^T A u}`; see `ExactSmoother`.
+    r"""Return :math:`G R y`, b and :math:`A u / \sqrt{u^T A u}`; see `ExactSmoother`.
 
-    ``solved`` is A times the Y, which are R y, and times u, the ``root``, for an intercept.
+    Y is R y and ``root`` is u. ``solved`` is A Y, with A u appended if there is an intercept.
     """
     if not fit_intercept:
         return solved, np.zeros(Y.shape[1]), np.zeros(len(Y))
@@ -123,22 +141,22 @@ def _subtract_border(
 
 @final
 class ExactSmoother(Smoother):
-    r"""Models :math:`f = \sum_i c_i k(\cdot, x_i) + b` of all rows.
+    r"""Exact models :math:`f = \sum_i c_i k(\cdot, x_i) + b` for all penalties.
 
-    With :math:`\tilde K = R K R` for the roots R of the weights, u their vector, and
-    :math:`A = (\tilde K + n \alpha I)^{-1}`,
+    Let u be the vector of the square roots of the weights, R the diagonal matrix of u,
+    :math:`\tilde K = R K R` and :math:`A = (\tilde K + n \alpha I)^{-1}`. Then
 
     .. math:: R^{-1} c = G R y, \quad G = A - \frac{A u u^T A}{u^T A u}, \quad I - H = n \alpha G
 
-    if there is an intercept; otherwise G = A. One factorization takes 8 n^3 / 3 operations in the
-    memory of K; penalties then take O(n^2) each.
+    if there is an intercept; otherwise G = A. A single factorization takes 8 n^3 / 3 operations and
+    the memory of K. Each penalty then takes O(n^2) time.
 
     Parameters
     ----------
     K, Y, weight, fit_intercept
-        As in `solve_exact`, with targets that are centred if there is an intercept.
+        As in `solve_exact`. Targets must be centred if there is an intercept.
     context : Context
-        Threads.
+        Number of threads.
     """
 
     def __init__(
@@ -153,22 +171,25 @@ class ExactSmoother(Smoother):
             self.total = np.square(self.Y - middle).sum(axis=0)
         check_representable(self.total)
         self.scale = float(K.trace()) / self.n_rows or 1.0
-        self.factor = Tridiagonal(K, context.n_jobs)
+        with context.phase("reduction", unit="%", total=100) as reducing:
+            self.factor = Tridiagonal(K, context.n_jobs, reducing.reach)
         self._right = self.factor.Q.T @ (self.root * _add_ones(Y, fit_intercept))
 
     @property
     def eigenvalues(self) -> Array:
-        """The eigenvalues of R K R; see `Smoother.eigenvalues`."""
+        """Eigenvalues of R K R; see `Smoother.eigenvalues`."""
         return np.sort(self.factor.values)[::-1]
 
-    def sums(self, alphas: Array, *, left_out: bool) -> tuple[Array, Array]:
-        """Return sums by the diagonals of G; see `Smoother.sums`."""
+    def sums(
+        self, alphas: Array, *, left_out: bool, copies: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Return the sums from the diagonals of G; see `Smoother.sums`."""
         shifts = self.n_rows * alphas
         squares, free = [], []
         for shift, diagonal in zip(shifts, self.factor.inverse_diagonals(shifts), strict=True):
             coef, _, border = self.solve(shift)
             errors, left = shift * coef, shift * (diagonal - np.square(border))
-            errors = left_out_errors(errors, left) if left_out else errors
+            errors = left_out_errors(errors, left, copies=copies) if left_out else errors
             squares.append(np.square(errors).sum(axis=0))
             free.append(left.mean())
         return np.array(squares), np.array(free)
@@ -181,7 +202,7 @@ class ExactSmoother(Smoother):
         return self.root * np.array(coefs), np.array(intercepts)
 
     def solve(self, shift: float) -> tuple[Array, Array, Array]:
-        r"""Return :math:`G R y`, b, and :math:`A u / \sqrt{u^T A u}`, for one n alpha."""
+        r"""Return :math:`G R y`, b and :math:`A u / \sqrt{u^T A u}` for one shift, n alpha."""
         try:
             solved = self.factor.Q @ self.factor.solve_rotated(shift, self._right)
         except np.linalg.LinAlgError:
@@ -195,7 +216,7 @@ class ExactSmoother(Smoother):
 
 @final
 class ExactFit(LinearFit):
-    """The exact model of one penalty; coordinates are the influence of each row."""
+    """Exact model for one penalty; coordinates are the influences of the rows."""
 
     def __init__(self, smoother: ExactSmoother, alpha: float):
         self._smoother, self._shift = smoother, smoother.n_rows * alpha
@@ -213,7 +234,7 @@ class ExactFit(LinearFit):
         self.lengths, self.moments = np.ones((1, 1)), smoother.Y
 
     def _traces(self) -> tuple[float, float]:
-        """Return the traces of G^2 and G^4, from eigenvalues of A and powers of A at the border."""
+        """Return the traces of G^2 and G^4, from A's eigenvalues and products with the border."""
         factor = self._smoother.factor
         inverse = 1 / (factor.values + self._shift)
         z0 = factor.Q.T @ self._border
@@ -225,7 +246,7 @@ class ExactFit(LinearFit):
         return max(float(second), _TINY), max(float(fourth), _TINY)
 
     def coordinates(self, L: Array, constant: float = 0.0) -> Array:
-        """Return the influence itself."""
+        """Return the influences; see `LinearFit.coordinates`."""
         root = self._smoother.root
         h = self._solve(root * L)
         if constant and self._smoother.fit_intercept:
@@ -239,14 +260,14 @@ class ExactFit(LinearFit):
         return np.asarray(solved - np.outer(self._border, self._border @ B))
 
     def shrink(self, q: Array) -> Array:
-        """Multiply by I - H, which is n alpha G."""
+        """Multiply by I - H = n alpha G."""
         return self._shift * self._solve(q)
 
     def influence(self, q: Array) -> Array:
-        """Return the influence."""
+        """Return q, which is the influence."""
         return q
 
     @property
     def residuals(self) -> tuple[Array, Array, Array]:
-        """The residuals, which are n alpha times the coefficients; see `LinearFit.residuals`."""
+        """Residuals, which are n alpha times the coefficients; see `LinearFit.residuals`."""
         return self._residuals

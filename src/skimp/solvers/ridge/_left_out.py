@@ -1,4 +1,4 @@
-"""Leave-one-out costs of ridge models: every penalty from one eigendecomposition."""
+"""Leave-one-out errors of ridge models for many penalties, from one eigendecomposition."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,25 +19,26 @@ from skimp.solvers.ridge._validation import left_out_errors
 
 _EPS = float(np.finfo(np.float64).eps)
 _ROUNDINGS = 10.0
-"""Penalties below this many times the rounding of the eigenvalues are left out."""
+"""Penalties below this multiple of the eigenvalues' rounding error are rejected."""
 _LEAST_KEPT = 1e-10
-"""The least share of a row that others do not determine, as far as rounding can say."""
+"""Minimum of 1 minus the leverage: smaller values are rounding errors."""
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    r"""Predictions of rows by the models of all other rows with the same penalty n alpha.
+    r"""Summary of leave-one-out predictions.
+
+    Each row is predicted by the model of all other rows with the same penalty n alpha.
 
     Attributes
     ----------
     costs : array of shape (n_alphas, t)
-        Weighted means of what predictions of left-out rows cost, by each of t measures. Infinite
-        for a penalty that is at the level of rounding.
+        Weighted mean of t error measures. Infinite if the penalty is at the level of rounding.
     dimensions : array of shape (n_alphas,)
-        Effective dimensions, with the intercept.
+        Effective dimensions, including the intercept.
     lowest, highest : arrays of shape (n_alphas, k)
-        The least and the largest prediction of each output, the intercept among them: the model
-        predicts it far from all rows.
+        Smallest and largest prediction of each output. They include the intercept, which the model
+        predicts far away from all rows.
     """
 
     costs: Array
@@ -47,7 +48,7 @@ class LeftOut:
 
 
 Measure = Callable[[Array, Array], Array]
-"""What predictions cost: of targets (n, k) and predictions (n, n_models, k), (n, n_models, t)."""
+"""Error measures: from targets (n, k) and predictions (n, n_models, k) to (n, n_models, t)."""
 
 
 def squared_errors(Y: Array, F: Array) -> Array:
@@ -65,30 +66,30 @@ def leave_one_out(
     counts: Array | None = None,
     context: Context = LOCAL,
 ) -> list[LeftOut]:
-    """Leave out every row, for each penalty and for the first columns of several sizes.
+    """Compute leave-one-out errors for several penalties and numbers of columns.
 
-    Two passes over the rows: 4 n D^2 operations for D features, 9 D^3 for the eigenvalues, and
-    2 n D (k + 1) for each penalty and k outputs.
+    Takes two passes over the rows and, for D features and k outputs, 4 n D^2 operations, 9 D^3 for
+    the eigenvalues, and 2 n D (k + 1) per penalty.
 
     Parameters
     ----------
     problem : Problem
-        The rows and their features; the loss and ``alpha`` are not used.
+        The features of the rows. The loss and ``alpha`` are ignored.
     alphas : array
         Penalties.
     sizes : sequence of int
-        Numbers of columns.
+        Numbers of columns: models use the first columns.
     measures : sequence of callables
-        What predictions cost, for each size.
+        Error measure for each size.
     counts : array of shape (n,), optional
-        Of how many equal rows each is made, of which one is left out; one by default.
+        Number of identical rows that each row represents, of which one is left out. Default: one.
     context : Context
-        How to run over the rows.
+        Number of threads and progress reports.
 
     Returns
     -------
     list of LeftOut
-        One for each size.
+        One per size.
     """
     S = covariance(problem.rows, problem.fit_intercept, context=context)
     check_representable(S.within, S.across, S.targets)

@@ -1,4 +1,4 @@
-"""Covariances of features and targets, in one pass over the rows."""
+"""Covariances of features and targets in one pass over the rows."""
 
 from dataclasses import dataclass, replace
 
@@ -17,7 +17,7 @@ _SHIFT_ROWS = 256
 
 @dataclass(frozen=True)
 class Covariance:
-    """Weighted covariances, and the means to be added back.
+    """Weighted means and covariances of features and targets.
 
     Attributes
     ----------
@@ -26,12 +26,13 @@ class Covariance:
     weight : float
         Sum of the weights.
     size : float
-        How many rows of equal weight they are worth: the squared sum of the weights over the sum
-        of their squares.
+        Effective number of rows: the squared sum of the weights divided by the sum of their
+        squares.
     centred : bool
-        Whether models have an intercept; otherwise these are second moments, and means are zeros.
+        Whether models have an intercept. Otherwise covariances are second moments and means are
+        zero.
     within, across : arrays of shape (D, D) and (D, k)
-        Covariances of the features, and of features and targets.
+        Covariances of the features, and of features with targets.
     targets : array of shape (k,)
         Variances of the targets.
     mean, target_mean : arrays of shape (D,) and (k,)
@@ -50,18 +51,18 @@ class Covariance:
 
     @property
     def target(self) -> float:
-        """The sum of the variances of the targets."""
+        """Sum of the variances of the targets."""
         return float(self.targets.sum())
 
     def ordered(self, order: Array) -> "Covariance":
-        """Return the same with the columns in another order."""
+        """Return the covariances with the columns in another order."""
         within = self.within[np.ix_(order, order)]
         return replace(self, within=within, across=self.across[order], mean=self.mean[order])
 
     def whiten(self, factor: Array | None) -> "Covariance":
-        """Return covariances of features whose penalty is the identity; means stay.
+        """Transform the covariances so that the penalty becomes the identity; keep the means.
 
-        ``factor`` is the upper factor of the penalty matrix, None for the identity.
+        ``factor`` is the upper factor of the penalty matrix; None means the identity.
         """
         if factor is None:
             return self
@@ -72,13 +73,13 @@ class Covariance:
 def covariance(
     rows: Rows, centred: bool, dtype: DType = DOUBLE, context: Context = LOCAL
 ) -> Covariance:
-    """Return covariances, or second moments if not ``centred``, summed in ``dtype`` within blocks.
+    """Compute covariances, or second moments if not ``centred``.
 
-    Across blocks they are summed in float64.
+    Sums are in ``dtype`` within blocks and in float64 across blocks.
     """
     shift = np.zeros(rows.n_features)
     if centred and rows.coded is None:
-        # the mean of some rows: what is left of the mean, to be subtracted from sums, is small
+        # subtract the mean of some rows first: the remaining mean is small, and so is cancellation
         with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
             first = next(rows.reblocked(_SHIFT_ROWS).blocks())
             shift = dense(first.X, DOUBLE).mean(axis=0)
@@ -102,9 +103,10 @@ def covariance(
 
 
 def _moments(rows: Rows, dtype: DType, shift: Array, context: Context) -> list[Array]:
-    """Return sums of 1 and of squared weights, and weighted ones of 1, y^2, z, y, z z^T, z y^T.
+    """Return the number of rows, the sum of squared weights, and weighted sums.
 
-    The z are features less ``shift``.
+    The weighted sums are those of 1, y^2, z, y, z z^T and z y^T, where z are features minus
+    ``shift``.
     """
     shift = shift.astype(dtype)
 
@@ -135,7 +137,7 @@ def _moments(rows: Rows, dtype: DType, shift: Array, context: Context) -> list[A
 
 
 def _coded_moments(block: Block, Z: Codes) -> list[Array]:
-    """Return sums for codes, whose features are equal or zero: they need no shift."""
+    """Return the weighted sums for codes, which need no shift."""
     from skimp._core.loops._codes import gram
 
     Y, weight = as_targets(block, DOUBLE)

@@ -1,4 +1,4 @@
-"""Least squares in nested features: every size and every penalty from one covariance."""
+"""Ridge regression on nested features, for all sizes and penalties, from one covariance."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -15,36 +15,35 @@ from skimp.solvers.ridge._moments import Covariance
 from skimp.solvers.ridge._validation import generalized_errors, left_out_errors
 
 _CAUTION = 1.4
-"""Kim and Gu (2004), Smoothing spline Gaussian regression: more scalable computation via efficient
-approximation, section 4.2."""
+"""Factor of the effective dimension in GCV. Kim and Gu (2004), Smoothing spline Gaussian
+regression: more scalable computation via efficient approximation, section 4.2."""
 _EPS = float(np.finfo(np.float64).eps)
 _JITTERS = (0.0, 1e-12, 1e-8)
 
 
 @dataclass(frozen=True)
 class Path:
-    r"""Ridge models in the first columns of nested features, for several sizes and penalties.
+    r"""Ridge models on the first columns, for several numbers of columns and penalties.
 
     Attributes
     ----------
     sizes : tuple of int
-        Numbers of columns, rising.
+        Numbers of columns, increasing.
     alphas : array of shape (n_alphas,)
         Penalties.
     coefs : tuple of arrays of shape (n_alphas, size, k)
-        Coefficients of the columns, for each size.
+        Coefficients for each size.
     residuals : array of shape (n_sizes, n_alphas)
-        Weighted mean of the squared residuals, summed over outputs. Infinite, with coefficients of
-        zero, for a penalty that is too small for the rounding of the equations.
+        Weighted mean of the squared residuals, summed over outputs. If a penalty is below the
+        rounding error of the equations, the residual is infinite and the coefficients are zero.
     dimensions : array of shape (n_sizes, n_alphas)
-        Effective dimensions: the trace of the matrix that turns y into fitted values, without the
-        intercept.
+        Effective dimensions: the trace of the hat matrix, without the intercept.
     gcv, cautious : arrays of shape (n_sizes, n_alphas)
-        Errors of generalized cross-validation, and the same with every dimension counted 1.4 times,
-        to choose by: on few rows the least plain error can be that of a model that interpolates.
+        Errors of generalized cross-validation, plain and with the dimension multiplied by 1.4. The
+        penalty is chosen by the second: with few rows, the first can be smallest for a model that
+        interpolates.
     left_out : array of shape (n_sizes, n_alphas, s, k), or None
-        Predictions of a sample of rows, each by the model of all others with the same penalty
-        n alpha.
+        Leave-one-out predictions of a sample of rows, with the same penalty n alpha.
     """
 
     sizes: tuple[int, ...]
@@ -57,9 +56,9 @@ class Path:
     left_out: Array | None
 
     def best(self, size: int = -1, trusted: Array | None = None) -> int:
-        """Return which alpha is best by cautious cross-validation at the n-th size.
+        """Return the number of the best alpha by cautious cross-validation at the n-th size.
 
-        Of those that are ``trusted``, if some are; the largest one if none leaves any freedom.
+        Restricted to ``trusted`` ones if given. If no error is finite, return the largest alpha.
         """
         errors = self.cautious[size]
         if trusted is not None:
@@ -77,42 +76,46 @@ def ridge_path(
     sample: Block | None = None,
     context: Context = LOCAL,
 ) -> Path:
-    r"""Solve for each prefix of the columns and each penalty.
+    r"""Solve ridge regression for the first m columns, for each m in ``sizes`` and each penalty.
 
-    In coordinates in which the penalty is the identity, the equations of fewer columns are a
-    leading block of those of more, and so are Cholesky factors of them and their inverses:
+    In coordinates in which the penalty is the identity, the equations of the first m columns are a
+    leading block of all equations. The same holds for the Cholesky factors and their inverses:
 
     .. math:: (S + \alpha I)_{1..m} = L_m L_m^T, \quad \mathrm{tr}\,(L_m L_m^T)^{-1} =
         \sum_{i \le m} \|(L^{-1})_i\|^2
 
-    so that one factorization for each alpha serves all sizes, in 2 D^3 operations for D columns.
+    One factorization per alpha, with 2 D^3 operations for D columns, therefore serves all sizes.
 
     Parameters
     ----------
     S : Covariance
-        Covariances of all columns and the targets.
+        Covariances of all columns and targets.
     alphas : sequence of float
         Penalties.
     sizes : sequence of int, optional
-        Numbers of columns, rising; all of them by default.
+        Numbers of columns, increasing; by default all columns.
     factor : array of shape (D, D), optional
-        The upper factor of the penalty matrix; None for the identity.
+        Upper factor of the penalty matrix; None means the identity.
     averaged : bool, default=False
-        Whether features are roots of a mean over columns, and larger if there are fewer.
+        Whether the kernel is a mean over columns, so that features of fewer columns are larger.
     sample : Block, optional
-        Features, targets of shape (s, k) and weights of rows to be left out.
+        Rows for leave-one-out predictions: features, targets of shape (s, k) and weights.
     context : Context
-        Threads.
+        Number of threads.
+
+    Returns
+    -------
+    Path
     """
     width, k = S.across.shape
     sizes = (width,) if sizes is None else tuple(sizes)
-    # one factorization for each shift of the diagonal, as large as the largest size that has it
+    # one factorization per shift of the diagonal, for the largest size with that shift
     shifts = defaultdict(list)
     for i, size in enumerate(sizes):
         for j, alpha in enumerate(alphas):
             shifts[float(alpha) * (size / width if averaged else 1.0)].append((i, j))
     shape = len(sizes), len(alphas)
-    # what a penalty that is too small for rounding keeps: the mean of the targets
+    # defaults for a penalty below rounding: the model predicts the mean of the targets
     residuals = np.full(shape, np.inf)
     dimensions = np.tile(np.array(sizes, float)[:, None], len(alphas))
     coefs = tuple(np.zeros((len(alphas), size, k)) for size in sizes)
@@ -160,7 +163,7 @@ def ridge_path(
 def _inverse_factor(G: Array, shift: float) -> Array | None:
     """Return the inverse of the lower Cholesky factor of G with a shifted diagonal.
 
-    None for a shift that is too small for the rounding of G.
+    Return None if the shift is below the rounding error of G.
     """
     for jitter in (0.0, 1.0, 100.0):
         A = G.copy()
@@ -173,7 +176,7 @@ def _inverse_factor(G: Array, shift: float) -> Array | None:
 
 
 def penalty_factor(problem: Problem) -> Array | None:
-    """Return the upper factor of the penalty matrix, None for the identity."""
+    """Return the upper factor of the penalty matrix; None means the identity."""
     if problem.penalty is None or problem.factor is not None:
         return problem.factor
     factors = (cholesky(problem.penalty, jitter=jitter) for jitter in _JITTERS)

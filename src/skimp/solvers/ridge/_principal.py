@@ -1,4 +1,4 @@
-"""Ridge models of all penalties in the coordinates of one eigendecomposition."""
+"""Ridge models for all penalties from one eigendecomposition."""
 
 from dataclasses import dataclass
 
@@ -9,26 +9,27 @@ from skimp._core._types import Array
 
 @dataclass(frozen=True)
 class PrincipalRidge:
-    r"""Ridge models in coordinates whose covariance is diagonal and whose penalty is the identity.
+    r"""Ridge models in coordinates with diagonal covariance and identity penalty.
 
-    With T such that :math:`T^T P T = I` and :math:`T^T S T = \mathrm{diag}(\lambda)`, for the
-    covariance S of the features, coordinates :math:`u = T^T (z - \bar z)` have the coefficients
-    :math:`s / (\lambda + \alpha)`, where s is their covariance with y. The leverage of a row is
+    Let S be the covariance of the features, and T such that :math:`T^T P T = I` and
+    :math:`T^T S T = \mathrm{diag}(\lambda)`. The coordinates :math:`u = T^T (z - \bar z)` have the
+    coefficients :math:`s / (\lambda + \alpha)`, where s is their covariance with y. The leverage
+    of row i is
 
     .. math:: h_i = \frac{w_i}{W} \Bigl(1 + \sum_j \frac{u_{ij}^2}{\lambda_j + \alpha}\Bigr)
 
     Attributes
     ----------
     turn : array of shape (D, r)
-        The matrix T.
+        Matrix T.
     values : array of shape (r,)
-        The variances :math:`\lambda`.
+        Variances :math:`\lambda`.
     across : array of shape (r, k)
-        The covariances s.
+        Covariances s.
     mean, target_mean : arrays of shape (D,) and (k,)
-        Means of the features and the targets, zeros without an intercept.
+        Means of the features and the targets; zeros without an intercept.
     intercept : bool
-        Whether there is one.
+        Whether there is an intercept.
     """
 
     turn: Array
@@ -42,23 +43,23 @@ class PrincipalRidge:
         return np.asarray(1 / np.add.outer(self.values, np.asarray(alphas)))
 
     def dimensions(self, alphas: Array) -> Array:
-        """Return the trace of the matrix that turns y into fitted values, for each penalty."""
+        """Return the trace of the hat matrix for each penalty."""
         return np.asarray(self.values @ self._shrink(alphas) + self.intercept)
 
     def models(self, alphas: Array) -> tuple[Array, Array]:
-        """Return coefficients of shape (n_alphas, D, k), and intercepts of shape (n_alphas, k)."""
+        """Return coefficients of shape (n_alphas, D, k) and intercepts of shape (n_alphas, k)."""
         shrunk = self._shrink(alphas).T[:, :, None] * self.across
         coefs = np.stack([self.turn @ c for c in shrunk])
         return coefs, self.target_mean - self.mean @ coefs
 
     def coordinates(self, Z: Array) -> Array:
-        """Return the coordinates of some rows."""
+        """Return the coordinates u of the features Z."""
         return np.asarray((Z - self.mean) @ self.turn)
 
     def residuals(self, Z: Array, Y: Array, share: Array, alphas: Array) -> tuple[Array, Array]:
-        """Return residuals of shape (n, n_alphas, k), and what is left of one, 1 - h_i.
+        """Return residuals of shape (n, n_alphas, k), and 1 - h_i of shape (n, n_alphas).
 
-        ``share`` is the part of each row in the weight of all rows.
+        ``share`` is the weight of each row divided by the total weight.
         """
         U, shrink = self.coordinates(Z), self._shrink(alphas)
         coefs = (shrink[:, :, None] * self.across[:, None]).reshape(U.shape[1], -1)

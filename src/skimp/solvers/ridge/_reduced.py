@@ -1,4 +1,4 @@
-"""Penalized least squares in few basis functions for every penalty, in one or two passes."""
+"""Ridge regression on few basis functions for all penalties, in one or two passes."""
 
 from functools import cached_property
 from typing import final
@@ -18,28 +18,28 @@ from skimp.solvers.ridge._validation import left_out_errors
 
 _EPS = float(np.finfo(np.float64).eps)
 _CUT = 1e-11
-"""Directions of less penalty than this, relative to the largest, are left out: functions that are
-all but sums of others, whose covariances are rounding."""
+"""Directions with a smaller penalty than this, relative to the largest, are dropped: they come from
+linearly dependent functions, and their covariances are rounding errors."""
 
 
 @final
 class ReducedSmoother(Smoother):
-    r"""Models in D basis functions, with the penalty matrix P; see `PrincipalRidge`.
+    r"""Models in D basis functions with the penalty matrix P; see `PrincipalRidge`.
 
-    The covariance takes one pass over the rows and n D^2 operations, all left-out errors another
-    one and 2 n D^2, residuals one and next to none.
+    The covariance takes one pass over the rows and n D^2 operations. Leave-one-out errors take
+    another pass and 2 n D^2 operations. Residuals take one pass and O(n D) operations per penalty.
 
     Parameters
     ----------
     rows : Rows
-        Values of the functions, targets of shape (n, k), centred if there is an intercept, and
-        positive weights.
+        Values of the basis functions, targets of shape (n, k) and positive weights. Targets must
+        be centred if there is an intercept.
     penalty : array of shape (D, D)
-        The matrix P.
+        Matrix P.
     fit_intercept : bool
-        Whether there is an unpenalized b.
+        Whether to fit an unpenalized intercept b.
     context : Context
-        How to run over the rows.
+        Number of threads and progress reports.
     """
 
     least_free = 1e-3
@@ -54,7 +54,7 @@ class ReducedSmoother(Smoother):
         self.total = S.n_rows * S.targets.clip(0)
         W, _ = inverse_root(penalty, rank=None, eps=_CUT)
         values, V = eigenpairs(W.T @ S.within @ W)
-        # what is below rounding is not less than rounding: penalties may be
+        # raise eigenvalues to the level of rounding: penalties may be smaller
         values = np.maximum(values, len(values) * _EPS * max(values[-1], 0.0))
         turn = W @ V
         across = turn.T @ S.across
@@ -63,14 +63,15 @@ class ReducedSmoother(Smoother):
 
     @property
     def eigenvalues(self) -> Array:
-        """The variances of the coordinates, times n; see `Smoother.eigenvalues`."""
+        """Variances of the coordinates, multiplied by n; see `Smoother.eigenvalues`."""
         return np.asarray(self.n_rows * self.principal.values[::-1])
 
-    def sums(self, alphas: Array, *, left_out: bool) -> tuple[Array, Array]:
-        """Return sums in a pass over the rows; see `Smoother.sums`.
+    def sums(
+        self, alphas: Array, *, left_out: bool, copies: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Compute the sums in a pass over the rows; see `Smoother.sums`.
 
-        Residuals come from the rows: what covariances leave of the variance of y is rounding for a
-        close fit.
+        Residuals from covariances would be dominated by rounding if the fit is close.
         """
         if not left_out:
             coefs, intercepts = self.models(alphas)
@@ -78,7 +79,8 @@ class ReducedSmoother(Smoother):
 
         def of_block(block: Block, _: Scratch) -> Array:
             if left_out:
-                missed = left_out_errors(*self.residuals(block, alphas)[:2])
+                part = None if copies is None else copies[block.start : block.start + block.size]
+                missed = left_out_errors(*self.residuals(block, alphas)[:2], copies=part)
             else:
                 Y, weight = as_targets(block, DOUBLE)
                 F = (dense(block.X, DOUBLE) @ columns).reshape(len(Y), *intercepts.shape)
@@ -90,13 +92,13 @@ class ReducedSmoother(Smoother):
         return squares, 1 - self.principal.dimensions(alphas) / self.n_rows
 
     def root(self, weight: Array) -> Array:
-        """Return the roots of weights, scaled so that their mean over all rows is one."""
+        """Return the roots of the weights, scaled so that the weights have mean one."""
         return np.asarray(np.sqrt(weight * (self.n_rows / self.weight)))
 
     def residuals(self, block: Block, alphas: Array) -> tuple[Array, Array, Array]:
-        """Return residuals times R, what H leaves of each row, and R.
+        """Return the residuals multiplied by R, 1 - H_ii, and R.
 
-        For each of several penalties: of shapes (n, n_alphas, k), (n, n_alphas) and (n, 1).
+        The shapes are (n, n_alphas, k), (n, n_alphas) and (n, 1).
         """
         Y, weight = as_targets(block, DOUBLE)
         share, root = weight[:, 0] / self.weight, self.root(weight)
@@ -117,7 +119,7 @@ class ReducedSmoother(Smoother):
 
 @final
 class ReducedFit(LinearFit):
-    """The model of one penalty; coordinates are coefficients of the u, and of a constant."""
+    """Model for one penalty; coordinates are coefficients of the u and of a constant."""
 
     def __init__(self, smoother: ReducedSmoother, alpha: float):
         self._smoother, self._principal = smoother, smoother.principal
@@ -137,18 +139,18 @@ class ReducedFit(LinearFit):
         self.moments = self.n_rows * np.vstack([across, target_mean])
 
     def coordinates(self, L: Array, constant: float = 0.0) -> Array:
-        """Return coefficients of the u, and then of the constant."""
+        """Return the coefficients of the u, then of the constant."""
         constant = constant if self._principal.intercept else 0.0
         L = L - constant * self._principal.mean[:, None]
         q = self._shrink[:, None] * (self._principal.turn.T @ L)
         return np.vstack([q, np.full(q.shape[1], constant)]) / self.n_rows
 
     def shrink(self, q: Array) -> Array:
-        """Multiply by alpha / (lambda + alpha); nothing of the constant is lost."""
+        """Multiply by alpha / (lambda + alpha); zero for the constant, which is not penalized."""
         return np.append(self.alpha * self._shrink, 0.0)[:, None] * q
 
     def influence(self, q: Array) -> Array:
-        """Compute the u, and what they sum up to, in a pass over the rows."""
+        """Compute the influences in a pass over the rows; see `LinearFit.influence`."""
         smoother = self._smoother
 
         def of_block(block: Block, _: Scratch) -> Array:
@@ -159,7 +161,7 @@ class ReducedFit(LinearFit):
 
     @cached_property
     def residuals(self) -> tuple[Array, Array, Array]:
-        """The residuals, in a pass over the rows; see `LinearFit.residuals`."""
+        """Residuals, computed in a pass over the rows; see `LinearFit.residuals`."""
         smoother, k, alphas = self._smoother, len(self.total), np.array([self.alpha])
 
         def of_block(block: Block, _: Scratch) -> Array:

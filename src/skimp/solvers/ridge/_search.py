@@ -1,4 +1,4 @@
-"""The search for a penalty: the best of a grid, five folds, and that of R's package KRLS."""
+"""Choice of a penalty: from a grid, by five-fold cross-validation, or as in R's KRLS."""
 
 from bisect import bisect_left
 from collections.abc import Callable
@@ -15,23 +15,23 @@ from skimp.solvers._features import as_targets
 from skimp.solvers.ridge._smoother import Smoother
 
 CRITERIA = ("loo", "gcv", "kfold")
-"""What a penalty can be chosen by."""
+"""Criteria for the choice of a penalty."""
 FOLDS = 5
-"""Parts that the rows are split into."""
+"""Number of cross-validation folds."""
 _SECTION = 0.381966
-"""What is cut off an interval, relative to its length."""
+"""Fraction of the interval that golden section search cuts off."""
 _STEP = 0.05
-"""Steps between lower ends of the first interval that are compared."""
+"""Step size in the search for the lower end of the first interval."""
 _TOL = 1e-3
-"""Difference of two errors, relative to the variance of y, at which the search ends."""
+"""Stop if two errors differ by less than this, relative to the variance of y."""
 _SMALL = 1e-3
-"""An eigenvalue, relative to the largest, whose number the lower end should leave parameters."""
+"""Eigenvalues above this fraction of the largest determine the lower end of the interval."""
 
 
 def best_alpha(alphas: Array, scores: Array) -> float:
-    """Return the penalty of the least score, the largest of several.
+    """Return the penalty with the smallest score; ties go to the largest penalty.
 
-    If its two neighbours in the grid have scores, too, it is the vertex of their parabola.
+    The result is refined by a parabola through the scores of the two neighbours in the grid.
     """
     best = len(scores) - 1 - int(np.argmin(scores[::-1]))
     near = slice(best - 1, best + 2)
@@ -40,7 +40,7 @@ def best_alpha(alphas: Array, scores: Array) -> float:
     logs, (left, least, right) = np.log(alphas[near]), scores[near]
     bend = left - 2 * least + right
     shift = 0.0 if bend <= 0 else 0.5 * (left - right) / bend
-    # neighbours of a grid in logarithms are equally far
+    # the grid is equally spaced in logarithms
     return float(np.exp(logs[1] + shift * (logs[1] - logs[0])))
 
 
@@ -51,25 +51,29 @@ def fold_scores(
     fit: Callable[[Rows], tuple[Any, Smoother]],
     context: Context = LOCAL,
 ) -> Array:
-    """Return the squared error of each penalty on rows that were left out, in five folds.
+    """Return the squared error of each penalty by five-fold cross-validation.
 
-    Each output counts relative to its squares. A fold has the ridge penalty of all rows: alpha is
-    larger by as much as the fold is smaller.
+    Errors are relative to the sum of squares of each output, and averaged over outputs. All folds
+    use the same ridge penalty, alpha times the sum of the weights.
 
     Parameters
     ----------
     rows : Rows
-        Scaled rows, five or more, with targets of shape (n, k).
+        At least five scaled rows, with targets of shape (n, k).
     lams : array of shape (n_lams,)
-        Penalties, each an alpha times the sum of the weights.
+        Ridge penalties: alpha times the sum of the weights.
     seed : int
         Seed of the folds.
     fit : callable
-        Given rows, returns the basis and the models of them.
+        Takes rows and returns their basis and `Smoother`.
     context : Context
-        How to run over the rows.
+        Number of threads and progress reports.
+
+    Returns
+    -------
+    scores : array of shape (n_lams,)
     """
-    # equally many rows in each fold, in random order
+    # folds of equal size, in random order
     order = np.argsort(row_keys(seed, 0, rows.n_rows), kind="stable")
     fold = np.empty(rows.n_rows, np.int64)
     fold[order] = np.arange(rows.n_rows) % FOLDS
@@ -80,7 +84,7 @@ def fold_scores(
 
         def of_block(block: Block, _: Scratch, models: Any = models) -> Array:
             Y, w = as_targets(block, DOUBLE)
-            # the last ones are the errors of predicting zero
+            # the last entry are the errors of predicting zero
             missed = [*(Y - block.X @ c - b for c, b in models), Y]
             return np.array([(w * np.square(errors)).sum(axis=0) for errors in missed])
 
@@ -91,18 +95,19 @@ def fold_scores(
 
 
 def golden_section(smoother: Smoother) -> tuple[float, Array, Array]:
-    """Return the penalty of R's package KRLS, and those that were tried with their scores by "loo".
+    """Return the penalty that R's package KRLS chooses, and all penalties tried with their scores.
 
-    The first interval of n alpha ends where one effective parameter is left. It begins where as
-    many are left as eigenvalues exceed a thousandth of the largest. The search ends at a
-    difference that is large for few rows: its penalty is that of R, not the best one.
+    Golden section search minimizes the leave-one-out error over n alpha. At the upper end of the
+    first interval, the effective dimension is one. At the lower end, it is the number of
+    eigenvalues above a thousandth of the largest. The stopping rule is coarse for few rows: the
+    result reproduces R and need not be the best penalty.
     """
     n = smoother.n_rows
     tried: dict[float, float] = {}
 
     def score(shift: float) -> float:
         tried[shift / n] = float(smoother.scores(np.array([shift / n]), "loo")[0])
-        # R sums the squared errors of a y of variance one
+        # R sums the squared errors of a y with variance one
         return (n - 1) * tried[shift / n]
 
     low, high = _first_interval(smoother.eigenvalues, n)
@@ -128,7 +133,7 @@ def _first_interval(eigenvalues: Array, n: int) -> tuple[float, float]:
 
     few = 1 + int(np.argmin(np.abs(eigenvalues - _SMALL * eigenvalues[0])))
     least = float(np.finfo(np.float64).eps)
-    # the dimension is at most the trace over the shift
+    # the effective dimension is at most the trace divided by the shift
     steps = range(1 + int(eigenvalues.sum() / (_STEP * few)))
     first = bisect_left(steps, True, key=lambda k: dimension(least + _STEP * k) <= few)
     last = bisect_left(range(n), True, key=lambda k: dimension(n - k) >= 1)

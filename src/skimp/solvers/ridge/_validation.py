@@ -1,16 +1,22 @@
-"""Errors on rows that a model was not fitted to, in closed form: left-out rows, and GCV."""
+"""Leave-one-out and GCV errors in closed form."""
 
 import numpy as np
 
 from skimp._core._types import Array
 
 
-def left_out_errors(errors: Array, left: Array, least: float = 0.0) -> Array:
-    r"""Return the residuals of rows in models of all others, :math:`e_i / (1 - h_i)`.
+def left_out_errors(
+    errors: Array, left: Array, least: float = 0.0, copies: Array | None = None
+) -> Array:
+    r"""Return leave-one-out residuals, :math:`e_i / (1 - h_i)`, with the same penalty n alpha.
 
-    ``left`` are the :math:`1 - h_i`, at least ``least``, with an axis less than ``errors`` that has
-    outputs last. The penalty n alpha of the models stays the same.
+    ``left`` holds :math:`1 - h_i`, which is raised to ``least``. ``errors`` has the same shape with
+    an additional last axis for outputs. If ``copies`` is given, identical rows are left out
+    together: the weight of all copies of a row is ``copies`` times its own.
     """
+    if copies is not None:
+        copies = copies.reshape(-1, *(1,) * (left.ndim - 1))
+        left, least = 1 - copies * (1 - left), max(least, float(np.finfo(np.float64).eps))
     found: Array = errors / np.maximum(left, least)[..., None]
     return found
 
@@ -18,7 +24,8 @@ def left_out_errors(errors: Array, left: Array, least: float = 0.0) -> Array:
 def generalized_errors(squares: Array, free: Array) -> Array:
     r"""Return the errors of generalized cross-validation, :math:`\bar{r^2} / (1 - d / n)^2`.
 
-    ``free`` is :math:`1 - d / n` for the effective dimension d; errors are infinite if none is.
+    ``free`` is :math:`1 - d / n` for the effective dimension d. Errors are infinite unless it is
+    positive.
     """
     errors = np.full(free.shape, np.inf)
     np.divide(squares, np.square(free), out=errors, where=free > 0)
