@@ -22,9 +22,9 @@ PAGES = [
 def test_code_runs_from_top_to_bottom(share, capsys):
     code = "\n".join(re.findall(r"^```python\n(.*?)^```", README, re.M | re.S))
     # a tenth of the rows of the first example
-    for rows in (220_000, 20_000):
-        assert f"{rows:_}" in code
-        code = code.replace(f"={rows:_}", f"={rows // share:_}")
+    for name, rows in (("n_samples", 220_000), ("test_size", 20_000)):
+        assert f"{name}={rows:_}" in code
+        code = code.replace(f"{name}={rows:_}", f"{name}={rows // share:_}")
     exec(compile(code, "README.md", "exec"), {})
     assert re.search(r"accuracy 0\.9\d", capsys.readouterr().out)
 
