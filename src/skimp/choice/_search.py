@@ -17,7 +17,7 @@ from skimp.losses import squared
 from skimp.solvers import Direct
 
 PATIENCE, WORTH = 15.0, 0.2
-"""The search minimises error (seconds + 15)^0.2: a few seconds cost little, and for long fits twice
+"""The search minimizes error (seconds + 15)^0.2: a few seconds cost little, and for long fits twice
 the time must lower the error by 13 %."""
 FIRST_ROWS = 8192
 """Rows of the first trials."""

@@ -12,6 +12,8 @@ from time import monotonic
 from typing import Any, Protocol, final
 
 LOGGER = logging.getLogger("skimp")
+_STILL = 0.1
+"""Least number of seconds between two updates of the screen."""
 _QUICK = 2.0
 """Minimum number of seconds between two lines about a running phase."""
 _RARER = 4.0
@@ -147,6 +149,11 @@ class Listener:
 class Progress:
     """Nested phases and their listeners; silent without listeners.
 
+    Parameters
+    ----------
+    *listeners : Listener
+        Objects that are notified of phases.
+
     Examples
     --------
     >>> from skimp.data import Progress
@@ -241,6 +248,7 @@ class Lines(Listener):
 
     def __init__(self, owner: str, verbose: int, screen: Screen):
         self._owner, self._verbose, self._screen = owner, int(verbose), screen
+        self._shown = monotonic()
 
     def _line(self, phase: Phase, seconds: str, words: str) -> str:
         name = "  " * max(0, len(phase.path) - 2) + phase.name
@@ -263,6 +271,9 @@ class Lines(Listener):
         self._show(phase)
 
     def _show(self, phase: Phase) -> None:
+        if monotonic() - self._shown < _STILL:
+            return
+        self._shown = monotonic()
         outer, *inner = phase.path[1:] or phase.path
         parts = [outer.describe(), *(f"{part.name} {part.describe()}".strip() for part in inner)]
         words = "; ".join(filter(None, parts))

@@ -42,7 +42,7 @@ _GRID = NONE | Rule(
 class KRLS(RegressorMixin, Reporting, Parametrized):
     r"""Kernel regularized least squares, with the effects of columns and their standard errors.
 
-    Minimises, over functions f in the kernel's space and a constant b,
+    Minimizes, over functions f in the kernel's space and a constant b,
 
     .. math::
         \frac{1}{\sum_i w_i} \sum_i w_i \, (y_i - f(x_i) - b)^2 + \alpha \, \|f\|^2
@@ -73,8 +73,8 @@ class KRLS(RegressorMixin, Reporting, Parametrized):
         "sample", or `skimp.effects.RowSample`, fits the exact model to a sample of the rows.
     alpha : float or str, default="loo"
         Strength of the penalty, independent of n: the ridge penalty is n alpha. "loo" minimizes the
-        leave-one-out error, in closed form; copies of a row are left out together. "gcv" minimises
-        generalized cross-validation. "kfold" minimises the error of five-fold cross-validation;
+        leave-one-out error, in closed form; copies of a row are left out together. "gcv" minimizes
+        generalized cross-validation. "kfold" minimizes the error of five-fold cross-validation;
         each fold has its own approximation and the same n alpha.
     lams : sequence of float or None, default=None
         Penalties n alpha to choose from. None searches the whole useful range.
@@ -92,9 +92,10 @@ class KRLS(RegressorMixin, Reporting, Parametrized):
     n_jobs : int or None, default=None
         Number of threads. None uses all cores that the process may use.
     verbose : int, default=0
-        1 writes a line for each phase of the fit, with its seconds and its result, 2 also one for
-        each trial and step. Lines are records of the logger "skimp"; if logging is not set up,
-        they go to standard error, on a terminal with a progress bar (needs rich).
+        1 writes a line for each phase of the fit, with its seconds and its result. 2 also writes
+        one for each part of a phase, such as a trial. The lines are records of the logger "skimp".
+        If logging is not set up, they go to standard error, and a terminal also shows a progress
+        bar if rich is installed.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the approximation and of the folds.
 

@@ -55,7 +55,7 @@ class _Probabilities:
 class KernelClassifier(ClassifierMixin, KernelMachine):
     r"""Kernel classification on a budget.
 
-    Minimises, over functions f in the space of the approximated kernel and a constant b,
+    Minimizes, over functions f in the space of the approximated kernel and a constant b,
 
     .. math::
         \frac{1}{\sum_i w_i} \sum_i w_i \, \ell(y_i, f(x_i) + b) + \alpha \, \|f\|^2

@@ -19,7 +19,7 @@ from skimp.solvers import Solver
 class KernelRegressor(RegressorMixin, KernelMachine):
     r"""Kernel regression on a budget.
 
-    Minimises, over functions f in the space of the approximated kernel and a constant b,
+    Minimizes, over functions f in the space of the approximated kernel and a constant b,
 
     .. math::
         \frac{1}{\sum_i w_i} \sum_i w_i \, \ell(y_i, f(x_i) + b) + \alpha \, \|f\|^2
@@ -79,9 +79,10 @@ class KernelRegressor(RegressorMixin, KernelMachine):
     n_jobs : int or None, default=None
         Number of threads. None uses all cores that the process may use.
     verbose : int, default=0
-        1 writes a line for each phase of the fit, with its seconds and its result, 2 also one for
-        each trial and step. Lines are records of the logger "skimp"; if logging is not set up,
-        they go to standard error, on a terminal with a progress bar (needs rich).
+        1 writes a line for each phase of the fit, with its seconds and its result. 2 also writes
+        one for each part of a phase, such as a trial. The lines are records of the logger "skimp".
+        If logging is not set up, they go to standard error, and a terminal also shows a progress
+        bar if rich is installed.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the search and of the approximation.
 

@@ -51,7 +51,7 @@ class Naive:
         return self.Z.T @ slopes + 2 * self.alpha * self.penalty @ coef, in_b
 
     def check(self, coef: Array, b: Array, tol: float) -> None:
-        """Raise if the coefficients do not minimise the objective."""
+        """Raise if the coefficients do not minimize the objective."""
         F = self.Z @ coef + b
         if not self.fit_intercept:
             close(b, 0, "the intercept is zero if fit_intercept is False")

@@ -90,7 +90,7 @@ class _Trial:
         return self.solver.solve(replace(problem, **options), context)
 
     def naive(self, found: Solution) -> Naive:
-        """Return the objective that the solution should minimise."""
+        """Return the objective that the solution should minimize."""
         return Naive(
             self.Z,
             self.Y,

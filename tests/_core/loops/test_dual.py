@@ -61,7 +61,7 @@ def swept(loop, x, C, y, slopes, f, *, worst=np.inf, extra=()):
 
 
 def dual_cost(loss, A, y, f, old, new):
-    """Return what a step from the old to the new slopes minimises, over C; one row each."""
+    """Return what a step from the old to the new slopes minimizes, over C; one row each."""
     y, new = np.broadcast_arrays(np.asarray(y, float), np.atleast_2d(new))
     moved = new - old
     quadratic = 0.5 * A * np.sum(moved**2, axis=1) + moved @ np.asarray(f, float)

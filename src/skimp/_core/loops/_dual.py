@@ -51,7 +51,7 @@ def piecewise_sweep(
     epsilon,
     q,
 ):
-    """Minimise over each active slope of a range of outputs, and return the number of steps.
+    """Minimize over each active slope of a range of outputs, and return the number of steps.
 
     Rows are visited in the given order. ``outputs`` is the half-open range (first, last), and V
     holds its coefficients. Outputs are independent of each other, so threads can divide them.
@@ -110,7 +110,7 @@ def piecewise_wake(F, Y, slopes, active, lows, highs, epsilon, q):
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def _log_step(p, m, A):
-    """Return the minimiser z of ``A/2 (z - p)^2 + m (z - p) + z log z + (1 - z) log(1 - z)``.
+    """Return the minimizer z of ``A/2 (z - p)^2 + m (z - p) + z log z + (1 - z) log(1 - z)``.
 
     Newton's method on z or 1 - z, whichever is below a half at the minimum. A step that would
     cross 0 goes to a tenth of z instead.
@@ -187,7 +187,7 @@ def _project(p, scores, top, A):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def multiclass_sweep(X, order, outputs, Q, C, Y, slopes, active, constant, V, b, worst, largest):
-    """Minimise the loss of Crammer and Singer over all active slopes of each row at once.
+    """Minimize the loss of Crammer and Singer over all active slopes of each row at once.
 
     The slopes of a row are the indicator of its class minus a distribution p over the classes. A
     class with p = 0 becomes inactive if its score is more than ``worst_0`` below those of all
