@@ -59,6 +59,12 @@ def test_few_rows_are_all_landmarks(n):
     assert made.seconds < 1
 
 
+@pytest.mark.parametrize(("n", "seconds"), [(20_000, 26.11), (10**6, 7.35)])
+def test_seconds_of_a_search_are_those_that_were_recorded(n, seconds):
+    search = planned(KernelRegressor(memory_limit="16GB", n_jobs=2), (n, 10)).phases[1]
+    assert search.seconds == pytest.approx(seconds, rel=0.01)
+
+
 def test_more_rows_take_longer():
     seconds = [planned(KernelRegressor(), (n, 5)).seconds for n in (10**4, 10**5, 10**6)]
     assert seconds == sorted(seconds)

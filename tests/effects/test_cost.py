@@ -40,6 +40,15 @@ def test_reductions_take_the_square_of_the_points():
     assert many.bytes < 1e9
 
 
+@pytest.mark.parametrize(
+    ("approximation", "seconds"),
+    [(None, 95.67), ("sample", 0.0995), (2000, 8.2), ("gaussian", 4.514)],
+)
+def test_seconds_are_those_that_were_recorded(approximation, seconds):
+    made = planned(approximation=approximation, memory_limit="16GB", n_jobs=2)
+    assert made.phases[-1].seconds == pytest.approx(seconds, rel=0.01)
+
+
 def test_criteria_differ():
     for approximation in (None, 500):
         given = planned(alpha=1.0, approximation=approximation).seconds

@@ -105,6 +105,17 @@ def test_many_rows_are_sampled_for_the_fit(monkeypatch):
     assert not np.array_equal(np.sort(other, axis=0), np.sort(seen, axis=0))
 
 
+def test_weights_count_as_repeated_rows():
+    X, counts = np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 3
+    weighted = open_rows(X, weight=counts.astype(float))
+    repeated = open_rows(np.repeat(X, counts, axis=0))
+    one, other = (
+        Transformer(StandardScaler()).fit_rows(rows, np.random.default_rng(0))
+        for rows in (weighted, repeated)
+    )
+    np.testing.assert_allclose(one.transform(X), other.transform(X))
+
+
 def test_the_width_is_guessed_before_the_fit():
     rows = open_rows(np.ones((50, 4)))
     assert Transformer(RBFSampler(n_components=30)).planned_width(rows) == 30

@@ -86,7 +86,7 @@ def test_effects_are_those_of_krls():
             report.EffectsDisplay(wrong, model.summary())
 
 
-def test_one_recall_is_enough():
+def test_one_recall_is_enough_and_none_is_not():
     hashing = KernelHash(n_bits=64, random_state=0).fit(X)
     recall = hash_recall(hashing, X, candidates=[10, 20])
     frame = report.HashRecallDisplay(recall).to_frame()
@@ -94,6 +94,8 @@ def test_one_recall_is_enough():
     assert np.array_equal(frame["recall"], recall.recall)
     same = report.HashRecallDisplay.from_data(hashing, X, candidates=[10, 20]).to_frame()
     assert np.array_equal(same["recall"], recall.recall)
+    with pytest.raises(ValueError, match="recalls must be"):
+        report.HashRecallDisplay.from_data({}, X)
 
 
 def test_effects_of_other_rows_need_these_rows():

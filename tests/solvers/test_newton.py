@@ -65,6 +65,8 @@ def test_equals_multinomial_regression_of_scikit_learn():
     # a constant that is added to every class changes nothing
     constant = (found.intercept - peer.intercept_).mean()
     np.testing.assert_allclose(found.intercept - constant, peer.intercept_, atol=1e-5)
+    shifted = solved(softmax, X, Y, alpha=alpha, start=(found.coef, found.intercept + 7))
+    np.testing.assert_allclose(shifted.intercept.mean(), 0, atol=1e-9)
 
 
 @pytest.mark.parametrize("loss", [*LABELS, *NUMBERS], ids=repr)
