@@ -71,8 +71,3 @@ def test_data_of_any_kind_tell_their_size():
 def test_other_shapes_are_refused(X):
     with pytest.raises(ValueError, match="X must be data"):
         planned(X)
-
-
-def test_factors_of_many_points_count():
-    solve = planned((2000, 10), approximation=1000).phases[-1]
-    assert solve.seconds == pytest.approx(0.894, rel=0.02)

@@ -14,7 +14,6 @@ from tests.models import LABEL_LOSSES, regressor
 from tests.problems import difference, regression
 
 KERNEL = Gaussian(0.5)
-"""A penalty for which dual coordinate descent reaches a tight tolerance in a few sweeps."""
 
 
 @pytest.mark.parametrize("loss", LABEL_LOSSES)
