@@ -7,7 +7,6 @@ from tests.repository import PACKAGE, ROOT
 
 FOLDERS = sorted(p for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__")
 SOURCES = sorted(PACKAGE.rglob("*.py"))
-CALL_OF_PRINT = r"(?m)^(?! *(>>>|\.\.\.)).*(?<![\w.])print\("  # doctests may print
 
 
 @pytest.mark.parametrize("folder", ["src", "tests"])
