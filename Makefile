@@ -14,7 +14,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --edi
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.stamp-demo  ## fit kernel models on 200,000 rows next to a linear model and an exact SVC
+demo: $(VENV)/.stamp-demo  ## show in about a minute what skimp is for, on generated data
 	$(BIN)/skimp demo
 
 test: $(VENV)/.stamp-test  ## run the test suite (PYTEST_ARGS="-k nystroem" passes options on)

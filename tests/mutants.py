@@ -9,7 +9,6 @@ the mutant. The script prints one line for each mutant, and at the end the share
 """
 
 import argparse
-import hashlib
 import os
 import re
 import shutil
@@ -108,13 +107,9 @@ class Copy:
             original.replace(place)
 
     def failing(self, arguments: list[str], limit: float | None = None) -> list[str]:
-        # Numba's own key misses edits in the functions that a cached function calls
-        loops = sorted((self.root / "src/skimp/_core/loops").glob("*.py"))
-        key = hashlib.sha256(b"".join(path.read_bytes() for path in loops)).hexdigest()
         changed = {
             "PYTHONPATH": "src",
             "PYTHONDONTWRITEBYTECODE": "",
-            "NUMBA_CACHE_DIR": f"{self.root}/.numba/{key}",
             "CI": "1",  # Hypothesis then draws the same examples each time, without a time limit
         }
         done = subprocess.run(
@@ -146,11 +141,12 @@ def read_table() -> list[Mutant]:
 
 
 def alternate(mutants: list[Mutant]) -> list[Mutant]:
-    """One mutant of each folder in turn: the first results are of all folders."""
+    """One mutant of each folder in turn; loops last: the tests cache one version of them."""
     folders = defaultdict(list)
     for mutant in mutants:
         folders[mutant.folder].append(mutant)
-    return [m for row in zip_longest(*folders.values()) for m in row if m is not None]
+    loops = folders.pop("_core/loops", [])
+    return [m for row in zip_longest(*folders.values()) for m in row if m is not None] + loops
 
 
 def run(mutants: list[Mutant], workers: int, limit: float) -> dict[Mutant, str]:

@@ -1,108 +1,95 @@
-import io
-import os
-import re
-import subprocess
 import sys
 
-from rich.console import Console
+import numpy as np
 
-from skimp.cli import _demo
-from skimp.cli._demo import EXACT, LINEAR, SKIMP, Trial, conclusion, measure
-from skimp.report import Measurement, Tradeoff
+from skimp.cli import main
+from skimp.cli._demo import Run, compare_fits, compare_predictions, count_covered, judge_choice
+from skimp.cli._problems import land, noisy_classes, treated_rows
+from skimp.cli._screen import Screen
 
-COMMAND = "from skimp.cli import main; raise SystemExit(main())"
-QUICK = [Trial("digits", LINEAR, 1297), Trial("digits", SKIMP, 1297, 50)]
-
-
-HEADING = r"^ *model +budget +rows +accuracy +fit \(s\) +predict \(s\) +peak memory *$"
-RESULT = r" +(\S+) +(\S+) +\d+\.\d% +\d+\.\d{3} +\d+\.\d{3} +(?:\d+ MB|-) *$"
+FAST, SLOW = Run("skimp", 0.9, 2.0, 0.1), Run("boosted trees", 0.8, 8.0, 40.0)
 
 
-def test_command_in_a_pipe(tmp_path):
-    # one test: under xdist each worker would run a shared fixture again
-    plot = tmp_path / "plot.png"
-    environment = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "COLUMNS")}
-    done = subprocess.run(
-        [sys.executable, "-c", COMMAND, "demo", "--rows", "2000", "--output", str(plot)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env=environment | {"PYTHONIOENCODING": "utf-8"},
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    *lines, last = done.stdout.splitlines()
-
-    assert plot.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-    assert last == f"Accuracy against fit time: {plot}"
-    assert os.listdir(tmp_path) == ["plot.png"]
-
-    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", done.stdout), "control characters"
-    assert max(map(len, lines)) <= 80
-    assert len(re.findall(HEADING, done.stdout, re.M)) == 2
-    assert re.findall(rf"\b{LINEAR}{RESULT}", done.stdout, re.M) == [("-", "2,000"), ("-", "1,297")]
-    assert re.findall(rf"\b{EXACT}{RESULT}", done.stdout, re.M) == [("-", "2,000"), ("-", "1,297")]
-    assert re.findall(rf"\b{SKIMP}{RESULT}", done.stdout, re.M) == [
-        *((budget, "2,000") for budget in ("100", "300", "1,000")),
-        *((budget, "1,297") for budget in ("100", "200", "400")),
-    ]
-    assert len(re.findall(rf"^ > +(?:{LINEAR}|{EXACT}|{SKIMP})", done.stdout, re.M)) == 2
+def test_quick_demo(capsys, monkeypatch):
+    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # main sets it if it is not set
+    assert main(["demo", "--quick"]) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert [line[0] for line in lines if line[1:3] == ". "] == list("1234")
+    for name in ("boosted trees", "random forest", "SVC", "treated", "fit in", "Total:"):
+        assert any(line.lstrip().startswith(name) for line in lines), name
+    assert "extrapolated" in out
+    assert not any(line.isspace() or "\x1b" in line for line in lines)
+    assert "Fitting boosted trees" in err
+    assert "..." not in out
 
 
-def test_terminal_shows_a_table_that_fills_in(monkeypatch):
-    monkeypatch.setattr(_demo, "_measure_apart", measure)
+def test_terminal_shows_the_step_that_runs(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
-    screen = io.StringIO()
-    console = Console(file=screen, force_terminal=True, width=80, highlight=False)
-    done = _demo._run(console, "Digits", QUICK)
-    assert [model.budget for model in done] == [None, 50]
-    assert "\x1b[?25l" in screen.getvalue()
-    assert screen.getvalue().count("predict (s)") > 1
+    screen = Screen()
+    with screen.step("Fitting"):
+        screen.table(("model", "s"), [("skimp", "1")])
+    out, err = capsys.readouterr()
+    assert "Fitting" in err
+    assert "Fitting" not in out
+    assert "\x1b[1m  skimp  1" in out
 
 
-def test_a_model_has_a_process_of_its_own():
-    model = _demo._measure_apart(QUICK[1])
-    assert model.accuracy > 0.85
-    assert model.accuracy == measure(QUICK[1]).accuracy
+def test_rich_is_optional(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    screen = Screen()
+    with screen.step("Fitting"):
+        screen.table(("model", "s"), [("skimp", "1"), ("SVC", "20")])
+    assert capsys.readouterr() == ("\n  model   s\n  skimp   1\n  SVC    20\n\n", "Fitting ...\n")
 
 
-def test_generated_problem_is_not_linear():
-    linear, skimp = (
-        measure(Trial("generated", *rest)) for rest in ((LINEAR, 5000), (SKIMP, 5000, 300))
-    )
-    assert linear.accuracy < 0.66 < 0.70 < skimp.accuracy < skimp.ceiling < 0.85
+def test_conclusion_of_a_fit_follows_its_numbers():
+    text = compare_fits(FAST, [SLOW])
+    assert "10.0 points more accurate than the boosted trees" in text
+    assert "4.0 times faster" in text
+    text = compare_fits(SLOW, [FAST])
+    assert "10.0 points less accurate than the skimp" in text
+    assert "4.0 times slower" in text
+    assert "as accurate as" in compare_fits(FAST, [FAST])
 
 
-def test_unknown_memory_is_a_dash(monkeypatch):
-    monkeypatch.setitem(sys.modules, "resource", None)
-    model = measure(QUICK[0])
-    assert model.peak_bytes is None
-    peaks = _demo._table("Digits", QUICK[:1], [model]).columns[-1]
-    assert list(peaks.cells) == ["-"]
+def test_conclusion_of_predictions_follows_its_numbers():
+    assert "400 times faster than boosted trees" in compare_predictions(FAST, SLOW)
+    assert "400 times slower than skimp" in compare_predictions(SLOW, FAST)
 
 
-def tradeoff(rows, skimp=0.8):
-    return Tradeoff(
-        "Rows",
-        rows,
-        [
-            Measurement(LINEAR, rows, None, 0.6, 0.1, 0.1),
-            Measurement(EXACT, 4_000, None, 0.75, 1.0, 0.1),
-            Measurement(EXACT, 16_000, None, 0.77, 16.0, 0.1),
-            Measurement(SKIMP, rows, 100, skimp, 2.0, 0.1, ceiling=0.9),
-        ],
-    )
+def test_conclusion_of_effects_follows_its_numbers():
+    text = count_covered(3, 5, 1_000_000, 12.3)
+    assert "3 of 5" in text
+    assert "12.3 s" in text
+    assert "8.0 TB" in text
+    assert "72.0 MB" in count_covered(5, 5, 3_000, 1.0)
 
 
-def test_conclusion_extrapolates_and_says_so():
-    text = conclusion(tradeoff(160_000))
-    assert "budget of 100 reaches 80.0% in 2.00 s, 20.0 points above the linear model" in text
-    assert "(noise in the labels allows 90.0% at most)" in text
-    assert "SVC reaches 77.0% in 16.00 s on 16,000 rows" in text
-    assert text.endswith("; all 160,000 would take about 27 minutes, by extrapolation.")
+def test_conclusion_of_the_choice_follows_its_numbers():
+    assert "0.5 points less accurate" in judge_choice(0.795, 0.8, 9.0)
+    assert "0.5 points more accurate" in judge_choice(0.805, 0.8, 9.0)
 
 
-def test_conclusion_without_extrapolation():
-    text = conclusion(tradeoff(16_000, skimp=0.5))
-    assert "10.0 points below the linear model" in text
-    assert "extrapolation" not in text
+def test_cells_have_one_soil_and_one_area():
+    X, y = land(300, seed=0)
+    again, labels = land(300, seed=0)
+    assert np.array_equal(X, again)
+    assert np.array_equal(y, labels)
+    assert not np.array_equal(X, land(300, seed=1)[0])
+    assert (X[:, 20:].sum(axis=1) == 2).all()
+
+
+def test_no_rule_beats_the_one_that_drew_the_classes():
+    X, y, ceiling = noisy_classes(20_000, seed=0)
+    linear = np.mean((X[:, 6] > 0) == y)
+    assert linear < 0.66 < 0.78 < ceiling < 0.83
+
+
+def test_true_effects_are_those_of_the_formula():
+    X, y, effects = treated_rows(200_000, seed=0)
+    assert np.allclose(effects, [np.exp(-0.5) + 0.1, 0.5, 0, 0, 0.3], atol=0.01)
+    slopes = np.linalg.lstsq(np.column_stack([X, np.ones(len(X))]), y, rcond=None)[0]
+    assert np.allclose(slopes[1:4], effects[1:4], atol=0.02)

@@ -1,196 +1,287 @@
-"""The demonstration: models in fresh processes, a table that fills in, and a plot."""
+"""The demonstration: four problems, each with a table and a conclusion from its numbers."""
 
 import os
 import platform
-import signal
-import sys
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
-from multiprocessing import get_context
-from pathlib import Path
+from functools import partial
 from time import perf_counter
 from typing import Any
 
 import skimp
-from skimp.report import Measurement, Tradeoff, draw_tradeoffs, duration
+from skimp.cli._problems import (
+    COVERS,
+    EFFECTS,
+    ENTERS,
+    MEASURED,
+    land,
+    noisy_classes,
+    treated_rows,
+)
+from skimp.cli._screen import Screen
 
-LINEAR, EXACT, SKIMP = "linear", "exact SVC", "skimp"
-_COLUMNS = ("model", "budget", "rows", "accuracy", "fit (s)", "predict (s)", "peak memory")
-_NOTE = "One fresh process per model. Times: best of 3 below 1 s, without compiling."
-_CLOSE = 0.03
-_LEGEND = f"> fastest fit within {100 * _CLOSE:.0f} points of the highest accuracy"
+TREES, FOREST, SVC = "boosted trees", "random forest", "SVC"
 
 
 @dataclass(frozen=True)
-class Trial:
-    """A model that is to be fitted, and the rows that it is given."""
+class Sizes:
+    """Training rows of the four problems, rows to predict, and rows of the fit that compiles."""
 
-    problem: str
-    family: str
-    rows: int
-    budget: int | None = None
-
-
-def run_demo(rows: int, output: Path) -> None:
-    """Fit every model, print the tables and what they say, and draw the plot."""
-    from rich.console import Console
-
-    console = Console(highlight=False, markup=False, emoji=False)
-    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
-    console.print(f"skimp {skimp.__version__} on {machine}", _NOTE, "", sep="\n", style="dim")
-    tradeoffs = []
-    for title, trials in _problems(rows).items():
-        tradeoffs.append(Tradeoff(title, trials[0].rows, _run(console, title, trials)))
-        console.print("", conclusion(tradeoffs[-1]), "", sep="\n")
-    caption = f"{machine}. {_NOTE} Tested on 20,000 generated rows and 500 digits."
-    draw_tradeoffs(tradeoffs, output, caption=caption)
-    console.print(f"Accuracy against fit time: {output}", soft_wrap=True)
+    table: int = 40_000
+    tested: int = 20_000
+    exact: int = 20_000
+    predicted: int = 100_000
+    effects: int = 1_000_000
+    auto: int = 100_000
+    compiled: int = 9_000
 
 
-def _problems(rows: int) -> dict[str, list[Trial]]:
-    """Return each problem's trials under its title; the first trial is given all rows."""
-
-    def trials(problem: str, n: int, budgets: tuple[int, ...]) -> list[Trial]:
-        return [
-            Trial(problem, LINEAR, n),
-            *(Trial(problem, EXACT, size) for size in sorted({min(n, m) for m in (4_000, 16_000)})),
-            *(Trial(problem, SKIMP, n, budget) for budget in budgets),
-        ]
-
-    return {
-        f"{rows:,} generated rows, 10 columns": trials("generated", rows, (100, 300, 1000)),
-        "Digits: 1,297 rows, 64 columns": trials("digits", 1297, (100, 200, 400)),
-    }
+QUICK = Sizes(1_000, 1_000, 1_000, 2_000, 2_000, 1_000, 500)
 
 
-def _load(trial: Trial) -> tuple[Any, ...]:
-    """Return training rows and labels, test rows and labels, and the true rule's accuracy."""
-    import numpy as np
-    from sklearn.datasets import load_digits
-    from sklearn.model_selection import train_test_split
+@dataclass(frozen=True)
+class Run:
+    """A fitted model: its accuracy, and the seconds of its fit and of its predictions."""
 
-    def draw(n: int, seed: int) -> tuple[Any, Any, float]:
-        rng = np.random.default_rng(seed)
-        X = rng.standard_normal((n, 10), dtype=np.float32)
-        x = X.T
-        f = x[0] * x[1] + x[2] * x[3] - x[4] * x[5] + x[6]
-        f += 1.5 * np.sin(2 * x[7]) + 1.5 * np.cos(2 * x[8])
-        y = rng.random(n) < 1 / (1 + np.exp(-f))
-        return X, y, float(np.mean((f > 0) == y))
-
-    if trial.problem == "generated":
-        return *draw(trial.rows, seed=0)[:2], *draw(20_000, seed=1)
-    X, y = load_digits(return_X_y=True)
-    X = (X / 16).astype(np.float32)
-    X, X_test, y, y_test = train_test_split(X, y, train_size=1297, stratify=y, random_state=0)
-    return X, y, X_test, y_test, None
+    model: str
+    accuracy: float
+    fit: float
+    predict: float
 
 
-def measure(trial: Trial) -> Measurement:
-    """Fit and predict in this process, after a small fit that compiles what they call."""
-    from sklearn.base import clone
-    from sklearn.linear_model import RidgeClassifier
-    from sklearn.svm import SVC
+def run_demo(quick: bool = False) -> None:
+    """Run the four problems and print what they show."""
+    import sklearn
 
-    X, y, X_test, y_test, ceiling = _load(trial)
-    model = {
-        LINEAR: RidgeClassifier(),
-        EXACT: SVC(),
-        SKIMP: skimp.KernelClassifier("rbf", approximation=trial.budget, random_state=0),
-    }[trial.family]
-    clone(model).fit(X[:500], y[:500]).predict(X_test[:500])
-    fit, _ = _timed(lambda: model.fit(X, y))
-    predict, labels = _timed(lambda: model.predict(X_test))
-    found = float((labels == y_test).mean()), fit, predict, _peak_bytes(), ceiling
-    return Measurement(trial.family, trial.rows, trial.budget, *found)
+    screen, sizes, start = Screen(), QUICK if quick else Sizes(), perf_counter()
+    screen.say(
+        f"skimp {skimp.__version__}, scikit-learn {sklearn.__version__}, {os.cpu_count()} cores, "
+        f"{platform.system()} {platform.machine()}",
+        "bold",
+    )
+    screen.say(
+        "All data are generated. Other models have their default parameters, with which the random "
+        "forest and SVC use one core. Times are wall-clock seconds without compiling, the best of "
+        "3 runs if they are below 1 s."
+    )
+    with screen.step("Compiling"):
+        seconds, _ = timed(lambda: _compile(sizes.compiled), repeat=False)
+    screen.say(f"Compiled in {seconds:.0f} s. Later runs take the compiled code from a cache.")
+    for act in (_mixed_table, _prediction, _effects, _automatic):
+        screen.show()
+        act(screen, sizes)
+    screen.show()
+    screen.say(f"Total: {perf_counter() - start:.0f} s.", "bold")
+    screen.show("Next: model = skimp.KernelClassifier().fit(X, y); print(model.certificate_)")
+    screen.show(
+        "      skimp.diagnostics.plan(model, X.shape) predicts seconds and memory of a fit."
+    )
 
 
-def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
+def timed(call: Callable[[], Any], *, repeat: bool = True) -> tuple[float, Any]:
     """Return the seconds of a call, the best of three if it is quick, and its result."""
     seconds: list[float] = []
-    while len(seconds) < 3 and sum(seconds) < 1:
+    while not seconds or (repeat and len(seconds) < 3 and sum(seconds) < 1):
         start = perf_counter()
         result = call()
         seconds.append(perf_counter() - start)
     return min(seconds), result
 
 
-def _peak_bytes() -> int | None:
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    unit = 1 if sys.platform == "darwin" else 1024
-    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def _compile(rows: int) -> None:
+    """Fit small models that call what the four problems call."""
+    from skimp.features import RandomBinning
+
+    X, y = land(500, seed=2)
+    grids = RandomBinning(n_grids=8)
+    skimp.KernelClassifier(approximation=grids, random_state=0).fit(X, y).predict(X)
+    X, y, _ = noisy_classes(rows, seed=2)
+    skimp.KernelClassifier(random_state=0).fit(X, y).predict(X)
+    X, y, _ = treated_rows(500, seed=2)
+    skimp.KRLS(approximation=20, random_state=0).fit(X, y).summary()
 
 
-def _measure_apart(trial: Trial) -> Measurement:
-    # Ctrl-C reaches the child too: the default action ends it without a traceback
-    quiet = (signal.SIGINT, signal.SIG_DFL)
-    with ProcessPoolExecutor(1, get_context("spawn"), signal.signal, quiet) as pool:
-        return pool.submit(measure, trial).result()
+def _mixed_table(screen: Screen, sizes: Sizes) -> None:
+    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+    from sklearn.linear_model import RidgeClassifier
 
+    from skimp.features import RandomBinning
 
-def _run(console: Any, title: str, trials: list[Trial]) -> list[Measurement]:
-    """Measure the models one by one in a table that fills in; a file gets lines, then the table."""
-    from rich.live import Live
-    from rich.spinner import Spinner
-
-    done: list[Measurement] = []
-    spinner, plain = Spinner("dots", style="cyan"), not console.is_interactive
-    live = Live(get_renderable=lambda: _table(title, trials, done, spinner), console=console)
-    with nullcontext() if plain else live:
-        for trial in trials:
-            done.append(_measure_apart(trial))
-            if plain:
-                console.print(f"{done[-1].family}, {done[-1].label}: done")
-            else:
-                live.refresh()
-    if plain:
-        console.print("", _table(title, trials, done), sep="\n")
-    return done
-
-
-def _table(title: str, trials: list[Trial], done: list[Measurement], spinner: Any = "") -> Any:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    best = Tradeoff(title, trials[0].rows, done).best(_CLOSE) if len(done) == len(trials) else None
-    table = Table(title=title, caption=_LEGEND, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.title_style, table.title_justify, table.caption_justify = "bold", "left", "left"
-    for name in ("", *_COLUMNS):
-        table.add_column(name, justify="left" if name in ("", "model") else "right")
-    for number, (trial, model) in enumerate(zip_longest(trials, done)):
-        budget = "-" if trial.budget is None else f"{trial.budget:,}"
-        cells = [trial.family, budget, f"{trial.rows:,}"]
-        if model is None:
-            mark, style = (spinner, "") if number == len(done) else ("", "dim")
-        else:
-            mark, style = (">", "bold green") if model is best else ("", "")
-            peak = "-" if model.peak_bytes is None else f"{model.peak_bytes / 1e6:,.0f} MB"
-            times = f"{model.fit_seconds:.3f}", f"{model.predict_seconds:.3f}"
-            cells += [f"{model.accuracy:.1%}", *times, peak]
-        table.add_row(mark, *cells, style=style)
-    return table
-
-
-def conclusion(tradeoff: Tradeoff) -> str:
-    """Say what the numbers show."""
-    families = tradeoff.families()
-    linear, exact = families[LINEAR][0], families[EXACT][-1]
-    top = max(families[SKIMP], key=lambda model: model.accuracy)
-    gain = 100 * (top.accuracy - linear.accuracy)
-    limit = f" (noise in the labels allows {top.ceiling:.1%} at most)" if top.ceiling else ""
-    text = (
-        f"skimp with a budget of {top.budget:,} reaches {top.accuracy:.1%} in "
-        f"{top.fit_seconds:.2f} s, {abs(gain):.1f} points {'above' if gain >= 0 else 'below'} the "
-        f"linear model{limit}. The exact SVC reaches {exact.accuracy:.1%} in "
-        f"{exact.fit_seconds:.2f} s on {exact.rows:,} rows"
+    X, y = land(sizes.table, seed=0)
+    X_test, y_test = land(sizes.tested, seed=1)
+    screen.say(
+        f"1. Sharp borders: {len(X):,} rows, {MEASURED} measurements and {X.shape[1] - MEASURED} "
+        f"indicators, {COVERS} classes",
+        "bold cyan",
     )
-    seconds = tradeoff.extrapolated(EXACT)
-    if seconds is not None:
-        text += f"; all {tradeoff.rows:,} would take about {duration(seconds)}, by extrapolation"
-    return f"{text}."
+    screen.say(
+        "Cells of a map, whose class is constant in small patches, as in forest cover data. Such "
+        "tables suit random binning, which sums piecewise constant models on random grids."
+    )
+    models = {
+        "linear": RidgeClassifier(),
+        TREES: HistGradientBoostingClassifier(random_state=0),
+        FOREST: RandomForestClassifier(random_state=0),
+        "skimp, 32 grids": skimp.KernelClassifier(
+            approximation=RandomBinning(n_grids=32), random_state=0
+        ),
+    }
+    runs = []
+    for name, model in models.items():
+        with screen.step(f"Fitting {name}"):
+            fit, _ = timed(partial(model.fit, X, y))
+            predict, labels = timed(partial(model.predict, X_test))
+        runs.append(Run(name, float((labels == y_test).mean()), fit, predict))
+    screen.table(
+        ("model", "accuracy", "fit (s)", f"predict {len(X_test):,} rows (s)"),
+        [(r.model, f"{r.accuracy:.1%}", _seconds(r.fit), _seconds(r.predict)) for r in runs],
+    )
+    screen.say(compare_fits(runs[-1], runs[1:-1]), "bold")
+
+
+def _prediction(screen: Screen, sizes: Sizes) -> None:
+    from sklearn.svm import SVC as ExactSVC
+
+    X, y, _ = noisy_classes(sizes.exact, seed=0)
+    X_test, y_test, _ = noisy_classes(sizes.predicted, seed=1)
+    judged = len(X_test) // 10
+    screen.say(f"2. Fast predictions: {len(X):,} rows of two overlapping classes", "bold cyan")
+    screen.say(
+        "An SVC compares every new row with its support vectors, which grow with the data; skimp "
+        "compares it with a fixed number of landmarks."
+    )
+    exact, reduced = ExactSVC(), skimp.KernelClassifier("rbf", approximation=500, random_state=0)
+    with screen.step(f"Fitting {SVC}"):
+        fit, _ = timed(lambda: exact.fit(X, y))
+        predict, labels = timed(lambda: exact.predict(X_test[:judged]))
+    accuracy = float((labels == y_test[:judged]).mean())
+    theirs = Run(SVC, accuracy, fit, predict * len(X_test) / judged)
+    with screen.step("Fitting skimp"):
+        fit, _ = timed(lambda: reduced.fit(X, y))
+        predict, labels = timed(lambda: reduced.predict(X_test))
+    ours = Run("skimp", float((labels[:judged] == y_test[:judged]).mean()), fit, predict)
+    rows = (
+        (theirs, f"{len(exact.support_):,} support vectors", "extrapolated"),
+        (ours, "500 landmarks", "measured"),
+    )
+    screen.table(
+        (
+            "model",
+            "accuracy",
+            "fit (s)",
+            "compares with",
+            f"predict {len(X_test):,} rows (s)",
+            "time",
+        ),
+        [
+            (r.model, f"{r.accuracy:.1%}", _seconds(r.fit), points, _seconds(r.predict), kind)
+            for r, points, kind in rows
+        ],
+    )
+    screen.say(
+        f"{compare_predictions(ours, theirs)} The time of {SVC} is extrapolated from {judged:,} "
+        "rows. Both accuracies refer to these rows.",
+        "bold",
+    )
+
+
+def _effects(screen: Screen, sizes: Sizes) -> None:
+    X, y, truth = treated_rows(sizes.effects, seed=0)
+    screen.say(f"3. Effects with standard errors: a regression on {len(X):,} rows", "bold cyan")
+    screen.say(
+        "KRLS fits a surface without a formula. It reports the average slope of each column, or "
+        "the difference between 0 and 1."
+    )
+    model = skimp.KRLS(approximation=100, random_state=0)
+    with screen.step("Fitting KRLS"):
+        seconds, table = timed(lambda: model.fit(X, y).summary(), repeat=False)
+    rows = zip(
+        EFFECTS, ENTERS, truth, table.effect, table.std_error, table.ci_low, table.ci_high,
+        strict=True,
+    )  # fmt: skip
+    screen.table(
+        ("column", "adds to y", "true effect", "estimate", "std. error", "nominal 95 % interval"),
+        [
+            (name, form, f"{true:.4f}", f"{effect:.4f}", f"{error:.4f}", f"{low:.4f} to {high:.4f}")
+            for name, form, true, effect, error, low, high in rows
+        ],
+    )
+    inside = int(((table.ci_low <= truth) & (truth <= table.ci_high)).sum())
+    screen.say(count_covered(inside, len(truth), len(X), seconds), "bold")
+
+
+def _automatic(screen: Screen, sizes: Sizes) -> None:
+    X, y, _ = noisy_classes(sizes.auto, seed=0)
+    X_test, y_test, ceiling = noisy_classes(sizes.tested, seed=1)
+    screen.say(f"4. No parameters: KernelClassifier() on {len(X):,} rows", "bold cyan")
+    screen.say(
+        "The kernel, its bandwidth, the approximation, its size and the penalty are chosen on "
+        "held-out rows. The certificate says what was chosen and why."
+    )
+    model = skimp.KernelClassifier(random_state=0)
+    with screen.step("Choosing and fitting"):
+        seconds, _ = timed(lambda: model.fit(X, y), repeat=False)
+    screen.show()
+    screen.show(str(model.certificate_))
+    screen.show()
+    screen.say(judge_choice(model.score(X_test, y_test), ceiling, seconds), "bold")
+
+
+def compare_fits(ours: Run, others: Sequence[Run]) -> str:
+    """Compare accuracy and fit time with those of other models."""
+    return " ".join(
+        f"skimp is {_points(ours.accuracy, other.accuracy)} the {other.model}, and fits "
+        f"{_speed(ours.fit, other.fit)}."
+        for other in others
+    )
+
+
+def compare_predictions(ours: Run, theirs: Run) -> str:
+    """Compare the time of predictions, and accuracy, with those of another model."""
+    return (
+        f"skimp predicts {_speed(ours.predict, theirs.predict)} than {theirs.model}, and "
+        f"it is {_points(ours.accuracy, theirs.accuracy)} {theirs.model}."
+    )
+
+
+def count_covered(inside: int, total: int, rows: int, seconds: float) -> str:
+    """Count the intervals that contain the true effect, and size up the exact model."""
+    return (
+        f"{inside} of {total} intervals contain the true effect. Fit and effects took "
+        f"{seconds:.1f} s. The exact model would need {_bytes(8.0 * rows**2)} for its kernel "
+        "matrix (computed: 8 bytes for each pair of rows)."
+    )
+
+
+def judge_choice(accuracy: float, ceiling: float, seconds: float) -> str:
+    """Compare the accuracy with that of the rule that drew the labels."""
+    return (
+        f"Accuracy {accuracy:.1%} after {seconds:.0f} s, search included. This is "
+        f"{_points(accuracy, ceiling)} the rule that drew the labels ({ceiling:.1%})."
+    )
+
+
+def _points(ours: float, theirs: float) -> str:
+    difference = round(100 * (ours - theirs), 1)
+    if not difference:
+        return "as accurate as"
+    return f"{abs(difference):.1f} points {'more' if difference > 0 else 'less'} accurate than"
+
+
+def _speed(ours: float, theirs: float) -> str:
+    ratio = max(ours, theirs) / min(ours, theirs)
+    text = f"{ratio:,.0f}" if ratio >= 9.95 else f"{ratio:.1f}"
+    return f"{text} times {'faster' if ours <= theirs else 'slower'}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.3f}" if value < 0.1 else f"{value:.1f}"
+
+
+def _bytes(size: float) -> str:
+    unit, name = next(
+        (unit, name)
+        for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1, "bytes"))
+        if size >= unit
+    )
+    return f"{size / unit:,.1f} {name}"

@@ -42,14 +42,15 @@ class Bar:
         """Draw the bar, which pulses if the completed share is unknown."""
         if phase.seconds < _LEAST:
             return
+        text = f"{phase.name}  {words}"
         if phase is not self._phase:
             self._phase = phase
             for task in self._progress.task_ids:
                 self._progress.remove_task(task)
-            self._task = self._progress.add_task("")
+            self._task = self._progress.add_task(text)
             self._progress.start()
-        total, completed = (None, 0.0) if fraction is None else (1.0, fraction)
-        text = f"{phase.name}  {words}"
+        # rich stops the clock of a task that is complete
+        total, completed = (None, 0.0) if fraction is None else (1.0, min(fraction, 0.999))
         self._progress.update(self._task, description=text, total=total, completed=completed)
 
     def close(self) -> None:

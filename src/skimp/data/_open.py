@@ -191,7 +191,7 @@ def _check_weight(given: Any, n_rows: int, name: str) -> Array:
         raise ValueError(f"{name} must have shape ({n_rows},), found {weight.shape}.")
     if weight.min() < 0 or weight.max() == 0:
         raise ValueError(
-            f"{name} must not be negative, and must be positive for at least one row, found "
+            f"{name} must not be negative, and must not be zero for every row, found "
             f"values from {weight.min():g} to {weight.max():g}."
         )
     if not _LEAST_WEIGHT <= weight.max() <= _LARGEST_WEIGHT:

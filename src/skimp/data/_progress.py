@@ -77,8 +77,10 @@ class Phase:
     @property
     def fraction(self) -> float | None:
         """The completed share, or None if unknown."""
-        if self.unit == "rows" or not self.unit:
-            return self.rows / self.n_rows if self.n_rows else None
+        if self.unit in ("", "rows"):
+            # without a unit, there may be more to do after a pass
+            over = not self.unit and self.rows == self.n_rows
+            return None if over or not self.n_rows else self.rows / self.n_rows
         return self.done / self.total if self.total else None
 
     def describe(self) -> str:
@@ -88,7 +90,8 @@ class Phase:
             words.append(f"{self.done} %")
         elif self.unit not in ("", "rows") and self.done:
             limit = "" if self.total is None else f" of at most {self.total:,}"
-            words.append(f"{self.done:,}{limit} {self.unit}")
+            unit = self.unit.removesuffix("s") if self.done == 1 and not limit else self.unit
+            words.append(f"{self.done:,}{limit} {unit}")
         words += [self.note] if self.note else []
         if self.rows and self.n_rows and self.rows < self.n_rows:
             words.append(f"{100 * self.rows // self.n_rows} % of {self.n_rows:,} rows")
@@ -271,7 +274,8 @@ class Lines(Listener):
         self._show(phase)
 
     def _show(self, phase: Phase) -> None:
-        if monotonic() - self._shown < _STILL:
+        # the end of a pass is shown, because what follows may not count rows
+        if monotonic() - self._shown < _STILL and phase.rows != phase.n_rows:
             return
         self._shown = monotonic()
         outer, *inner = phase.path[1:] or phase.path
