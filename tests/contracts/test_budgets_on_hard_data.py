@@ -225,13 +225,15 @@ def test_labels_of_mixed_kinds(selector, labels):
         check(selector, X, 7, Linear(), y, X)
 
 
-@pytest.mark.parametrize(("selector", "scale"), pairs([1e-160, 1e160, 1e300], 3))
-def test_squares_out_of_range(selector, scale):
-    if scale > 1 and computes_values(selector):
-        with pytest.raises(ValueError, match="rescale"):
-            check(selector, scale * X, 7, Linear(), LABELS, scale * X)
-    else:
-        check(selector, scale * X, 7, Linear(), LABELS, scale * X)
+@pytest.mark.parametrize("selector", parts(SELECTORS), ids=repr)
+def test_squares_out_of_range(selector):
+    for scale, dtype in ((1e-160, float), (1e160, float), (1e300, float), (1e25, np.float32)):
+        source = (scale * X).astype(dtype)
+        if scale > 1 and computes_values(selector):
+            with pytest.raises(ValueError, match="rescale"):
+                check(selector, source, 7, Linear(), LABELS, source)
+        else:
+            check(selector, source, 7, Linear(), LABELS, source)
 
 
 def test_a_tolerance_stops_early_on_equal_rows():

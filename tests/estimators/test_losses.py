@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from skimp import losses
+from skimp.budgets import Fixed
+from skimp.features import Nystroem
 from skimp.kernels import Gaussian
 from skimp.losses import Quantile
 from tests.models import LABEL_LOSSES, regressor
-from tests.problems import regression
+from tests.problems import difference, regression
 
 KERNEL = Gaussian(0.5)
-"""A penalty for which dual coordinate descent reaches a tight tolerance in a few sweeps."""
 
 
 @pytest.mark.parametrize("loss", LABEL_LOSSES)
@@ -48,3 +49,15 @@ def test_robust_losses_ignore_outliers():
         errors[loss] = np.median(np.abs(model.predict(X) - y))
     squared = errors.pop("squared")
     assert max(errors.values()) < squared / 50
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "huber"])
+def test_a_weight_is_a_number_of_rows(loss):
+    X, y, _ = regression(60)
+    y[::3] = 1e6
+    counts = np.arange(60) % 3
+    options = {"loss": loss, "alpha": 0.03, "tol": 1e-11, "max_iter": 5000}
+    model = regressor(Nystroem(selector=Fixed(X[:15])), KERNEL, **options)
+    weighted = model.fit(X, y, counts).predict(X)
+    repeated = model.fit(np.repeat(X, counts, axis=0), np.repeat(y, counts)).predict(X)
+    assert difference(weighted, repeated) <= 2e-5

@@ -7,6 +7,7 @@ from sklearn.base import clone
 
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Gaussian
+from tests.pairs import in_turn
 from tests.problems import regression
 from tests.sources import ChunkedRows
 from tests.strategies import BAD
@@ -29,15 +30,6 @@ WRAPPERS = [
 ]
 
 every_map = pytest.mark.parametrize("feature_map", MAPS)
-
-
-@every_map
-@pytest.mark.parametrize("dtype", [np.uint8, bool])
-def test_whole_numbers_are_computed_in_float64(feature_map, dtype):
-    X = np.random.default_rng(0).integers(0, 3, (50, 4)).astype(dtype)
-    Z = clone(feature_map).fit_transform(X)
-    assert Z.dtype == np.float64
-    assert np.array_equal(Z, clone(feature_map).fit_transform(X.astype(np.float64)))
 
 
 @every_map
@@ -67,8 +59,7 @@ def test_names_of_features(feature_map):
     assert list(frame.columns) == list(fitted.get_feature_names_out())
 
 
-@every_map
-@pytest.mark.parametrize("bad", BAD)
+@in_turn(feature_map=MAPS, bad=BAD)
 def test_bad_rows_are_refused(feature_map, bad):
     X, message = BAD[bad]
     with pytest.raises((ValueError, TypeError), match=message):

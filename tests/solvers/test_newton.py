@@ -67,6 +67,7 @@ def test_equals_multinomial_regression_of_scikit_learn():
     np.testing.assert_allclose(found.intercept - constant, peer.intercept_, atol=1e-5)
     shifted = solved(softmax, X, Y, alpha=alpha, start=(found.coef, found.intercept + 7))
     np.testing.assert_allclose(shifted.intercept.mean(), 0, atol=1e-9)
+    assert abs(found.intercept.sum()) <= 1e-10
 
 
 @pytest.mark.parametrize("loss", [*LABELS, *NUMBERS], ids=repr)
