@@ -4,16 +4,11 @@ from skimp.report._budget_curve import BudgetCurveDisplay
 from skimp.report._comparisons import KernelErrorDisplay, SelectorDisplay
 from skimp.report._effects import EffectsDisplay
 from skimp.report._hash_recall import HashRecallDisplay
-from skimp.report._tradeoff import Measurement, Tradeoff, draw_tradeoffs, duration
 
 __all__ = [
     "BudgetCurveDisplay",
     "EffectsDisplay",
     "HashRecallDisplay",
     "KernelErrorDisplay",
-    "Measurement",
     "SelectorDisplay",
-    "Tradeoff",
-    "draw_tradeoffs",
-    "duration",
 ]
