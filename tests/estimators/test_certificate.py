@@ -62,7 +62,7 @@ def test_nothing_to_choose_is_no_trial():
     found = fitted(kernel=Gaussian(0.5), alpha=1e-3).certificate_
     assert found.trials == ()
     assert found.reason == ""
-    assert "chosen" not in str(found)
+    assert "trials" not in str(found)
 
 
 def test_best_trial_is_what_was_fitted():

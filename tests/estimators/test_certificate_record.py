@@ -26,11 +26,12 @@ TRIAL = {
     "seconds": 0.25,
 }
 CERTIFICATE = Certificate(
-    converged=True,
+    status="converged",
     approximation="Nystroem(budget=1024,\n         kernel=Gaussian(gamma=0.5))",
     kernel="Gaussian(gamma=0.5)",
     columns="standardized; column 'income' holds 99 % of the variance of X",
     size=1024,
+    size_given=True,
     alpha=1e-6,
     residual_trace=0.0123456,
     kernel_error=0.25,
@@ -39,7 +40,7 @@ CERTIFICATE = Certificate(
     kernel_evaluations=1234567,
     phases=(Phase("search", 0.5, 2000), Phase("solve", 1.25, 3_000_000)),
     trials=(TRIAL,),
-    reason="2048 promise too little for their cost",
+    reason="doubling to 2048 was not worth its predicted cost",
     solver="direct: Cholesky",
 )
 X, _, WEIGHT = regression(60)
@@ -77,13 +78,16 @@ def test_numbers_are_short_and_lines_fit_a_screen():
 @pytest.mark.parametrize(
     ("change", "verdict"),
     [
-        ({}, "large enough.* 34 of 1,024"),
-        ({"size": 4096, "effective_dimension": 600.0}, "converged: .* 600 of 4,096"),
-        ({"size": 50, "trials": ()}, "larger size may help.* 34 of 50"),
-        ({"size": 50}, "larger size was not worth it.* 34 of 50"),
-        ({"approximation": "exact"}, "not approximated"),
-        ({"kernel": None}, "not approximated"),
-        ({"converged": False}, "not converged.*max_iter"),
+        ({}, "converged; .*large enough.* 34 of 1,024"),
+        ({"size": 4096, "effective_dimension": 600.0}, "converged; the model.* 600 of 4,096"),
+        ({"size": 50}, "larger size may help.* 34 of 50"),
+        ({"size": 50, "size_given": False}, "search chose the size.* 34 of 50"),
+        ({"approximation": "exact"}, "exact model"),
+        ({"kernel": None}, "without a kernel"),
+        ({"status": "stopped early"}, "stopped early"),
+        ({"status": "max_iter"}, "not converged.*max_iter"),
+        ({"status": "stalled"}, "not converged.*rounding"),
+        ({"status": "time limit"}, "not converged.*time_limit"),
     ],
 )
 def test_verdict_follows_from_the_numbers(change, verdict):

@@ -17,11 +17,18 @@ from skimp.data import ArrayRows, Codes
 from skimp.estimators._fitted import SAMPLE_ROWS, Fitted
 from skimp.features import Basis, FeatureMap, Landmarks
 from skimp.kernels import Precomputed
+from skimp.solvers import Status
 
 _PAIRS = 500
 _EPS = float(np.finfo(np.float64).eps)
 _CROWDED = 0.5
 """Effective dimension, as a share of the size, above which the size limits a model."""
+_ADVICE = {
+    Status.MAX_ITER.value: "raise max_iter, scale the columns, or choose a larger alpha",
+    Status.STALLED.value: "rounding errors; scale the columns, or choose a larger alpha",
+    Status.TIME_LIMIT.value: "raise time_limit",
+}
+"""What to do if a solver stopped before its tolerance."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,8 +37,8 @@ class Certificate(Lined):
 
     Attributes
     ----------
-    converged : bool
-        Whether the solver reached its tolerance.
+    status : str
+        Why the solver stopped: the value of a `skimp.solvers.Status`, such as "converged".
     approximation : str
         The feature map, as you would write it.
     kernel : str or None
@@ -42,6 +49,8 @@ class Certificate(Lined):
     size : int
         Number of basis functions: landmarks or features. Landmarks that depend linearly on others
         do not count.
+    size_given : bool
+        Whether the size was given; otherwise the search chose it.
     alpha : float
         The ridge penalty.
     residual_trace : float or None
@@ -71,11 +80,12 @@ class Certificate(Lined):
         Message of the solver.
     """
 
-    converged: bool
+    status: str
     approximation: str
     kernel: str | None
     columns: str
     size: int
+    size_given: bool
     alpha: float
     residual_trace: float | None
     kernel_error: float | None
@@ -100,19 +110,20 @@ class Certificate(Lined):
     @property
     def verdict(self) -> str:
         """Whether the solver converged, and whether the size limits the model."""
-        if not self.converged:
-            return "not converged: raise max_iter, scale the columns, or choose a larger alpha"
+        if self.status in _ADVICE:
+            return f"not converged: {_ADVICE[self.status]}"
         if self.kernel is None or self.approximation == "exact":
-            return "converged, and the kernel is not approximated"
+            kind = "the exact model" if self.kernel else "a model without a kernel"
+            return f"{self.status}; {kind}"
         used = f"the model uses {self.effective_dimension:,.0f} of {self.size:,} directions"
-        if any(t["kernel"] == self.kernel and (t["size"] or 0) > self.size for t in self.trials):
-            return f"converged; a larger size was not worth it: {used}"
+        if not self.size_given:
+            return f"{self.status}; the search chose the size, {used}"
         if self.effective_dimension > _CROWDED * self.size:
-            return f"converged, but a larger size may help: {used}"
+            return f"{self.status}; a larger size may help, {used}"
         # a sample of rows cannot show more directions than it has rows
         if self.effective_dimension > _CROWDED * SAMPLE_ROWS:
-            return f"converged: {used}"
-        return f"converged, and large enough: {used}"
+            return f"{self.status}; {used}"
+        return f"{self.status}; the size is large enough, {used}"
 
     def _lines(self) -> Lines:
         measured = {
@@ -162,11 +173,12 @@ def certify(fitted: Fitted) -> Certificate:
         centred=spec.fit_intercept,
     )
     return Certificate(
-        converged=solution.converged,
+        status=solution.status.value,
         approximation="exact" if spec.solves_exactly else repr(choice.approximation),
         kernel=None if kernel is None else repr(kernel),
         columns=choice.columns,
         size=fitted.basis.width,
+        size_given=spec.exact or spec.approximation is not None,
         alpha=fitted.alpha,
         residual_trace=quality.residual_trace,
         kernel_error=quality.kernel_error,

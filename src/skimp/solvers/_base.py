@@ -125,7 +125,7 @@ class Status(Enum):
     CONVERGED = "converged"
     """The tolerance was reached."""
     STOPPED_EARLY = "stopped early"
-    """The problem's monitor stopped the solver."""
+    """A monitor or a callback stopped the solver."""
     MAX_ITER = "max_iter"
     """The maximum number of iterations was reached."""
     STALLED = "stalled"
@@ -175,7 +175,7 @@ class Solution:
 
     @property
     def converged(self) -> bool:
-        """Whether the solver reached its tolerance or was stopped early by the monitor."""
+        """Whether the solver reached its tolerance, or a monitor or callback stopped it."""
         return self.status in (Status.CONVERGED, Status.STOPPED_EARLY)
 
 
