@@ -1,7 +1,9 @@
 """LAPACK's tridiagonal reduction in panels, so that it can report progress and be interrupted.
 
 SciPy's functions return only at the end and hold the GIL until then. The functions here call the
-same compiled routines for one panel of columns at a time, and their results are bit-equal.
+same compiled routines for one panel of columns at a time. Their results are bit-equal to those of
+SciPy if its LAPACK has the block sizes of the reference implementation. Otherwise they differ by
+rounding.
 """
 
 import ctypes
@@ -17,7 +19,7 @@ from skimp._core._types import Array
 Tick = Callable[[float], None]
 """A callback that receives the completed share of the work."""
 _PANEL, _UNBLOCKED = 32, 128
-"""Columns of a panel, and columns of Q that are formed without panels; the values of LAPACK."""
+"""Columns of a panel, and columns of Q that are formed without panels, as in reference LAPACK."""
 _ROUTINES = {
     "dlatrd": "siididddi",
     "dsytd2": "sididddi",
@@ -104,13 +106,14 @@ def tridiagonal_rotation(A: Array, tau: Array, tick: Tick) -> Array:
 
 @cache
 def _routines() -> dict[str, Callable[..., None]] | None:
-    """Return the compiled routines, or None if SciPy's have other parameter types."""
+    """Return the compiled routines, or None if SciPy lacks one or its parameter types differ."""
     from scipy.linalg import cython_blas, cython_lapack
 
-    found = {}
+    blas, lapack = (getattr(module, "__pyx_capi__", {}) for module in (cython_blas, cython_lapack))
+    capsules, found = {**blas, **lapack}, {}
     for name, kinds in _ROUTINES.items():
-        module = cython_lapack if name in cython_lapack.__pyx_capi__ else cython_blas
-        routine = _routine(module.__pyx_capi__[name], kinds)
+        capsule = capsules.get(name)
+        routine = None if capsule is None else _routine(capsule, kinds)
         if routine is None:
             return None
         found[name] = routine

@@ -29,7 +29,7 @@ TRIED = 0.5
 """Seconds of a trial, relative to a fit on the same rows."""
 _FIRST_TRIALS = 10
 """Number of trials of the first size that a plan assumes."""
-_HOPED = 0.8
+_ASSUMED = 0.8
 """Error ratio that a plan assumes for a doubling of the size."""
 NEAR_ALPHAS = np.array([0.1, 0.316, 1.0, 3.16, 10.0])
 """Factors of the penalty of a trial among which the final fit chooses."""
@@ -139,7 +139,7 @@ def search(trials: Trials, candidates: Sequence[Candidate]) -> Choice:
         else:
             better = _price(trials, trial) < _CLEARLY * _price(trials, best)
         best = trial if better else best
-    return _grow(trials, best) if grow else _conclude(trials, best, None, "its size was given")
+    return _grow(trials, best) if grow else _conclude(trials, best, None, "the size was given")
 
 
 def _first_size(candidate: Candidate, size: int, grow: bool) -> int | None:
@@ -200,15 +200,15 @@ def _grow(trials: Trials, best: Trial) -> Choice:
         half = _half_error(trials, best)
         if best.error >= half:
             return _conclude(trials, best, max(1, size // 2), f"{size} was no better")
-        promised = best.error * (best.error / half) ** _DIMINISHING
-        hoped = replace(best, approximation=larger, error=promised)
+        predicted_error = best.error * (best.error / half) ** _DIMINISHING
+        predicted = replace(best, approximation=larger, error=predicted_error)
         trying = TRIED * n / limits.size.n_rows
-        if _price(trials, hoped, trying) >= _price(trials, best):
+        if _price(trials, predicted, trying) >= _price(trials, best):
             why = f"doubling to {doubled} was not worth its predicted cost"
             return _conclude(trials, best, size, why)
         if small and doubled > 2 * SMALL_SIZE:
             # a trial would cost more than the fit: trust the predicted error
-            best = replace(hoped, half_error=best.error)
+            best = replace(predicted, half_error=best.error)
             continue
         best = _double(trials, best, doubled, LARGEST_TRIAL)
 
@@ -314,8 +314,8 @@ def predict_search(spec: Spec, size: Size, rates: Rates) -> tuple[Phase, Nystroe
     while 2 * m <= min(LARGEST_SIZE, n):
         larger, tried = fit(2 * m), min(32 * m, LARGEST_TRIAL, n)
         late = spec.time_limit is not None and spent + larger.seconds > spec.time_limit
-        hoped = price(_HOPED, (1 + TRIED * tried / n) * larger.seconds, n)
-        if larger.bytes > size.memory or late or hoped >= price(1.0, now.seconds, n):
+        assumed = price(_ASSUMED, (1 + TRIED * tried / n) * larger.seconds, n)
+        if larger.bytes > size.memory or late or assumed >= price(1.0, now.seconds, n):
             break
         m, now = 2 * m, larger
         last = trial(m, tried)

@@ -2,7 +2,7 @@
 
 from skimp.data._array import ArrayRows
 from skimp.data._block import Block, concatenate_rows, rechunk
-from skimp.data._callbacks import Reporting
+from skimp.data._callbacks import Reporting, clone_without_callbacks
 from skimp.data._codes import Codes
 from skimp.data._context import LOCAL, Context
 from skimp.data._frame import FrameRows, is_frame
@@ -30,6 +30,7 @@ __all__ = [
     "Rows",
     "Sample",
     "as_rows",
+    "clone_without_callbacks",
     "concatenate_rows",
     "has_weight",
     "is_frame",

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, Self, final
 
+from sklearn.base import clone
+
 from skimp.data._context import Context
 from skimp.data._progress import Listener, Model, Phase, reporting
 
@@ -55,6 +57,12 @@ class Reporting:
             callbacks = Callbacks(self, n_phases, X, y, sample_weight)
             with reporting(owner, verbose, callbacks) as progress:
                 yield Context(n_jobs, progress)
+
+
+def clone_without_callbacks(estimator: Any) -> Any:
+    """Return an unfitted copy of an estimator whose ``fit`` calls no callbacks."""
+    copy = clone(estimator)
+    return copy.set_callbacks() if HAS_CALLBACKS else copy
 
 
 @final
@@ -115,7 +123,9 @@ class Callbacks(Listener):
         """Begin and end a task for some rows, if the phase is one pass over the rows."""
         if phase.unit != "rows" or not phase.n_rows or phase not in self._tasks:
             return
-        due = self._tasks[phase].max_subtasks * phase.rows // phase.n_rows
+        parts = self._tasks[phase].max_subtasks
+        # a source that changes can give more rows than before; its reader refuses that
+        due = min(parts, parts * phase.rows // phase.n_rows)
         while self._parts[phase] < due:
             part = self._part(phase, "rows", 0)
             part.call_on_fit_task_begin(**self._data)

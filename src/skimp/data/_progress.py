@@ -86,7 +86,7 @@ class Phase:
     def describe(self) -> str:
         """Describe the progress of the phase."""
         words = []
-        if self.unit == "%":
+        if self.unit == "percent":
             words.append(f"{self.done} %")
         elif self.unit not in ("", "rows") and self.done:
             limit = "" if self.total is None else f" of at most {self.total:,}"
@@ -189,6 +189,7 @@ class Progress:
             self._open.pop()
         if parent is not None and parent.unit not in ("", "rows"):
             parent.done += 1
+            parent.rows = 0
 
     def see_rows(self, rows: int, n_rows: int | None) -> None:
         """Report the number of processed rows to the innermost phase."""

@@ -14,7 +14,7 @@ from skimp._core._types import Array
 from skimp._params._rules import NONE, broken, check_values, integer, number
 from skimp.budgets import Fixed
 from skimp.choice import Task
-from skimp.data import ArrayRows, Block, Rows, reporting, split_rows
+from skimp.data import ArrayRows, Block, Rows, clone_without_callbacks, reporting, split_rows
 from skimp.diagnostics._coded_curve import predict_held_out
 from skimp.diagnostics._inputs import MODEL, SIZES, sequence_of
 from skimp.diagnostics._nested import Nested, nest
@@ -302,7 +302,8 @@ def _confirm(
         if functions.points is not None:
             smaller.set_params(selector=Fixed(functions.points[:size]))
         alpha = float(curve.best_alphas[i])
-        refit = clone(estimator).set_params(approximation=smaller, alpha=alpha, verbose=0)
+        refit = clone_without_callbacks(estimator)
+        refit.set_params(approximation=smaller, alpha=alpha, verbose=0)
         refit.fit(training)
         errors[size] = _judge(refit, judging, task.spec.classes)
     return errors

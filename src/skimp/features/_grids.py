@@ -94,7 +94,7 @@ class Bins:
             lists += _fill_bins(grids.some(slice(start, start + step)), rows, max_bins, context)
         counts = np.array([len(bins) for bins in lists])
         begins = np.cumsum(counts) - counts
-        # use as many leading bits as leave about one hash for each value of theirs
+        # choose the number of leading bits so that each of their values has about one hash
         shifts = np.array([32 - max(1, (len(bins) - 1).bit_length()) for bins in lists], np.uint32)
         starts = []
         for begin, bins, shift in zip(begins, lists, shifts.tolist(), strict=True):

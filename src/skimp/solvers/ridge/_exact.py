@@ -171,7 +171,7 @@ class ExactSmoother(Smoother):
             self.total = np.square(self.Y - middle).sum(axis=0)
         check_representable(self.total)
         self.scale = float(K.trace()) / self.n_rows or 1.0
-        with context.phase("reduction", unit="%", total=100) as reducing:
+        with context.phase("reduction", unit="percent", total=100) as reducing:
             self.factor = Tridiagonal(K, context.n_jobs, reducing.reach)
         self._right = self.factor.Q.T @ (self.root * _add_ones(Y, fit_intercept))
 
