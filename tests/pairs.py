@@ -7,6 +7,8 @@ import pytest
 
 def pairwise(**values):
     """Parametrize a test so that any two values of different arguments meet in a case."""
+    if len(values) < 2:
+        raise ValueError(f"pairwise must have at least two arguments, got {list(values)}")
     given = [list(each) for each in values.values()]
 
     def pairs(case):

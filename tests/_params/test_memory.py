@@ -61,6 +61,6 @@ def test_require_memory_says_what_does_not_fit_and_what_to_do():
         require_memory(3_250_000_000, "2GB", "an exact model", "take a budget")
 
 
-def test_require_memory_tells_small_numbers_apart():
+def test_require_memory_has_units_for_small_numbers():
     with pytest.raises(MemoryError, match="needs 3 MB, more than the memory limit of 7 B:"):
         require_memory(3 * 10**6, 7, "an exact model", "take a budget")

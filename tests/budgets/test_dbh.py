@@ -114,7 +114,7 @@ def test_numbers_are_equal_where_all_codes_are_and_have_no_gaps():
 
 
 @pairwise(hashing=["median", "interval", "floor"], members=[1, 10, 1000], size=[1, 3, 8, 13, 99])
-def test_each_bucket_gives_medoids_of_members_of_its_own(size, members, hashing):
+def test_each_bucket_gives_medoids_of_its_members(size, members, hashing):
     X, kernel = regression(100)[0], Gaussian(gamma=0.1)
     rng = np.random.default_rng(5)
     n_hashes = int(np.floor(np.log2(size)))

@@ -116,7 +116,7 @@ def test_nearly_equal_errors_take_the_larger_penalty(n_outputs):
 
 @pytest.mark.parametrize("how", ["left out", "held out"])
 @pytest.mark.parametrize("penalized", [False, True])
-def test_half_of_the_columns_is_a_model_of_its_own(how, penalized):
+def test_half_error_is_that_of_a_model_of_half_the_columns(how, penalized):
     X, y, _ = regression(90, 6)
     P = naive.laplacian(X[:6], X[:6], 0.5) if penalized else None
     whole = judge(X, y[:, None], how, halved=True, P=P)
@@ -205,7 +205,7 @@ def test_objects_that_cannot_be_compared_stay_apart():
     assert merged.size == 2
 
 
-def test_rows_of_very_many_columns_are_told_apart_as_they_are_stored():
+def test_different_sparse_rows_of_very_many_columns_are_not_merged():
     rows = np.arange(500)
     X = sparse.csr_matrix((np.ones(500), (rows, 10**4 * rows)), shape=(500, 10**7))
     merged, counts = merge_equal(block(X, np.zeros(500)))

@@ -53,7 +53,7 @@ def test_slow_trials_make_a_fit_slower():
     assert timed.exceeded_by(MAPS[1]) == "time_limit"
 
 
-def test_trials_tell_how_slow_a_machine_is():
+def test_trials_measure_how_slow_a_machine_is():
     timed = limits_on(seconds=1000)
     # equations of 256 landmarks: 16 ms for products, 7.5 ms for factors and 5 ms for the rest
     timed.observe(Nystroem(Gaussian(1.0), budget=256), 4000, 0.1)

@@ -88,6 +88,15 @@ def test_first_pass_over_a_source_of_unknown_length_counts_its_rows():
     assert rows.known_n_rows == 10
 
 
+def test_end_of_a_part_forgets_the_rows_before_it():
+    progress = Progress(Heard())
+    with progress.phase("penalty", unit="folds", total=5) as penalty:
+        progress.see_rows(120, None)
+        with progress.phase("fold"):
+            pass
+        assert penalty.describe() == "1 of at most 5 folds"
+
+
 def write_report(clock, seconds, verbose=1):
     with reporting("Model", verbose) as progress, progress.phase("solve", unit="steps") as solving:
         for _ in range(100):

@@ -94,7 +94,7 @@ def test_kernel_of_the_estimator_is_that_of_the_map():
 
 
 @pytest.mark.parametrize(("gamma", "conditioned"), [(10.0, True), (1e-4, False)])
-def test_sample_tells_whether_a_budget_is_well_conditioned(gamma, conditioned):
+def test_sample_shows_whether_a_budget_is_well_conditioned(gamma, conditioned):
     selector = Nystroem(budget=200, selector="uniform")
     model = KernelRegressor(Gaussian(gamma), approximation=selector, alpha=1e-3, random_state=0)
     assert (model.fit(X, X[:, 0]).fitted_.basis.penalty is not None) is conditioned

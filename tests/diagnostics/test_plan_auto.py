@@ -30,7 +30,7 @@ def landmarks(made, estimator, shape=SHAPE):
 
 
 @every_estimator
-def test_search_is_a_phase_of_its_own(estimator):
+def test_search_is_a_separate_phase(estimator):
     made = planned(estimator())
     assert [phase.name for phase in made.phases][:2] == ["read", "search"]
     assert made.phases[-1].name == "solve"

@@ -59,7 +59,7 @@ def test_results_print_as_a_few_aligned_lines(result):
     assert found._repr_html_().count("<tr>") == len(lines) + 1
 
 
-def test_a_curve_tells_its_knee():
+def test_a_curve_shows_its_knee():
     curve = RESULTS["curve"]()
     at = curve.sizes.tolist().index(curve.knee)
     error, alpha = curve.best_errors[at], curve.best_alphas[at]

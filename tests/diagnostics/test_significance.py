@@ -237,7 +237,7 @@ def test_rules(name, value):
         compare_significance(frame, **{name: value})
 
 
-def test_names_that_occur_twice_are_told_apart_by_number():
+def test_a_name_that_occurs_twice_is_given_by_number():
     frame = pd.DataFrame(scores(4, 3), columns=["a", "b", "a"])
     assert compare_significance(frame, control=2).control == "a"
     with pytest.raises(ValueError, match=r"control must be .*got 'a'"):

@@ -59,7 +59,7 @@ def test_criteria_differ():
     assert np.isclose(grid, 4 * planned().seconds, rtol=0.01)
 
 
-def test_data_of_any_kind_tell_their_size():
+def test_plan_takes_data_of_any_kind():
     X = np.zeros((300, 4))
     expected = planned((300, 4), approximation=50)
     frame = pd.DataFrame(X, columns=list("abcd")).assign(d="text")

@@ -176,6 +176,33 @@ def test_iterations_hand_over_models_and_can_be_stopped(model, task):
 
 
 @callback
+def test_factorization_is_counted_in_percent():
+    recorder = Recorder()
+    KRLS().set_callbacks(recorder).fit(X, Y)
+    assert {name for depth, name in recorder.tasks if depth == 3} >= {"percent"}
+
+
+@callback
+def test_a_source_may_give_more_rows_than_before():
+    recorder = Recorder()
+    with (
+        fitted(KRLS().set_callbacks(recorder))._reporting(1, X, Y) as context,
+        context.phase("features", unit="rows", total=10),
+    ):
+        recorder.tasks.clear()
+        context.progress.see_rows(12, 10)
+    assert recorder.tasks.count((2, "rows")) == 10
+
+
+@callback
+def test_budget_curve_calls_no_callbacks():
+    recorder = Recorder()
+    model = KernelClassifier("rbf", approximation=10, loss="log").set_callbacks(recorder)
+    assert budget_curve(model, X, Y).confirmed
+    assert recorder.tasks == []
+
+
+@callback
 @pytest.mark.parametrize("task", ["fit", "read", "solve"])
 def test_interrupted_fits_tear_down_and_leave_the_model_alone(task, capfd):
     model, recorder = fitted(MODELS["classifier"][0]), Recorder(error=task)

@@ -137,7 +137,7 @@ def test_refit_has_a_new_one():
     assert new.effective_dimension < old.effective_dimension
 
 
-def test_parameters_set_after_the_fit_are_not_told():
+def test_certificate_ignores_parameters_set_after_the_fit():
     model = fitted(20, Gaussian(0.5), alpha=1e-3)
     model.set_params(approximation=None, alpha=1.0)
     assert model.certificate_.approximation == "Nystroem(budget=20)"

@@ -151,7 +151,7 @@ def test_solvers_have_the_parameters_that_are_given(name, value):
     ],
     ids=str,
 )
-def test_a_size_in_the_place_of_a_kernel(approximation, call):
+def test_a_size_given_as_the_kernel(approximation, call):
     X, y, _ = regression(20)
     model = KernelRegressor(approximation=approximation)
     for use in (
@@ -165,7 +165,7 @@ def test_a_size_in_the_place_of_a_kernel(approximation, call):
 
 
 @every_estimator
-def test_a_budget_in_the_place_of_a_kernel(estimator):
+def test_a_budget_given_as_the_kernel(estimator):
     X, y, _ = labelled(20)
     message = f"300.*{estimator.__name__}\\(approximation=300\\)"
     with pytest.raises(ValueError, match=message):

@@ -166,7 +166,7 @@ def test_a_linear_target_is_fitted_as_well_as_by_a_linear_model(seed):
 
 
 @pytest.mark.parametrize("seed", first(1, 2))
-def test_classes_with_a_linear_boundary_are_told_apart_as_by_a_linear_model(seed):
+def test_classes_with_a_linear_boundary_are_predicted_as_by_a_linear_model(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(2200, 6))
     y = X @ rng.normal(size=6) + 0.5 * rng.normal(size=2200) > 0

@@ -87,7 +87,7 @@ def test_the_kernel_of_a_model_is_checked_by_its_map(estimator):
 
 
 @every_estimator
-def test_a_map_with_a_kernel_of_its_own_does_not_ask_the_model_s(estimator):
+def test_the_kernel_of_a_map_replaces_that_of_the_model(estimator):
     X, y, _ = labelled(20, n_classes=2)
     for own in (RandomFourier(Gaussian(), n_components=5), Nystroem(Laplacian(), budget=5)):
         model = estimator(Tanh(), approximation=own, random_state=0).fit(X, y)

@@ -18,73 +18,73 @@ def rng(seed=0):
     return np.random.default_rng(seed)
 
 
-def check_hands(found, n_cards, n_hands, hand):
-    assert found.shape == (n_hands, hand)
-    assert all(len(set(cards)) == hand for cards in found.tolist())
+def check_subsets(found, n_items, n_subsets, size):
+    assert found.shape == (n_subsets, size)
+    assert all(len(set(items)) == size for items in found.tolist())
     assert found.min() >= 0
-    assert found.max() < n_cards
+    assert found.max() < n_items
 
 
-def check_decks(found, n_cards):
-    """Each deck is dealt to its end before the next."""
-    dealt = found.ravel().tolist()
-    for start in range(0, len(dealt), n_cards):
-        deck = dealt[start : start + n_cards]
-        assert len(set(deck)) == len(deck)
-    uses = np.bincount(dealt, minlength=n_cards)
+def check_permutations(found, n_items):
+    """Each permutation is used up before the next."""
+    drawn = found.ravel().tolist()
+    for start in range(0, len(drawn), n_items):
+        part = drawn[start : start + n_items]
+        assert len(set(part)) == len(part)
+    uses = np.bincount(drawn, minlength=n_items)
     assert uses.max() - uses.min() <= 1
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.data(), st.integers(1, 12), st.integers(1, 30), st.integers(0, 2**32 - 1))
-def test_no_card_is_twice_in_a_hand_and_all_are_used_equally_often(data, n_cards, n_hands, seed):
-    hand = data.draw(st.integers(1, n_cards))
-    dealt = draw_subsets(n_cards, n_hands, hand, rng(seed), spread=True)
-    check_hands(dealt, n_cards, n_hands, hand)
-    check_decks(dealt, n_cards)
-    check_hands(
-        draw_subsets(n_cards, n_hands, hand, rng(seed), spread=False), n_cards, n_hands, hand
+def test_subsets_repeat_no_item_and_use_all_equally_often(data, n_items, n_subsets, seed):
+    size = data.draw(st.integers(1, n_items))
+    drawn = draw_subsets(n_items, n_subsets, size, rng(seed), spread=True)
+    check_subsets(drawn, n_items, n_subsets, size)
+    check_permutations(drawn, n_items)
+    check_subsets(
+        draw_subsets(n_items, n_subsets, size, rng(seed), spread=False), n_items, n_subsets, size
     )
 
 
-@pytest.mark.parametrize("n_cards", [1, 2, 7, 8])
-def test_a_seam_may_be_anywhere_in_a_hand(n_cards):
-    for hand in range(1, n_cards + 1):
-        # after as many hands as cards, all remainders have been met
-        dealt = draw_subsets(n_cards, n_cards + 1, hand, rng(hand), spread=True)
-        check_hands(dealt, n_cards, n_cards + 1, hand)
-        check_decks(dealt, n_cards)
+@pytest.mark.parametrize("n_items", [1, 2, 7, 8])
+def test_a_permutation_may_end_anywhere_in_a_subset(n_items):
+    for size in range(1, n_items + 1):
+        # after as many subsets as items, all remainders have been met
+        drawn = draw_subsets(n_items, n_items + 1, size, rng(size), spread=True)
+        check_subsets(drawn, n_items, n_items + 1, size)
+        check_permutations(drawn, n_items)
 
 
-@pytest.mark.parametrize(("n_hands", "hand"), [(1, 1), (1, 6), (5, 1), (7, 4)])
-def test_cards_enough_for_all_are_used_once(n_hands, hand):
-    dealt = draw_subsets(n_hands * hand, n_hands, hand, rng(), spread=True)
-    assert sorted(dealt.ravel()) == list(range(n_hands * hand))
-
-
-@pytest.mark.parametrize("spread", [True, False])
-def test_a_hand_may_be_the_deck(spread):
-    dealt = draw_subsets(5, 4, 5, rng(), spread=spread)
-    assert all(sorted(cards) == list(range(5)) for cards in dealt.tolist())
-    assert len({tuple(cards) for cards in dealt.tolist()}) > 1
+@pytest.mark.parametrize(("n_subsets", "size"), [(1, 1), (1, 6), (5, 1), (7, 4)])
+def test_items_enough_for_all_subsets_are_used_once(n_subsets, size):
+    drawn = draw_subsets(n_subsets * size, n_subsets, size, rng(), spread=True)
+    assert sorted(drawn.ravel()) == list(range(n_subsets * size))
 
 
 @pytest.mark.parametrize("spread", [True, False])
-@pytest.mark.parametrize(("n_cards", "hand"), [(4, 1), (5, 2), (4, 3), (3, 3)])
-def test_every_hand_is_uniform(spread, n_cards, hand):
-    n_hands, draws, generator = 4, 800, rng()
-    uses = [dict.fromkeys(permutations(range(n_cards), hand), 0) for _ in range(n_hands)]
+def test_a_subset_may_have_all_items(spread):
+    drawn = draw_subsets(5, 4, 5, rng(), spread=spread)
+    assert all(sorted(items) == list(range(5)) for items in drawn.tolist())
+    assert len({tuple(items) for items in drawn.tolist()}) > 1
+
+
+@pytest.mark.parametrize("spread", [True, False])
+@pytest.mark.parametrize(("n_items", "size"), [(4, 1), (5, 2), (4, 3), (3, 3)])
+def test_every_subset_is_uniform(spread, n_items, size):
+    n_subsets, draws, generator = 4, 800, rng()
+    uses = [dict.fromkeys(permutations(range(n_items), size), 0) for _ in range(n_subsets)]
     for _ in range(draws):
-        dealt = draw_subsets(n_cards, n_hands, hand, generator, spread=spread)
-        for counts, cards in zip(uses, dealt.tolist(), strict=True):
-            counts[tuple(cards)] += 1
-    share = 1 / perm(n_cards, hand)
+        drawn = draw_subsets(n_items, n_subsets, size, generator, spread=spread)
+        for counts, items in zip(uses, drawn.tolist(), strict=True):
+            counts[tuple(items)] += 1
+    share = 1 / perm(n_items, size)
     bound = 5 * np.sqrt(draws * share * (1 - share))
     for counts in uses:
         assert all(abs(count - draws * share) <= bound for count in counts.values())
 
 
-def test_hands_that_are_not_spread_are_independent():
+def test_subsets_that_are_not_spread_are_independent():
     draws, generator = 3000, rng()
     pairs = np.zeros((4, 4))
     for _ in range(draws):
@@ -93,7 +93,7 @@ def test_hands_that_are_not_spread_are_independent():
     assert np.abs(pairs - draws / 16).max() <= 5 * np.sqrt(draws / 16 * 15 / 16)
 
 
-def test_hands_of_one_deck_share_nothing():
+def test_subsets_of_one_permutation_are_disjoint():
     for seed in range(20):
         first, second = draw_subsets(4, 2, 2, rng(seed), spread=True)
         assert not set(first) & set(second)

@@ -55,7 +55,7 @@ def test_what_is_no_kernel(kernel):
         as_kernel(kernel, owner="Model")
 
 
-def test_the_name_precomputed_is_told_what_to_pass():
+def test_the_name_precomputed_is_refused_with_advice():
     with pytest.raises(ValueError, match=r"must be an object, Precomputed\(matrix\), with row num"):
         as_kernel("precomputed", owner="Model")
 

@@ -26,7 +26,7 @@ DISPLAYS = {
 
 
 @pytest.mark.parametrize("display", DISPLAYS)
-def test_a_figure_of_its_own(display):
+def test_a_new_figure_without_axes(display):
     backend = matplotlib.get_backend()
     pyplot.switch_backend("agg")
     made = display(DISPLAYS[display]).plot()

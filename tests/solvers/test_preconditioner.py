@@ -4,7 +4,7 @@ import pytest
 from skimp.data import LOCAL, open_rows
 from skimp.losses import squared
 from skimp.solvers import PCG, Newton, Problem, newton
-from skimp.solvers._preconditioner import Preconditioner
+from skimp.solvers._preconditioner import Preconditioner, invert_bordered
 from tests.problems import regression
 
 ALPHA = 0.05
@@ -153,3 +153,25 @@ def test_curvature_that_rounds_to_singular():
     pre = Preconditioner(Problem(rows, squared, 1e-12), rows, LOCAL)
     pre.update_each(X, np.ones((50, 2), np.float32))
     assert np.isfinite(pre.solve(np.ones((7, 2), np.float32), BOTH)).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_a_diagonal_that_overflowed_is_refused(dtype, value):
+    with pytest.raises(ValueError, match="found infinity or NaN"):
+        invert_bordered(np.diag([1.0, value, 1.0, 1.0]), ALPHA, np.dtype(dtype))
+
+
+def test_an_indefinite_matrix_is_shifted_little():
+    R = np.ones((3, 1))
+    found = invert_bordered(np.diag([1e3, -0.11, 1.0]), ALPHA, np.dtype(float))(R)
+    # the penalty leaves -0.01, which the smallest shift that works turns into at most 0.1
+    np.testing.assert_allclose(found[0], 1 / (1e3 + 2 * ALPHA), rtol=1e-3)
+    assert found[1] >= 10
+
+
+@pytest.mark.parametrize("corner", [1 - 1e-7, 1.0, 1 + 1e-15])
+def test_an_intercept_that_is_almost_a_feature_keeps_some_curvature(corner):
+    G = np.array([[1.0, 1.0], [1.0, corner]])
+    found = invert_bordered(G, 1e-18, G.dtype)(np.array([[0.0], [1.0]]))
+    assert 1 <= found[-1, 0] <= 1e4

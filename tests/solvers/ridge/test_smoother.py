@@ -189,7 +189,7 @@ def test_best_alpha_is_the_vertex_of_a_parabola():
     assert best_alpha(alphas, np.zeros(9)) == alphas[-1]
 
 
-def test_best_alpha_next_to_ones_that_tell_nothing_is_one_of_the_grid():
+def test_best_alpha_next_to_infinite_scores_is_one_of_the_grid():
     alphas = np.logspace(-4, 0, 9)
     scores = np.array([np.inf] * 3 + [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     assert best_alpha(alphas, scores) == alphas[3]
