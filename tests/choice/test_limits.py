@@ -92,7 +92,7 @@ def test_models_are_shrunk_until_they_fit(approximation, memory):
     assert tight.exceeded_by(found, n_rows=n_rows) == ""
     if tight.exceeded_by(approximation):
         assert "memory_limit" in why
-    assert (f"{n_rows} of 5000 rows" in why) is (n_rows < 5000)
+    assert (f"{n_rows:,} of 5,000 rows" in why) is (n_rows < 5000)
     # what was given is not changed
     assert approximation.size in (200, 2000)
 
@@ -155,7 +155,7 @@ def test_less_time_gives_a_smaller_model():
 def test_rows_are_left_out_as_the_last_resort():
     X, y, _ = regression(3000)
     model = KernelRegressor(memory_limit="60KB", random_state=0).fit(X, y)
-    found = re.search(r"(\d+) of 3000 rows", model.certificate_.reason)
+    found = re.search(r"(\d+) of 3,000 rows", model.certificate_.reason)
     assert 64 <= int(found[1]) < 3000
     assert np.isfinite(model.predict(X)).all()
 

@@ -48,3 +48,9 @@ def test_code_of_pages_runs_from_top_to_bottom(page, tmp_path):
     script = tmp_path / "page.py"
     script.write_text("\n".join(re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)))
     run_python("-W", "error", str(script), cwd=tmp_path)
+
+
+def test_links_lead_to_files():
+    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", README)
+    assert len(targets) > 10
+    assert [t for t in targets if "://" not in t and not (ROOT / t).exists()] == []

@@ -332,8 +332,8 @@ def test_expectations_are_predictions_of_typical_rows():
     ("options", "message"),
     [
         ({"errors": "HC3"}, "errors must be 'classical'"),
-        ({"errors": "clustered"}, "groups must be given"),
-        ({"groups": np.zeros(150)}, "groups must be given"),
+        ({"errors": "clustered"}, "groups must be"),
+        ({"groups": np.zeros(150)}, "groups must be"),
         ({"errors": "clustered", "groups": np.zeros(150)}, "at least two"),
         ({"errors": "clustered", "groups": np.arange(7)}, "each of the 150"),
         ({"errors": "clustered", "groups": pd.array([pd.NA] + [1] * 149)}, "known for every row"),

@@ -274,3 +274,11 @@ def test_any_differentiable_kernel_will_do():
         assert model.effects().shape == (80, 3)
         assert (model.summary().std_error >= 0).all()
     assert np.abs(KRLS(Gaussian().on([0, 1])).fit(X, y).effects()[:, 2]).max() == 0
+
+
+def test_a_constant_fit_says_so():
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(60, 2)), rng.normal(size=60)
+    constant, sloped = (KRLS(alpha=alpha).fit(X, X[:, 0] + noise) for alpha in (1e3, 1e-2))
+    assert "constant" in str(constant.summary())
+    assert "constant" not in str(sloped.summary())

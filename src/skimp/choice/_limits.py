@@ -126,7 +126,7 @@ class Limits:
             while why and n > _LEAST_ROWS:
                 n //= 2
                 why = self.exceeded_by(feature_map, n_rows=n)
-        rows = "" if n == total else f", and more than {n} of {total} rows"
+        rows = "" if n == total else f" or more than {n:,} of {total:,} rows"
         return feature_map, n, f"a larger model{rows} would exceed {limit}"
 
     @property

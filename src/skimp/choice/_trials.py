@@ -159,7 +159,7 @@ class Trials:
             # small data have many first trials; half the size is tried later, for the best only
             halved = sized.nested and not (self.small and (size or 0) <= SMALL_SIZE)
             trial = self._run(candidate, sized, n, alphas, halved=halved)
-            phase.result = f"error {trial.error:.4g}: {phase.note}, {trial.n_rows:,} rows"
+            phase.result = f"squared error {trial.error:.4g}: {phase.note}, {trial.n_rows:,} rows"
         return trial
 
     def _run(

@@ -8,6 +8,7 @@ from typing import Any, Self, final
 
 from sklearn.base import clone
 
+from skimp._params._rules import check_params
 from skimp.data._context import Context
 from skimp.data._progress import Listener, Model, Phase, reporting
 
@@ -46,6 +47,8 @@ class Reporting:
     ) -> Iterator[Context]:
         """Report the progress of a fit with at most ``n_phases`` phases; yield its context."""
         owner, verbose = type(self).__name__, getattr(self, "verbose", 0)
+        if verbose:
+            check_params(self)
         n_jobs = getattr(self, "n_jobs", None)
         if not getattr(self, "_skl_callbacks", None):
             with reporting(owner, verbose) as progress:

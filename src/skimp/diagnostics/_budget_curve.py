@@ -65,7 +65,8 @@ class BudgetCurve(Table):
         cross-validation with the effective dimension multiplied by 1.4; for grids, the error on
         held-out rows.
     knee : int
-        The smallest size whose best error, by the same measure, is within 5 % of the minimum.
+        The smallest size whose error by the same criterion is within 5 % of the minimum. ``errors``
+        are noisier, and may differ by more.
     confirmed : dict
         For losses other than the squared loss: held-out errors, by size, of models fitted with
         the loss itself.
@@ -107,8 +108,8 @@ class BudgetCurve(Table):
             ("knee", describe(self.knee)),
             ("largest", describe(int(self.sizes[-1]))),
         ]
-        fitted = [f"{error:.3g} with {size:,}" for size, error in self.confirmed.items()]
-        return [*lines, ("with the loss itself", ", ".join(fitted))] if fitted else lines
+        fitted = [f"{size:,} {self.what}: {error:.3g}" for size, error in self.confirmed.items()]
+        return [*lines, ("fitted, held out", ", ".join(fitted))] if fitted else lines
 
     def _table(self) -> Any:
         size, alpha = np.meshgrid(self.sizes, self.alphas, indexing="ij")

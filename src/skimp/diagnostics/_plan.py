@@ -48,7 +48,7 @@ def plan(
     The plan counts operations and divides them by the speed of this machine, which is measured
     once, in about a second. It inspects up to 20,000 rows, because ill-conditioned kernel matrices
     and grids with many bins cost more. The number of solver iterations is not known before the fit,
-    so the plan assumes a typical one. It does not include the choice of a kernel or a penalty.
+    so the plan assumes a typical one. With ``approximation="auto"`` it includes the search.
 
     Parameters
     ----------

@@ -20,6 +20,8 @@ from skimp.effects._summary import EffectsSummary, Expectation, summarize
 
 _CLOSE = 0.9
 """Effective parameters per row above which the error variance is unreliable."""
+_CONSTANT = 0.5
+"""Effective parameters, besides the intercept, below which the fit is nearly constant."""
 _BLOCK_ENTRIES = 2**22
 """Entries of a block of kernel values."""
 _RULES = {
@@ -194,6 +196,10 @@ def _note(fitted: Fitted, level: float, corrected: bool) -> list[str]:
         notes.append("effect is the mean of the pointwise effects, not corrected for shrinkage.")
     if spec.like_r:
         notes.append("Formulas are those of R's package KRLS.")
+    if fit.dimension - spec.fit_intercept < _CONSTANT:
+        notes.append(
+            "The penalty shrinks the fit to a constant: the intervals say nothing about effects."
+        )
     if fit.dimension > _CLOSE * fit.n_rows:
         notes.append("The fit nearly interpolates: estimates are unreliable.")
     if spec.approximation is not None:
@@ -208,9 +214,10 @@ def _find_groups(owner: str, fitted: Fitted, errors: str, groups: Any) -> Array 
     Groups may be given for all training rows, or for those with positive weight.
     """
     check_values(owner, _RULES, errors=errors)
-    if (errors == "clustered") != (groups is not None):
-        wording = "given if and only if errors='clustered'"
-        raise broken(owner, "groups", wording, groups)
+    if errors == "clustered" and groups is None:
+        raise broken(owner, "groups", "one group per training row if errors='clustered'", None)
+    if errors != "clustered" and groups is not None:
+        raise broken(owner, "groups", f"None if errors={errors!r}", f"shape {np.shape(groups)}")
     if groups is None:
         return None
     groups, n, present = np.asarray(groups), fitted.data.rows.n_rows, fitted.data.present

@@ -193,7 +193,10 @@ def summarize(
     far = np.count_nonzero(known & (np.abs(effect - mean) > reach))
     if far:
         outside = f"{far} of {np.count_nonzero(known)} means are outside the intervals"
-        notes = [*notes, f"The correction is large: {outside}. Are columns collinear?"]
+        notes = [
+            *notes,
+            f"The correction is large: {outside}. Are columns collinear or very skewed?",
+        ]
     outputs = [""] if k == 1 else [f"y{i}: " for i in range(k)]
     return EffectsSummary(
         names=tuple(output + name for output in outputs for name in names),

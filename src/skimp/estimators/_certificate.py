@@ -23,6 +23,8 @@ _PAIRS = 500
 _EPS = float(np.finfo(np.float64).eps)
 _CROWDED = 0.5
 """Effective dimension, as a share of the size, above which the size limits a model."""
+_CONSTANT = 0.5
+"""Effective dimension below which a model is nearly constant."""
 _ADVICE = {
     Status.MAX_ITER.value: "raise max_iter, scale the columns, or choose a larger alpha",
     Status.STALLED.value: "rounding errors; scale the columns, or choose a larger alpha",
@@ -51,6 +53,8 @@ class Certificate(Lined):
         do not count.
     size_given : bool
         Whether the size was given; otherwise the search chose it.
+    rows : int or None
+        Number of rows fitted, if a limit excluded some.
     alpha : float
         The ridge penalty.
     residual_trace : float or None
@@ -86,6 +90,7 @@ class Certificate(Lined):
     columns: str
     size: int
     size_given: bool
+    rows: int | None
     alpha: float
     residual_trace: float | None
     kernel_error: float | None
@@ -115,7 +120,11 @@ class Certificate(Lined):
         if self.kernel is None or self.approximation == "exact":
             kind = "the exact model" if self.kernel else "a model without a kernel"
             return f"{self.status}; {kind}"
+        if self.effective_dimension < _CONSTANT:
+            return f"{self.status}; the model is constant, the columns do not predict y"
         used = f"the model uses {self.effective_dimension:,.0f} of {self.size:,} directions"
+        if self.rows is not None:
+            return f"{self.status}; a limit allows only {self.rows:,} rows, {used}"
         if not self.size_given:
             return f"{self.status}; the search chose the size, {used}"
         if self.effective_dimension > _CROWDED * self.size:
@@ -179,6 +188,7 @@ def certify(fitted: Fitted) -> Certificate:
         columns=choice.columns,
         size=fitted.basis.width,
         size_given=spec.exact or spec.approximation is not None,
+        rows=choice.n_rows,
         alpha=fitted.alpha,
         residual_trace=quality.residual_trace,
         kernel_error=quality.kernel_error,

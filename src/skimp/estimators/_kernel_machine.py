@@ -138,7 +138,7 @@ class KernelMachine(Reporting, Parametrized, ABC):
     def _open_task(self, X: Any, y: Any, sample_weight: Any, context: Context) -> Task:
         spec, numbers = self.make_spec(), not self.classes
         if spec.loss.labels and numbers:
-            raise broken(spec.owner, "loss", "one for regression", self.loss)
+            raise broken(spec.owner, "loss", "a loss for numbers, such as 'squared'", self.loss)
         rows = as_rows(self, X, y, sample_weight, multi_output=numbers, y_numeric=numbers)
         return self._make_task(spec, rows, context)
 

@@ -64,7 +64,8 @@ class BudgetCurveDisplay:
         low, high = curve.best_errors.min(), curve.best_errors.max()
         if low > 0:
             # penalties that are far off would squeeze the curve of interest
-            ax.set_ylim(low / 1.3, min(high * 2, curve.errors.max() * 1.3))
+            shown = [low, *(error for error in curve.confirmed.values() if error > 0)]
+            ax.set_ylim(min(shown) / 1.3, max(*shown, min(high * 2, curve.errors.max() * 1.3)))
         scale_axes(ax, log_y=low > 0, xlabel=curve.what, ylabel=curve.measure)
         draw_legend(ax)
         self.ax_, self.figure_ = ax, ax.figure
