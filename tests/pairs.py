@@ -1,5 +1,6 @@
 """Few cases of a parametrized test instead of all combinations of its arguments."""
 
+import re
 from itertools import combinations, product
 
 import pytest
@@ -39,3 +40,8 @@ def thorough(*values):
 def first(few, many):
     """Return seeds below ``many``, of which those from ``few`` on are for thorough runs."""
     return [*range(few), *thorough(*range(few, many))]
+
+
+def named(value):
+    """Return an id of a value that is the same in every process: functions have addresses."""
+    return re.sub(r" at 0x\w+", "", repr(value))

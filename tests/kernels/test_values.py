@@ -19,6 +19,7 @@ from skimp.kernels import (
     Polynomial,
     Tanh,
 )
+from tests.pairs import named
 from tests.reference import naive
 from tests.strategies import FLOATS, pairs_of_matrices
 
@@ -43,7 +44,7 @@ SAME = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "other"), SAME, ids=repr)
+@pytest.mark.parametrize(("kernel", "other"), SAME, ids=named)
 def test_equals_that_of_scikit_learn(kernel, other):
     rng = np.random.default_rng(0)
     X, Y = (rng.normal(size=(n, 5)) for n in (40, 30))
@@ -80,7 +81,7 @@ GROWING = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "twin", "rounding"), FALLING, ids=repr)
+@pytest.mark.parametrize(("kernel", "twin", "rounding"), FALLING, ids=named)
 @settings(max_examples=40, deadline=None)
 @given(pair=pairs_of_matrices(nonnegative=True, scales=(1e-3, 1.0, 3.0)))
 def test_values_that_fall_are_those_of_the_formula(kernel, twin, rounding, pair):
@@ -90,7 +91,7 @@ def test_values_that_fall_are_those_of_the_formula(kernel, twin, rounding, pair)
     np.testing.assert_allclose(K, twin(*pair), rtol=rtol, atol=atol)
 
 
-@pytest.mark.parametrize(("kernel", "twin", "rounding"), GROWING, ids=repr)
+@pytest.mark.parametrize(("kernel", "twin", "rounding"), GROWING, ids=named)
 @settings(max_examples=40, deadline=None)
 @given(signed=pairs_of_matrices(scales=(1e-3, 1.0, 1e3)))
 def test_values_that_grow_are_those_of_the_formula(kernel, twin, rounding, signed):
@@ -119,7 +120,7 @@ def test_long_tails_keep_their_digits(pair):
         (Polynomial(2, 2.0, 1.0), [160_001**2, 1, 130_053**2]),
         (Cosine(), [1, 0, 1]),
     ],
-    ids=repr,
+    ids=named,
 )
 def test_diagonals_of_small_integers(kernel, expected):
     X = np.array([[200, 200], [0, 0], [1, 255]], np.uint8)

@@ -22,6 +22,7 @@ from skimp.losses import (
     squared,
     squared_hinge,
 )
+from tests.pairs import named
 from tests.reference import naive
 
 TWINS = [
@@ -60,13 +61,13 @@ def classes(k):
     return np.where(own[:, None] == np.arange(k), 1.0, -1.0), own, 2 * rng.normal(size=(60, k))
 
 
-@pytest.mark.parametrize(("loss", "twin"), TWINS, ids=repr)
+@pytest.mark.parametrize(("loss", "twin"), TWINS, ids=named)
 def test_value_is_the_formula(loss, twin):
     y, f = points(loss)
     np.testing.assert_allclose(loss.value(y, f), naive.losses(twin, y, f), atol=1e-15)
 
 
-@pytest.mark.parametrize(("loss", "twin"), JOINT_TWINS, ids=repr)
+@pytest.mark.parametrize(("loss", "twin"), JOINT_TWINS, ids=named)
 def test_joint_value_is_the_formula(loss, twin):
     for k in (1, 2, 3, 6):
         y, _, f = classes(k)
@@ -95,7 +96,7 @@ def test_means_are_those_of_scikit_learn():
         (Huber(100.0), squared),
         (SquaredEpsilonInsensitive(0.0), squared),
     ],
-    ids=repr,
+    ids=named,
 )
 def test_limits_of_losses_are_the_squared_loss(one, other):
     y, f = points()
@@ -120,7 +121,7 @@ def test_quantile_minimises_the_mean(tau):
     assert np.sort(y)[np.argmin(cost)] == np.quantile(y, tau, method="inverted_cdf")
 
 
-@pytest.mark.parametrize(("joint", "loss"), [(softmax, log), (multiclass_hinge, hinge)], ids=repr)
+@pytest.mark.parametrize(("joint", "loss"), [(softmax, log), (multiclass_hinge, hinge)], ids=named)
 def test_two_classes_are_the_loss_of_the_difference(joint, loss):
     y, _, f = classes(2)
     sign, margin = y[:, [1]], f[:, [1]] - f[:, [0]]
@@ -157,7 +158,7 @@ def test_small_losses_are_not_lost():
         (squared_hinge, [2.0, 2.0, -0.1, -0.1], [-1, -1, np.inf, np.inf]),
         (log, [0, 1, 1.001, -0.001], [0, 0, np.inf, np.inf]),
     ],
-    ids=repr,
+    ids=named,
 )
 def test_conjugates_of_labels_end(loss, dual, expected):
     y = np.array([1.0, -1.0, 1.0, -1.0])
@@ -174,7 +175,7 @@ def test_conjugates_end_at_the_steepest_slope():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("loss", "most"), [(hinge, 1), (squared_hinge, np.inf)], ids=repr)
+@pytest.mark.parametrize(("loss", "most"), [(hinge, 1), (squared_hinge, np.inf)], ids=named)
 def test_limits_contain_the_slopes(loss, most, dtype):
     low, high = loss.limits(np.array([1.0, -1.0], dtype))
     assert low.tolist() == [0, -most]
