@@ -92,8 +92,8 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
         advice = "scale the columns of X" if spec.loss.smooth else "take a smooth loss"
         warnings.warn(
             f"{spec.owner}: the solver stopped before its tolerance was reached, after "
-            f"{solution.n_iter} iterations ({solution.message}). Raise {limit}, {advice}, or choose "
-            "a larger alpha.",
+            f"{solution.n_iter} iterations ({solution.message}). Raise {limit}, {advice}, or "
+            "choose a larger alpha.",
             ConvergenceWarning,
             stacklevel=3,
         )
