@@ -10,8 +10,7 @@ from skimp.cli._screen import Screen
 FAST, SLOW = Run("skimp", 0.9, 2.0, 0.1), Run("boosted trees", 0.8, 8.0, 40.0)
 
 
-def test_quick_demo(capsys, monkeypatch):
-    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # main sets it if it is not set
+def test_quick_demo(capsys):
     assert main(["demo", "--quick"]) == 0
     out, err = capsys.readouterr()
     lines = out.splitlines()

@@ -10,7 +10,6 @@ from tests.repository import run_python
 def calls(monkeypatch):
     """Record the demonstration instead of running it."""
     made = []
-    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # main sets it if it is not set
     monkeypatch.setattr(_demo, "run_demo", lambda *arguments: made.append(arguments))
     return made
 

@@ -62,8 +62,7 @@ def run_demo(quick: bool = False) -> None:
     screen.say(
         "All data are generated. Other models have their default parameters, with which the random "
         "forest and SVC use one core. Times are wall-clock seconds without compiling, the best of "
-        "3 runs if they are below 1 s. Boosted trees run with "
-        f"OMP_WAIT_POLICY={os.environ.get('OMP_WAIT_POLICY')} (scikit-learn sets none)."
+        "3 runs if they are below 1 s. On a busy machine boosted trees are much slower."
     )
     with screen.step("Compiling"):
         seconds, _ = timed(lambda: _compile(sizes.compiled), repeat=False)

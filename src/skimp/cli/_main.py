@@ -1,7 +1,6 @@
 """Arguments in, exit code out."""
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 
@@ -22,9 +21,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 for success, 1 for failure, 130 when interrupted. Nonsense exits with 2.
     """
     options = _parser().parse_args(arguments)
-    # On a busy machine, OpenMP threads that spin while they wait make scikit-learn's boosted trees
-    # three to ten times slower. OpenMP reads the variable when it is loaded.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from skimp.cli._demo import run_demo
 
     try:
