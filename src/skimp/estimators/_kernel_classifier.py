@@ -105,7 +105,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     ----------
     classes_ : array of shape (n_classes,)
         The labels, sorted.
-    kernel_, approximation_, coef_, intercept_, n_iter_, solution_
+    kernel_, approximation_, alpha_, certificate_, coef_, intercept_, n_iter_, solution_
         As in `KernelRegressor`.
     n_features_in_, feature_names_in_
         As in scikit-learn.

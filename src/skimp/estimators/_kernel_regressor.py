@@ -92,6 +92,10 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         The kernel with its numeric parameters. A linear model, which "auto" may choose, has none.
     approximation_ : FeatureMap or Landmarks
         The fitted approximation.
+    alpha_ : float
+        The penalty, given or chosen.
+    certificate_ : Certificate
+        Verdict, quality, choices and cost of the fit, computed on first access.
     coef_ : array of shape (width, k)
         Coefficients of the features, in the basis ``approximation_.basis()``.
     intercept_ : array of shape (k,)
