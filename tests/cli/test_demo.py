@@ -63,7 +63,7 @@ def test_conclusion_of_effects_follows_its_numbers():
     text = count_covered(3, 5, 1_000_000, 12.3)
     assert "3 of 5" in text
     assert "12.3 s" in text
-    assert "8.0 TB" in text
+    assert "8 TB" in text
     assert "72.0 MB" in count_covered(5, 5, 3_000, 1.0)
 
 

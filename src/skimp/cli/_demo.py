@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any
 
 import skimp
+from skimp._params._memory import readable
 from skimp.cli._problems import (
     COVERS,
     EFFECTS,
@@ -249,7 +250,7 @@ def count_covered(inside: int, total: int, rows: int, seconds: float) -> str:
     """Count the intervals that contain the true effect, and size up the exact model."""
     return (
         f"{inside} of {total} intervals contain the true effect. Fit and effects took "
-        f"{seconds:.1f} s. The exact model would need {_bytes(8.0 * rows**2)} for its kernel "
+        f"{seconds:.1f} s. The exact model would need {readable(8 * rows**2)} for its kernel "
         "matrix (computed: 8 bytes for each pair of rows)."
     )
 
@@ -277,12 +278,3 @@ def _speed(ours: float, theirs: float) -> str:
 
 def _seconds(value: float) -> str:
     return f"{value:.3f}" if value < 0.1 else f"{value:.1f}"
-
-
-def _bytes(size: float) -> str:
-    unit, name = next(
-        (unit, name)
-        for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1, "bytes"))
-        if size >= unit
-    )
-    return f"{size / unit:,.1f} {name}"

@@ -13,12 +13,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        What follows ``skimp`` on the command line; by default, the command line.
+        The words after ``skimp``. By default those of the command line.
 
     Returns
     -------
     int
-        0 for success, 1 for failure, 130 when interrupted. Nonsense exits with 2.
+        0 for success, 1 for failure, 130 if interrupted. Unknown arguments exit with 2.
     """
     options = _parser().parse_args(arguments)
     from skimp.cli._demo import run_demo

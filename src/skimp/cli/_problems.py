@@ -1,4 +1,4 @@
-"""Generated data of the demonstration, with what is known of it."""
+"""Generated data of the demonstration, with the true effects and accuracies."""
 
 from typing import Any
 

@@ -48,6 +48,7 @@ class Reporting:
         """Report the progress of a fit with at most ``n_phases`` phases; yield its context."""
         owner, verbose = type(self).__name__, getattr(self, "verbose", 0)
         if verbose:
+            # its rule, because lines compare it with numbers before the fit checks parameters
             check_params(self)
         n_jobs = getattr(self, "n_jobs", None)
         if not getattr(self, "_skl_callbacks", None):

@@ -169,8 +169,9 @@ def make_models(spec: Spec, rows: Rows, kernel: Kernel, seed: int, context: Cont
         sketch = 8 * rows.n_rows * size if isinstance(given, Sketch) else 0
         what = f"an approximation by {size} functions"
         require_memory(80 * size**2 + sketch, spec.memory_limit, what, "take fewer")
-        unit = "landmarks" if isinstance(given, Points) else "random sums"
-        with context.phase("landmarks" if isinstance(given, Points) else "sketch") as choosing:
+        sums = isinstance(given, Sketch)
+        name, unit = ("sketch", "random sums") if sums else ("landmarks", "landmarks")
+        with context.phase(name) as choosing:
             basis = given.make_basis(rows, kernel, rng, context)
             choosing.result = f"{size:,} {unit}, {describe_kernel(kernel)}"
         mapped: Rows = rows.mapped(basis)

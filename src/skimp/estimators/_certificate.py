@@ -42,7 +42,7 @@ class Certificate(Lined):
     status : str
         Why the solver stopped: the value of a `skimp.solvers.Status`, such as "converged".
     approximation : str
-        The feature map, as you would write it.
+        The feature map, as you would write it; "exact" if every row is a landmark.
     kernel : str or None
         The kernel with its numbers. None for maps without a kernel, such as a linear model.
     columns : str
@@ -121,7 +121,7 @@ class Certificate(Lined):
             kind = "the exact model" if self.kernel else "a model without a kernel"
             return f"{self.status}; {kind}"
         if self.effective_dimension < _CONSTANT:
-            return f"{self.status}; the model is constant, the columns do not predict y"
+            return f"{self.status}; the model is nearly constant"
         used = f"the model uses {self.effective_dimension:,.0f} of {self.size:,} directions"
         if self.rows is not None:
             return f"{self.status}; a limit allows only {self.rows:,} rows, {used}"
@@ -183,7 +183,7 @@ def certify(fitted: Fitted) -> Certificate:
     )
     return Certificate(
         status=solution.status.value,
-        approximation="exact" if spec.solves_exactly else repr(choice.approximation),
+        approximation="exact" if spec.exact else repr(choice.approximation),
         kernel=None if kernel is None else repr(kernel),
         columns=choice.columns,
         size=fitted.basis.width,
