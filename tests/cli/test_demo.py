@@ -64,7 +64,7 @@ def test_conclusion_of_effects_follows_its_numbers():
     assert "3 of 5" in text
     assert "12.3 s" in text
     assert "8 TB" in text
-    assert "72.0 MB" in count_covered(5, 5, 3_000, 1.0)
+    assert "72 MB" in count_covered(5, 5, 3_000, 1.0)
 
 
 def test_conclusion_of_the_choice_follows_its_numbers():

@@ -166,10 +166,10 @@ def make_models(spec: Spec, rows: Rows, kernel: Kernel, seed: int, context: Cont
     options: Any = {"fit_intercept": spec.fit_intercept, "context": context}
     if isinstance(given, Points | Sketch):
         size = given.count(rows.n_rows)
-        sketch = 8 * rows.n_rows * size if isinstance(given, Sketch) else 0
+        sums = isinstance(given, Sketch)
+        sketch = 8 * rows.n_rows * size if sums else 0
         what = f"an approximation by {size} functions"
         require_memory(80 * size**2 + sketch, spec.memory_limit, what, "take fewer")
-        sums = isinstance(given, Sketch)
         name, unit = ("sketch", "random sums") if sums else ("landmarks", "landmarks")
         with context.phase(name) as choosing:
             basis = given.make_basis(rows, kernel, rng, context)
