@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
+import numpy as np
+
 from skimp._core._types import Array
 from skimp._params._names import as_object
 from skimp._params._parametrized import Parametrized
@@ -68,6 +70,11 @@ class Loss(Parametrized, ABC):
     @abstractmethod
     def curvature(self, y: Array, f: Array) -> Array:
         """Return the second derivative with respect to f; its diagonal for a joint loss."""
+
+    @property
+    def max_curvature(self) -> float:
+        """Upper bound of the second derivative; of its eigenvalues for a joint loss."""
+        return np.inf
 
     def curved(self, y: Array, f: Array, v: Array) -> Array:
         """Return the product of the second derivative with respect to f and v."""

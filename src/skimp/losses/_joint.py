@@ -106,6 +106,11 @@ class Softmax(Loss):
         product: Array = pv - p * pv.sum(axis=1, keepdims=True)
         return product
 
+    @property
+    def max_curvature(self) -> float:
+        """Return 1/2."""
+        return 0.5
+
     def majorant(self, y: Array, f: Array) -> Array:
         """Return 1/2 for each class."""
         return np.full_like(f, 0.5)

@@ -44,6 +44,11 @@ class Log(Loss):
         variance: Array = expit(f) * expit(-f)
         return variance
 
+    @property
+    def max_curvature(self) -> float:
+        """Return 1/4."""
+        return 0.25
+
     def majorant(self, y: Array, f: Array) -> Array:
         """Return tanh(f / 2) / (2 f), which is 1/4 at 0."""
         quarter = np.full_like(f, 0.25)

@@ -68,6 +68,11 @@ class PiecewiseLoss(Loss):
         bend: Array = np.where(inside, f.dtype.type(2), f.dtype.type(0))
         return bend
 
+    @property
+    def max_curvature(self) -> float:
+        """Return 2 for parabolas and infinity for lines."""
+        return 2.0 if self.curve else np.inf
+
     def majorant(self, y: Array, f: Array) -> Array:
         """Return 2, or less on a line that continues a parabola."""
         if not self.curve:

@@ -179,6 +179,18 @@ class Solution:
         return self.status in (Status.CONVERGED, Status.STOPPED_EARLY)
 
 
+class Learner(ABC):
+    """State of a solver that learns from one block of rows after another."""
+
+    @abstractmethod
+    def learn(self, rows: Rows, context: Context = LOCAL) -> None:
+        """Learn from rows of features with targets, once."""
+
+    @abstractmethod
+    def solution(self) -> Solution:
+        """Return the solution for all rows so far."""
+
+
 class Solver(Parametrized, ABC):
     """Base class of solvers, which minimize a `Problem`. Solvers never see a kernel.
 
@@ -204,6 +216,20 @@ class Solver(Parametrized, ABC):
         -------
         Solution
         """
+
+    def learner(self, problem: Problem) -> Learner:
+        """Return a learner for ``partial_fit``; by default, raise.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem. Its rows only describe the features: the learner does not read them.
+
+        Returns
+        -------
+        Learner
+        """
+        raise NotImplementedError(f"{type(self).__name__} needs all rows at once")
 
     def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
         """Return the work and memory of solving a problem with these features.

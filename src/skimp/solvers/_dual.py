@@ -12,13 +12,14 @@ import numpy as np
 from scipy import sparse
 
 from skimp._core._blocks import Scratch, fold
-from skimp._core._linalg import check_representable, dense
-from skimp._core._types import Array, DType, Matrix
+from skimp._core._linalg import check_representable
+from skimp._core._types import Array, Matrix
 from skimp._core._work import DOUBLE
 from skimp._params._memory import parse_bytes, require_memory
 from skimp.data import ArrayRows, Block, Codes, Context, Rows, keep_rows, kept_bytes, kept_layout
 from skimp.losses import Log, Loss, PiecewiseLoss
 from skimp.solvers._base import Problem
+from skimp.solvers._compiled import as_layout
 from skimp.solvers._features import place_of
 
 _TINY, _EPS = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).eps)
@@ -46,7 +47,7 @@ def kept_in_memory(
         f"dual coordinate descent on {n} rows with {k} outputs",
         "choose another solver",
     )
-    if isinstance(first.X, np.ndarray) and _layout(first.X, rows.dtype) is not first.X:
+    if isinstance(first.X, np.ndarray) and as_layout(first.X, rows.dtype) is not first.X:
         # convert the features once if they fit, not in every sweep; this also orders file reads
         rows = rows.with_targets(lambda y, weight: (np.asarray(y), weight))
     free = parse_bytes(problem.memory_limit) - needed
@@ -76,19 +77,6 @@ def most_shares(k: int, coded: bool) -> int:
 def _first(rows: Rows) -> Any:
     """Return the first two rows, which show the memory layout."""
     return next(rows.reblocked(2).blocks())
-
-
-_NATIVE = {np.dtype(kind) for kind in ("f4", "f8", "u1", "i1", "u2", "i2")}
-
-
-def _layout(X: Matrix, dtype: DType) -> Any:
-    """Return the arrays for the compiled loops; convert dtypes that they are not compiled for."""
-    if isinstance(X, Codes):
-        return X.layout
-    dtype = X.dtype if X.dtype in _NATIVE else dtype
-    if sparse.issparse(X):
-        return X.data.astype(dtype, copy=False), X.indices, X.indptr
-    return dense(X, dtype)
 
 
 def _loops(loss: Loss) -> tuple[Callable[..., int], Callable[..., None], tuple[Any, ...]]:
@@ -173,7 +161,7 @@ class Dual:
         def read(block: Block, _: Scratch) -> None:
             part = place_of(block)
             self.Y[part], self.C[part] = block.y, block.weights()
-            squared_norms(_layout(block.X, rows.dtype), self.Q[part])
+            squared_norms(as_layout(block.X, rows.dtype), self.Q[part])
 
         context.map_reduce(rows, read, lambda total, _: total, None)
         check_representable(self.Q)
@@ -230,7 +218,7 @@ class Dual:
         def add(total: float, result: tuple[Block, float]) -> float:
             part = place_of(result[0])
             T = self.C[part, None] * self.slopes[part]
-            X = _layout(result[0].X, self.rows.dtype)
+            X = as_layout(result[0].X, self.rows.dtype)
             for share, own in zip(self.shares, self.V, strict=True):
                 add_rows(X, share, T, self.constant, own, self.b)
             return total + result[1]
@@ -243,7 +231,7 @@ class Dual:
 
         part = place_of(block)
         F = scratch.array("F", self.Y[part].shape, DOUBLE)
-        X = _layout(block.X, self.rows.dtype)
+        X = as_layout(block.X, self.rows.dtype)
         for share, own in zip(self.shares, V, strict=True):
             predictions(X, share, own, b, F)
         return F, self.Y[part], self.C[part, None]
@@ -280,7 +268,7 @@ class Dual:
     def _steps(self, X: Matrix, part: slice | Array, rng: np.random.Generator) -> None:
         """Take a step for each active slope of these rows."""
         slopes, active = self.slopes[part], self.active[part]
-        X = _layout(X, self.rows.dtype)
+        X = as_layout(X, self.rows.dtype)
         order = rng.permutation(np.flatnonzero(active.any(axis=1)))
         Q, C, Y = self.Q[part], self.C[part], self.Y[part]
 

@@ -1,25 +1,19 @@
 """Dual coordinate descent."""
 
-from dataclasses import dataclass
 from math import sqrt
 from typing import ClassVar, final
 
 import numpy as np
 
-from skimp._core._linalg import inverse_root
-from skimp._core._threads import single_threaded_blas
-from skimp._core._types import Array, DType, Matrix
+from skimp._core._types import Array
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, Work, gathers, gemm, stream
-from skimp._params._memory import require_memory
 from skimp._params._rules import Rule, broken, check_params, integer, number
 from skimp.data import LOCAL, Context
 from skimp.losses import Log, Loss, MulticlassHinge, PiecewiseLoss, Squared
 from skimp.solvers._base import Problem, Solution, Solver, Status
+from skimp.solvers._coordinates import Coordinates
 from skimp.solvers._costs import count_iterations, outline_of, pass_work, row_bytes
 from skimp.solvers._dual import Dual, kept_in_memory, most_shares, needed_bytes
-from skimp.solvers._features import as_features
-
-_EPS = float(np.finfo(np.float64).eps)
 
 
 @final
@@ -98,25 +92,20 @@ class DualCD(Solver):
             raise broken(type(self).__name__, "loss", wording, problem.loss)
         if not problem.alpha > 0:
             raise broken(type(self).__name__, "alpha", "a number > 0", problem.alpha)
-        W, cut = (None, 0) if problem.penalty is None else _inverse_root(problem)
-        mapped = problem.rows if W is None else problem.rows.mapped(_Root(W, problem.rows.dtype))
+        coordinates = Coordinates.of(problem)
+        mapped = coordinates.features(problem.rows)
         rows, sample, note = kept_in_memory(mapped, problem, context)
         dual = Dual(rows, problem, context, sample, seed=self.random_state)
         start, history, sweeps, stopped = None, [], 0, False
         if problem.start is not None:
-            c, b = (np.asarray(part, np.float64) for part in problem.start)
-            with single_threaded_blas():
-                start = c if W is None else W.T @ (np.asarray(problem.penalty) @ c), b
+            c, b = problem.start
+            start = coordinates.from_coef(c), np.asarray(b, np.float64)
         best, gap = dual.start(start)
         if start is not None:
             history.append(best.objective)
 
-        def coef() -> Array:
-            with single_threaded_blas():
-                return best.coef if W is None else W @ best.coef
-
         def model() -> tuple[Array, Array]:
-            return coef(), best.b
+            return coordinates.to_coef(best.coef), best.b.copy()
 
         with context.phase("dual_cd", unit="sweeps", total=self.max_iter) as phase:
             while sweeps < self.max_iter and gap > self.tol and not stopped:
@@ -127,7 +116,7 @@ class DualCD(Solver):
                     best, gap, _ = dual.check(best)
                     history.append(best.objective)
                     if problem.monitor is not None:
-                        stopped = bool(problem.monitor(coef(), best.b.copy()))
+                        stopped = bool(problem.monitor(*model()))
                 seen = f"duality gap {gap:.1e}" if np.isfinite(gap) else ""
                 stopped |= phase.advance(seen, model if checked else None)
         status = Status.CONVERGED if gap <= self.tol else Status.MAX_ITER
@@ -135,13 +124,14 @@ class DualCD(Solver):
             status = Status.STOPPED_EARLY
             note += ", stopped early"
         note += ", the intercept is penalized" if problem.fit_intercept else ""
-        dropped = f", dropped {cut} directions of nearly zero penalty" if cut else ""
+        coef, intercept = model()
+        seen = f"relative duality gap {gap:.1e} after {sweeps} sweeps"
         return Solution(
-            coef=coef(),
-            intercept=best.b.copy(),
+            coef=coef,
+            intercept=intercept,
             n_iter=sweeps,
             status=status,
-            message=f"dual_cd: relative duality gap {gap:.1e} after {sweeps} sweeps{dropped}{note}",
+            message=f"dual_cd: {seen}{coordinates.note}{note}",
             history=np.array(history),
             solver="dual_cd",
             intercept_penalized=problem.fit_intercept,
@@ -190,33 +180,3 @@ def _usual_sweeps(loss: Loss, n: int, alpha: float) -> float:
 def has_dual(loss: Loss) -> bool:
     """Return whether dual coordinate descent supports the loss."""
     return isinstance(loss, PiecewiseLoss | Log | MulticlassHinge)
-
-
-@dataclass(frozen=True)
-class _Root:
-    """Map of features z to ``z W``, computed in float64."""
-
-    W: Array
-    dtype: DType
-
-    @property
-    def width(self) -> int:
-        return int(self.W.shape[1])
-
-    def map_block(self, X: Matrix, out: Array) -> None:
-        out[...] = as_features(X, DOUBLE) @ self.W
-
-
-def _inverse_root(problem: Problem) -> tuple[Array, int]:
-    """Return W such that the penalty of c = W v is the squared norm of v.
-
-    Also return the number of dropped directions, those with nearly zero penalty.
-    """
-    assert problem.penalty is not None, "the caller checks that there is a penalty"
-    width = problem.rows.n_features
-    what, remedy = f"the penalty of {width} features", "use a smaller budget or fewer features"
-    require_memory(40 * width**2, problem.memory_limit, what, remedy)
-    # float64 eps even for float32 features: their rounding errors stay small, and a larger cut-off
-    # would change the objective by several percent
-    W, _ = inverse_root(problem.penalty, rank=None, eps=_EPS)
-    return W, width - W.shape[1]

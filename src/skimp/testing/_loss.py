@@ -138,6 +138,7 @@ def _check_curvature(loss: Loss, y: Array, f: Array, v: Array) -> None:
     """Check that the second derivative is PSD and that curvature is its diagonal."""
     diagonal = loss.curvature(y, f)
     require(np.all(diagonal >= 0), "curvature is not negative")
+    require(diagonal.max() <= loss.max_curvature, "curvature is at most max_curvature")
     if not loss.joint:
         close(loss.curved(y, f, v), diagonal * v, "curved is curvature times v", 1e-12)
         return
@@ -145,7 +146,9 @@ def _check_curvature(loss: Loss, y: Array, f: Array, v: Array) -> None:
     H = np.stack([loss.curved(y, f, unit) for unit in units], axis=2)
     close(H, H.transpose(0, 2, 1), "the second derivative is symmetric", 1e-12)
     close(np.einsum("ijj->ij", H), diagonal, "curvature is the diagonal of curved", 1e-12)
-    require(np.linalg.eigvalsh(H).min() >= -1e-12, "the second derivative is PSD")
+    values = np.linalg.eigvalsh(H)
+    require(values.min() >= -1e-12, "the second derivative is PSD")
+    require(values.max() <= loss.max_curvature + 1e-12, "eigenvalues are at most max_curvature")
 
 
 def _check_conjugate(loss: Loss, y: Array, points: tuple[Array, ...], t: Array, tol: float) -> None:
