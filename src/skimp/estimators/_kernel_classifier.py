@@ -90,7 +90,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     solver : str or Solver, default="auto"
         "direct", "pcg", "newton" or "dual_cd", which penalizes the intercept. "auto" chooses by the
         loss and gives its reason in ``solution_.message``. The exact model with the squared loss
-        has its own solver.
+        has its own solver. "l1_cd" replaces the penalty by an L1 norm or an elastic net, so that
+        few features are used; it needs a numeric ``alpha``.
     fit_intercept : bool, default=True
         Whether to fit the unpenalized constant b.
     class_weight : dict, "balanced" or None, default=None
@@ -105,7 +106,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     ----------
     classes_ : array of shape (n_classes,)
         The labels, sorted.
-    kernel_, approximation_, alpha_, certificate_, coef_, intercept_, n_iter_, solution_
+    kernel_, approximation_, alpha_, certificate_, coef_, intercept_, n_active_, n_iter_, solution_
         As in `KernelRegressor`.
     n_features_in_, feature_names_in_
         As in scikit-learn.
