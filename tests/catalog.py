@@ -70,7 +70,6 @@ from skimp.losses import (
     hinge,
     huber,
     log,
-    multiclass_hinge,
     quantile,
     softmax,
     squared,
@@ -293,6 +292,9 @@ SELECTOR_NAMES = [
     "rpcholesky",
 ]
 
+COST = [[0, 3, 0.5], [1, 0, 0], [2.5, 0.25, 0]]
+"""Costs of three classes: asymmetric, with a zero."""
+
 LOSSES = [
     _row(Squared()),
     _row(Hinge()),
@@ -307,6 +309,8 @@ LOSSES = [
     _row(Quantile()),
     _row(Quantile(quantile=0.9)),
     _row(MulticlassHinge()),
+    _row(MulticlassHinge(cost=COST)),
+    _row(MulticlassHinge(cost=np.array(COST))),
     _row(Softmax()),
 ]
 
@@ -325,7 +329,7 @@ SOLVERS = [
     *(_solver_row(DualCD(tol=1e-8), loss, tol=1e-3) for loss in (*_PARABOLIC, log)),
     *(
         _solver_row(DualCD(tol=1e-7, max_iter=3000), loss, tol=1e-6)
-        for loss in (hinge, epsilon_insensitive, quantile, multiclass_hinge)
+        for loss in (hinge, epsilon_insensitive, quantile, MulticlassHinge(cost=COST))
     ),
     _solver_row(Auto(tol=1e-14), squared, tol=1e-6),
     _solver_row(Auto(tol=1e-7), hinge, tol=1e-6),

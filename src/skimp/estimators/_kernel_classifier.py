@@ -65,8 +65,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         the next doubling is not worth its cost or would exceed a limit.
     loss : str or Loss, default="squared_hinge"
         "hinge", "squared_hinge", "log" or "squared" fit one function per class. "softmax" and
-        "multiclass_hinge" fit all classes together. Only "log" and "softmax" have
-        ``predict_proba``.
+        "multiclass_hinge" fit all classes together; `~skimp.losses.MulticlassHinge` takes a cost
+        for each pair of classes. Only "log" and "softmax" have ``predict_proba``.
     alpha : float or "auto", default="auto"
         Strength of the penalty, independent of n. "auto" compares penalties by the squared error of
         the scores on rows that are left out one at a time, or held out if there are more than 8,192
@@ -210,6 +210,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
                 f"{name} must hold at least two classes with positive weight, found one class: "
                 f"{classes.tolist()[0]!r}."
             )
+        spec.loss.check_classes(len(classes))
         # repeat each label: scikit-learn's check warns if labels are nearly unique
         check_classification_targets(np.repeat(classes, 3))
         factors = None if self.class_weight is None else self._class_factors(totals)

@@ -17,7 +17,7 @@ from skimp._core._types import Array, Matrix
 from skimp._core._work import DOUBLE
 from skimp._params._memory import parse_bytes, require_memory
 from skimp.data import ArrayRows, Block, Codes, Context, Rows, keep_rows, kept_bytes, kept_layout
-from skimp.losses import Log, Loss, PiecewiseLoss
+from skimp.losses import Log, Loss, MulticlassHinge, PiecewiseLoss
 from skimp.solvers._base import Problem
 from skimp.solvers._compiled import as_layout
 from skimp.solvers._features import place_of
@@ -79,7 +79,7 @@ def _first(rows: Rows) -> Any:
     return next(rows.reblocked(2).blocks())
 
 
-def _loops(loss: Loss) -> tuple[Callable[..., int], Callable[..., None], tuple[Any, ...]]:
+def _loops(loss: Loss, k: int) -> tuple[Callable[..., int], Callable[..., None], tuple[Any, ...]]:
     """Return the sweep of a loss, the function that reactivates slopes, and their parameters."""
     from skimp._core.loops import _dual as loops
 
@@ -90,7 +90,8 @@ def _loops(loss: Loss) -> tuple[Callable[..., int], Callable[..., None], tuple[A
         return loops.piecewise_sweep, loops.piecewise_wake, parameters
     if isinstance(loss, Log):
         return loops.log_sweep, loops.log_wake, ()
-    return loops.multiclass_sweep, loops.multiclass_wake, ()
+    assert isinstance(loss, MulticlassHinge), "no other loss has a dual here"
+    return loops.multiclass_sweep, loops.multiclass_wake, (loss.costs(k),)
 
 
 @dataclass
@@ -169,7 +170,7 @@ class Dual:
         self.Q += self.constant
         self.active = np.repeat(self.C[:, None] > 0, k, axis=1)
         self.n_entries = int(np.count_nonzero(self.active))
-        self.run_sweep, self.wake, self.parameters = _loops(problem.loss)
+        self.run_sweep, self.wake, self.parameters = _loops(problem.loss, k)
         self.worst, self.largest = np.full(k, np.inf), np.zeros(k)
         self.reference, self.steps = np.inf, 0
 
