@@ -293,6 +293,9 @@ SELECTOR_NAMES = [
     "rpcholesky",
 ]
 
+COST = [[0, 3, 0.5], [1, 0, 0], [2.5, 0.25, 0]]
+"""Costs of three classes: asymmetric, with a zero."""
+
 LOSSES = [
     _row(Squared()),
     _row(Hinge()),
@@ -307,6 +310,8 @@ LOSSES = [
     _row(Quantile()),
     _row(Quantile(quantile=0.9)),
     _row(MulticlassHinge()),
+    _row(MulticlassHinge(cost=COST)),
+    _row(MulticlassHinge(cost=np.array(COST))),
     _row(Softmax()),
 ]
 
@@ -325,6 +330,11 @@ SOLVERS = [
     *(_solver_row(DualCD(tol=1e-8), loss, tol=1e-3) for loss in (*_PARABOLIC, log)),
     *(
         _solver_row(DualCD(tol=1e-7, max_iter=3000), loss, tol=1e-6)
+        for loss in (hinge, epsilon_insensitive, quantile, MulticlassHinge(cost=COST))
+    ),
+    _solver_row(DualCD(tol=1e-8, penalize_intercept=False), log, tol=1e-3),
+    *(
+        _solver_row(DualCD(tol=1e-7, max_iter=3000, penalize_intercept=False), loss, tol=1e-6)
         for loss in (hinge, epsilon_insensitive, quantile, multiclass_hinge)
     ),
     *(_solver_row(L1CD(0.0, tol=1e-14), loss, tol=1e-6) for loss in (*_PARABOLIC, log)),

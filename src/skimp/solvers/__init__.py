@@ -1,7 +1,15 @@
 """Solvers: minimize a regularized loss over mapped rows and return a `Solution`."""
 
 from skimp.solvers._auto import DIRECT_FEATURES, Auto
-from skimp.solvers._base import Problem, Solution, Solver, Status, as_solver
+from skimp.solvers._base import (
+    Learner,
+    Problem,
+    Solution,
+    Solver,
+    Status,
+    as_solver,
+    incremental_solvers,
+)
 from skimp.solvers._direct import Direct
 from skimp.solvers._dual_cd import DualCD
 from skimp.solvers._features import as_dense_features, as_features, as_targets
@@ -27,6 +35,7 @@ __all__ = [
     "Direct",
     "DualCD",
     "EarlyStopping",
+    "Learner",
     "Newton",
     "Problem",
     "Solution",
@@ -39,6 +48,7 @@ __all__ = [
     "auto",
     "direct",
     "dual_cd",
+    "incremental_solvers",
     "l1_cd",
     "newton",
     "pcg",
