@@ -70,6 +70,7 @@ from skimp.losses import (
     hinge,
     huber,
     log,
+    multiclass_hinge,
     quantile,
     softmax,
     squared,
@@ -330,6 +331,11 @@ SOLVERS = [
     *(
         _solver_row(DualCD(tol=1e-7, max_iter=3000), loss, tol=1e-6)
         for loss in (hinge, epsilon_insensitive, quantile, MulticlassHinge(cost=COST))
+    ),
+    _solver_row(DualCD(tol=1e-8, penalize_intercept=False), log, tol=1e-3),
+    *(
+        _solver_row(DualCD(tol=1e-7, max_iter=3000, penalize_intercept=False), loss, tol=1e-6)
+        for loss in (hinge, epsilon_insensitive, quantile, multiclass_hinge)
     ),
     _solver_row(Auto(tol=1e-14), squared, tol=1e-6),
     _solver_row(Auto(tol=1e-7), hinge, tol=1e-6),
