@@ -22,8 +22,8 @@ def learn_machine(task: Task, before: Fitted | None) -> Fitted:
         _refuse_few_rows(task)
         learning = _Learning(task.spec.solver)
         fitted = fit_machine(task, solve=learning)
-        stream = Stream(learning.learner, learning.n_rows, learning.n_rows)
-        return _noted(fitted, fitted.solution, stream)
+        begun = Stream(learning.learner, learning.n_rows, learning.n_rows)
+        return _noted(fitted, fitted.solution, begun)
     stream, clock, context = before.stream, Clock(), task.context
     assert stream is not None, "it was made by an earlier call"
     if task.spec.memory_limit is not None:
