@@ -77,7 +77,7 @@ from skimp.losses import (
     squared_epsilon_insensitive,
     squared_hinge,
 )
-from skimp.solvers import PCG, Auto, DualCD, Newton, direct
+from skimp.solvers import L1CD, PCG, Auto, DualCD, Newton, direct
 from tests.reference import naive
 
 
@@ -337,6 +337,7 @@ SOLVERS = [
         _solver_row(DualCD(tol=1e-7, max_iter=3000, penalize_intercept=False), loss, tol=1e-6)
         for loss in (hinge, epsilon_insensitive, quantile, multiclass_hinge)
     ),
+    *(_solver_row(L1CD(0.0, tol=1e-14), loss, tol=1e-6) for loss in (*_PARABOLIC, log)),
     _solver_row(Auto(tol=1e-14), squared, tol=1e-6),
     _solver_row(Auto(tol=1e-7), hinge, tol=1e-6),
     _solver_row(Auto(tol=1e-14), log, tol=1e-6),
@@ -387,6 +388,7 @@ ESTIMATORS = [
     _row(KernelRegressor(Linear(), approximation=30, loss="quantile", alpha=1e-3)),
     _row(KernelRegressor("rbf", approximation=30, loss="epsilon_insensitive", alpha=0.1)),
     _row(KernelRegressor("rbf", approximation=30, solver="pcg", alpha=1e-3, tol=1e-12)),
+    _row(KernelClassifier("rbf", approximation=30, solver=L1CD(0.9), alpha=1e-3, tol=1e-12)),
     _row(KernelRegressor("rbf", approximation=None, loss="huber", alpha=1e-3, tol=1e-12)),
     _row(KernelClassifier("laplacian", approximation=RandomBinning(n_grids=20), alpha=1e-2)),
     _row(KernelRegressor("laplacian", approximation=RandomBinning(n_grids=20), alpha=1e-2)),

@@ -74,7 +74,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     solver : str or Solver, default="auto"
         "direct", "pcg", "newton" or "dual_cd", which penalizes the intercept. "auto" chooses by the
         loss and gives its reason in ``solution_.message``. The exact model with the squared loss
-        has its own solver.
+        has its own solver. "l1_cd" replaces the penalty by an L1 norm or an elastic net, so that
+        few features are used; it needs a numeric ``alpha``.
     fit_intercept : bool, default=True
         Whether to fit the unpenalized constant b.
     class_weight : dict, "balanced" or None, default=None
@@ -89,7 +90,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     ----------
     classes_ : array of shape (n_classes,)
         The labels, sorted.
-    kernel_, approximation_, alpha_, certificate_, coef_, intercept_, n_iter_, solution_
+    kernel_, approximation_, alpha_, certificate_, coef_, intercept_, n_active_, n_iter_, solution_
         As in `KernelRegressor`.
     n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -176,22 +177,21 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         -------
         self
         """
-        given = None if classes is None else np.unique(np.asarray(classes))
-        if not self._is_learning:
-            if given is None:
+        given = np.unique([] if classes is None else np.asarray(classes))
+        if self._is_learning:
+            if classes is not None and not np.array_equal(given, self.classes_):
                 raise ValueError(
-                    "classes must be passed in the first call of partial_fit: pass all labels that "
-                    "may occur in later rows."
+                    f"classes must be those of the first call, {self.classes_.tolist()}, found "
+                    f"{given.tolist()}."
                 )
-        elif given is not None and not np.array_equal(given, self.classes_):
+        elif len(given) < 2:
             raise ValueError(
-                f"classes must be those of the first call, {self.classes_.tolist()}, found "
-                f"{given.tolist()}."
+                "classes must hold all labels of later rows, at least two, in the first call of "
+                f"partial_fit, found {classes!r}."
             )
 
         def encode(spec: Spec, rows: Rows, context: Context) -> Targets:
-            assert given is not None, "the first call has classes"
-            targets = self._encode_classes(spec, rows, given, Counter(given.tolist()), "classes")
+            targets = self._encode_classes(spec, rows, given, Counter(given.tolist()))
             targets.check(rows, context)
             return targets
 
@@ -199,17 +199,18 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     def _encode(self, spec: Spec, rows: Rows, context: Context) -> Targets:
         totals = count_labels(rows, spec.owner, context)
-        return self._encode_classes(spec, rows, np.array(sorted(totals)), totals, "y")
-
-    def _encode_classes(
-        self, spec: Spec, rows: Rows, classes: Array, totals: Counter[Any], name: str
-    ) -> Targets:
-        """Set the classes, found in an argument of this name, and return the encoding of y."""
+        classes = np.array(sorted(totals))
         if len(classes) < 2:
             raise ValueError(
-                f"{name} must hold at least two classes with positive weight, found one class: "
+                "y must hold at least two classes with positive weight, found one class: "
                 f"{classes.tolist()[0]!r}."
             )
+        return self._encode_classes(spec, rows, classes, totals)
+
+    def _encode_classes(
+        self, spec: Spec, rows: Rows, classes: Array, totals: Counter[Any]
+    ) -> Targets:
+        """Set the classes, and return the encoding of y."""
         spec.loss.check_classes(len(classes))
         # repeat each label: scikit-learn's check warns if labels are nearly unique
         check_classification_targets(np.repeat(classes, 3))

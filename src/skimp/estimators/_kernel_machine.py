@@ -5,6 +5,7 @@ from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar, Self, TypeAlias
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -138,6 +139,7 @@ class KernelMachine(Reporting, Parametrized, ABC):
         self.alpha_ = fitted.alpha
         self.coef_ = solution.coef.astype(fitted.dtype)
         self.intercept_ = solution.intercept.astype(fitted.dtype)
+        self.n_active_ = int(np.count_nonzero(solution.coef.any(axis=1)))
         self.n_iter_ = solution.n_iter
         self.solution_ = solution
         # a linear model has no kernel
@@ -224,6 +226,9 @@ class KernelMachine(Reporting, Parametrized, ABC):
                     raise broken(owner, name, f"None for {type(solver).__name__}", value)
                 solver.set_params(**{name: value})
         check_params(solver)
+        if is_auto(self.alpha) and not solver.ridge:
+            wording = f"a number for {type(solver).__name__}: 'auto' chooses a ridge penalty"
+            raise broken(owner, "alpha", wording, self.alpha)
         return Spec(
             owner=owner,
             kernel=kernel,

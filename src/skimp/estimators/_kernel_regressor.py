@@ -55,7 +55,8 @@ class KernelRegressor(RegressorMixin, KernelMachine):
     solver : str or Solver, default="auto"
         "direct", "pcg", "newton" or "dual_cd", which penalizes the intercept. "auto" chooses by the
         loss and gives its reason in ``solution_.message``. The exact model with the squared loss
-        has its own solver.
+        has its own solver. "l1_cd" replaces the penalty by an L1 norm or an elastic net, so that
+        few features are used; it needs a numeric ``alpha``.
     fit_intercept : bool, default=True
         Whether to fit the unpenalized constant b.
     tol : float or None, default=None
@@ -100,6 +101,9 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         Verdict, quality, choices and cost of the fit, computed on first access.
     coef_ : array of shape (width, k)
         Coefficients of the features, in the basis ``approximation_.basis()``.
+    n_active_ : int
+        Number of features with a nonzero coefficient. Smaller than the width only with an L1
+        penalty (``solver="l1_cd"``), or if a feature is zero.
     intercept_ : array of shape (k,)
         The constant b of each output.
     n_iter_ : int

@@ -13,6 +13,7 @@ from skimp.solvers._base import (
 from skimp.solvers._direct import Direct
 from skimp.solvers._dual_cd import DualCD
 from skimp.solvers._features import as_dense_features, as_features, as_targets
+from skimp.solvers._l1_cd import L1CD
 from skimp.solvers._monitors import Deadline, EarlyStopping
 from skimp.solvers._newton import Newton
 from skimp.solvers._pcg import PCG
@@ -21,11 +22,13 @@ from skimp.solvers.ridge import solve_exact
 auto = Auto()
 direct = Direct()
 dual_cd = DualCD()
+l1_cd = L1CD()
 newton = Newton()
 pcg = PCG()
 
 __all__ = [
     "DIRECT_FEATURES",
+    "L1CD",
     "PCG",
     "Auto",
     "Deadline",
@@ -46,6 +49,7 @@ __all__ = [
     "direct",
     "dual_cd",
     "incremental_solvers",
+    "l1_cd",
     "newton",
     "pcg",
     "solve_exact",

@@ -225,6 +225,11 @@ class Solver(Parametrized, ABC):
         Solution
         """
 
+    @property
+    def ridge(self) -> bool:
+        """Whether alpha is a ridge penalty, which least squares can choose."""
+        return True
+
     def learner(self, problem: Problem) -> Learner:
         """Return a learner for ``partial_fit``, if the solver is `incremental`.
 
@@ -247,7 +252,14 @@ class Solver(Parametrized, ABC):
         return Stage("solve", 20 * mapped.mapping, mapped.held)
 
 
-_NAMES = {"auto": "Auto", "direct": "Direct", "newton": "Newton", "pcg": "PCG", "dual_cd": "DualCD"}
+_NAMES = {
+    "auto": "Auto",
+    "direct": "Direct",
+    "newton": "Newton",
+    "pcg": "PCG",
+    "dual_cd": "DualCD",
+    "l1_cd": "L1CD",
+}
 
 
 def as_solver(solver: Any, *, owner: str) -> Solver:
