@@ -77,7 +77,7 @@ from skimp.losses import (
     squared_epsilon_insensitive,
     squared_hinge,
 )
-from skimp.solvers import PCG, Auto, DualCD, Newton, direct
+from skimp.solvers import PCG, SGD, Auto, DualCD, Newton, Pegasos, direct
 from tests.reference import naive
 
 
@@ -326,6 +326,12 @@ SOLVERS = [
     *(
         _solver_row(DualCD(tol=1e-7, max_iter=3000), loss, tol=1e-6)
         for loss in (hinge, epsilon_insensitive, quantile, multiclass_hinge)
+    ),
+    # stochastic solvers come within a few per cent of the minimum in a short test
+    *(
+        _solver_row(solver, loss, tol=5e-2)
+        for solver in (Pegasos(tol=2e-4, max_iter=2000), SGD(tol=5e-4, max_iter=2000))
+        for loss in (hinge, softmax)
     ),
     _solver_row(Auto(tol=1e-14), squared, tol=1e-6),
     _solver_row(Auto(tol=1e-7), hinge, tol=1e-6),

@@ -8,6 +8,8 @@ from skimp.solvers._features import as_dense_features, as_features, as_targets
 from skimp.solvers._monitors import Deadline, EarlyStopping
 from skimp.solvers._newton import Newton
 from skimp.solvers._pcg import PCG
+from skimp.solvers._pegasos import Pegasos
+from skimp.solvers._sgd import SGD
 from skimp.solvers.ridge import solve_exact
 
 auto = Auto()
@@ -15,16 +17,20 @@ direct = Direct()
 dual_cd = DualCD()
 newton = Newton()
 pcg = PCG()
+pegasos = Pegasos()
+sgd = SGD()
 
 __all__ = [
     "DIRECT_FEATURES",
     "PCG",
+    "SGD",
     "Auto",
     "Deadline",
     "Direct",
     "DualCD",
     "EarlyStopping",
     "Newton",
+    "Pegasos",
     "Problem",
     "Solution",
     "Solver",
@@ -38,5 +44,7 @@ __all__ = [
     "dual_cd",
     "newton",
     "pcg",
+    "pegasos",
+    "sgd",
     "solve_exact",
 ]

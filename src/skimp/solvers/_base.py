@@ -239,7 +239,15 @@ class Solver(Parametrized, ABC):
         return Stage("solve", 20 * mapped.mapping, mapped.held)
 
 
-_NAMES = {"auto": "Auto", "direct": "Direct", "newton": "Newton", "pcg": "PCG", "dual_cd": "DualCD"}
+_NAMES = {
+    "auto": "Auto",
+    "direct": "Direct",
+    "newton": "Newton",
+    "pcg": "PCG",
+    "dual_cd": "DualCD",
+    "pegasos": "Pegasos",
+    "sgd": "SGD",
+}
 
 
 def as_solver(solver: Any, *, owner: str) -> Solver:
