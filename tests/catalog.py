@@ -77,7 +77,7 @@ from skimp.losses import (
     squared_epsilon_insensitive,
     squared_hinge,
 )
-from skimp.solvers import PCG, SGD, Auto, DualCD, Newton, Pegasos, direct
+from skimp.solvers import L1CD, PCG, SGD, Auto, DualCD, Newton, Pegasos, direct
 from tests.reference import naive
 
 
@@ -293,6 +293,9 @@ SELECTOR_NAMES = [
     "rpcholesky",
 ]
 
+COST = [[0, 3, 0.5], [1, 0, 0], [2.5, 0.25, 0]]
+"""Costs of three classes: asymmetric, with a zero."""
+
 LOSSES = [
     _row(Squared()),
     _row(Hinge()),
@@ -307,6 +310,8 @@ LOSSES = [
     _row(Quantile()),
     _row(Quantile(quantile=0.9)),
     _row(MulticlassHinge()),
+    _row(MulticlassHinge(cost=COST)),
+    _row(MulticlassHinge(cost=np.array(COST))),
     _row(Softmax()),
 ]
 
@@ -325,14 +330,24 @@ SOLVERS = [
     *(_solver_row(DualCD(tol=1e-8), loss, tol=1e-3) for loss in (*_PARABOLIC, log)),
     *(
         _solver_row(DualCD(tol=1e-7, max_iter=3000), loss, tol=1e-6)
+        for loss in (hinge, epsilon_insensitive, quantile, MulticlassHinge(cost=COST))
+    ),
+    _solver_row(DualCD(tol=1e-8, penalize_intercept=False), log, tol=1e-3),
+    *(
+        _solver_row(DualCD(tol=1e-7, max_iter=3000, penalize_intercept=False), loss, tol=1e-6)
         for loss in (hinge, epsilon_insensitive, quantile, multiclass_hinge)
     ),
     # stochastic solvers come within a few per cent of the minimum in a short test
     *(
         _solver_row(solver, loss, tol=5e-2)
-        for solver in (Pegasos(tol=2e-4, max_iter=2000), SGD(tol=5e-4, max_iter=2000))
-        for loss in (hinge, softmax)
+        for solver, loss in (
+            (Pegasos(tol=2e-4, max_iter=2000), hinge),
+            (Pegasos(tol=2e-4, max_iter=2000), softmax),
+            (SGD(tol=5e-4, max_iter=2000), log),
+            (SGD(tol=5e-4, max_iter=2000), softmax),
+        )
     ),
+    *(_solver_row(L1CD(0.0, tol=1e-14), loss, tol=1e-6) for loss in (*_PARABOLIC, log)),
     _solver_row(Auto(tol=1e-14), squared, tol=1e-6),
     _solver_row(Auto(tol=1e-7), hinge, tol=1e-6),
     _solver_row(Auto(tol=1e-14), log, tol=1e-6),
@@ -383,6 +398,7 @@ ESTIMATORS = [
     _row(KernelRegressor(Linear(), approximation=30, loss="quantile", alpha=1e-3)),
     _row(KernelRegressor("rbf", approximation=30, loss="epsilon_insensitive", alpha=0.1)),
     _row(KernelRegressor("rbf", approximation=30, solver="pcg", alpha=1e-3, tol=1e-12)),
+    _row(KernelClassifier("rbf", approximation=30, solver=L1CD(0.9), alpha=1e-3, tol=1e-12)),
     _row(KernelRegressor("rbf", approximation=None, loss="huber", alpha=1e-3, tol=1e-12)),
     _row(KernelClassifier("laplacian", approximation=RandomBinning(n_grids=20), alpha=1e-2)),
     _row(KernelRegressor("laplacian", approximation=RandomBinning(n_grids=20), alpha=1e-2)),

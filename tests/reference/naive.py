@@ -322,10 +322,11 @@ def quantile_loss(y, f, quantile=0.5):
     return quantile * (y - f) if y >= f else (1 - quantile) * (f - y)
 
 
-def multiclass_hinge_loss(y, f):
-    """Crammer and Singer: the largest of f_j + 1 - [j is the class] - f_class."""
-    own = [j for j in range(len(y)) if y[j] > 0]
-    return max(f[j] + (j not in own) for j in range(len(y))) - f[own[0]]
+def multiclass_hinge_loss(y, f, cost=None):
+    """The largest of f_j + cost of j - f_class; the cost of other classes is 1 by default."""
+    (own,) = (j for j in range(len(y)) if y[j] > 0)
+    costs = [float(j != own) for j in range(len(y))] if cost is None else cost[own]
+    return max(f[j] + costs[j] for j in range(len(y))) - f[own]
 
 
 def softmax_loss(y, f):

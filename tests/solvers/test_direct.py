@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from skimp.data import ArrayRows, Codes, Context
+from skimp.data import ArrayRows, Codes, Context, NoRows
 from skimp.losses import squared
 from skimp.solvers import Problem, direct
 from tests.pairs import pairwise
@@ -92,6 +94,52 @@ def test_memory_limit():
     _, _, _, given = problem(memory_limit=100)
     with pytest.raises(MemoryError, match="direct solver with 6 features"):
         direct.solve(given)
+
+
+def learn(given, cuts):
+    """Return the solution of a learner that sees the rows up to each cut."""
+    rows = given.rows.collect()
+    learner = direct.learner(replace(given, rows=NoRows(given.rows)))
+    for part in np.split(np.arange(rows.size), cuts):
+        block = rows[part]
+        learner = learner.learn(ArrayRows(block.X, block.y, block.weight))
+    return learner.solution()
+
+
+@pairwise(
+    weighted=[False, True],
+    fit_intercept=[False, True],
+    penalized=[False, True],
+    dtype=[np.float32, np.float64],
+    cuts=[[1, 2, 3], range(10, 90, 10)],
+)
+def test_rows_added_later_equal_rows_at_once(weighted, fit_intercept, penalized, dtype, cuts):
+    P = penalty_matrix(6) if penalized else None
+    *_, given = problem(weighted=weighted, fit_intercept=fit_intercept, penalty=P, dtype=dtype)
+    # a learner sums in float64, from the first row on
+    rows = given.rows.collect()
+    wide = ArrayRows(rows.X.astype(np.float64), rows.y, rows.weight)
+    expected, found = direct.solve(replace(given, rows=wide)), learn(given, cuts)
+    np.testing.assert_allclose(found.coef, expected.coef, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(found.intercept, expected.intercept, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(found.history, expected.history, rtol=1e-10)
+
+
+def test_a_learner_keeps_the_penalty_of_its_first_rows():
+    *_, given = problem(alphas=np.logspace(-8, 2, 11))
+    rows = given.rows.collect()
+    first = ArrayRows(rows.X[:40], rows.y[:40])
+    chosen = direct.solve(replace(given, rows=first))
+    found = learn(given, [40, 90])
+    assert (found.alpha, found.dimension) == (chosen.alpha, None)
+    expected = direct.solve(replace(given, alpha=chosen.alpha, alphas=None))
+    np.testing.assert_allclose(found.coef, expected.coef, rtol=1e-9)
+
+
+def test_a_learner_respects_the_memory_limit():
+    *_, given = problem(memory_limit=100)
+    with pytest.raises(MemoryError, match="direct solver with 6 features"):
+        direct.learner(given)
 
 
 def coded(n=150, *, dtype=np.uint8, value=0.4, seed=0):

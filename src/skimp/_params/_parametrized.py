@@ -81,3 +81,21 @@ class Parametrized(BaseEstimator):
         if len(name) + len(line) > _LINE:
             line = (",\n" + " " * (len(name) + 1)).join(changed)
         return f"{name}({line})"
+
+
+def same_params(one: Parametrized, other: Any) -> bool:
+    """Return whether two objects of one class have equal parameters; arrays equal lists."""
+    ours, theirs = (part.get_params(deep=False).values() for part in (one, other))
+    return all(map(_equal, ours, theirs))
+
+
+def hash_params(part: Parametrized) -> int:
+    """Return a hash of the class and the parameters; arrays count by their shape."""
+    params = part.get_params(deep=False).values()
+    return hash((type(part), *(np.shape(p) if np.ndim(p) else p for p in params)))
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if a is b or isinstance(a, Parametrized) or callable(a):
+        return bool(a is b or a == b)
+    return np.shape(a) == np.shape(b) and bool(np.all(np.asarray(a) == np.asarray(b)))

@@ -2,12 +2,12 @@
 
 from contextlib import nullcontext
 from dataclasses import replace
-from warnings import warn
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skimp._core._types import Array, Matrix
+from skimp._core._warn import warn_user
 from skimp.choice._candidates import Columns, list_candidates, measure_columns
 from skimp.choice._limits import TIME
 from skimp.choice._search import NEAR_ALPHAS, Choice, search
@@ -41,18 +41,16 @@ def choose(trials: Trials) -> Choice:
     fixed = kernel is not None and not free_bandwidths(kernel)
     distant = kernel is not None and kernel.distance_degree is not None
     if dominated and fixed and distant and (given is None or given.kernelled):
-        warn(
+        warn_user(
             f"{spec.owner}: {dominated}, so kernel={kernel!r} nearly ignores the others. "
             "Standardize the columns, or use kernel='auto', which tries scaled columns.",
             UserWarning,
-            stacklevel=4,  # the caller of fit, which called fit_machine
         )
     if given is not None and limits.exceeded_by(given) == TIME:
-        warn(
+        warn_user(
             f"{spec.owner}: time_limit={spec.time_limit} will probably be exceeded by "
             f"approximation={given!r}. The plan of the fit:\n{limits.plan(given)}",
             ConvergenceWarning,
-            stacklevel=4,
         )
     if task.is_settled and (spec.alpha is not None or _chooses_later(trials)):
         assert given is not None, "a settled task has a map"

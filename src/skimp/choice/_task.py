@@ -3,17 +3,28 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from skimp._core._types import Array, RandomState
 from skimp.data import Context, Rows
 from skimp.features import FeatureMap, Nystroem
-from skimp.kernels import Kernel, as_kernel, free_bandwidths
+from skimp.kernels import Kernel, as_kernel, bandwidth_rules, free_bandwidths
 from skimp.losses import Loss, Squared
 from skimp.solvers import Auto, Solver
 
 Encode: TypeAlias = Callable[[Array | None, Array | None], tuple[Array, Array | None]]
 """Maps y and the weights of a block to a matrix of shape (n, n_outputs), and weights."""
+
+_LEAST_TRIED = 10
+"""Number of rows below which errors on left-out rows are mostly noise."""
+
+
+class NeededRows(NamedTuple):
+    """A number of rows, what they are needed for, and how to do without them."""
+
+    number: int
+    purpose: str
+    remedy: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +121,28 @@ class Task:
         if self.given is None or not self.given.kernelled:
             return self.given is not None
         return self.kernel is not None and not free_bandwidths(self.kernel)
+
+    @property
+    def has_choices(self) -> bool:
+        """Whether something is left to choose by the error on rows."""
+        return not self.is_settled or self.spec.alpha is None
+
+    @property
+    def needed_rows(self) -> NeededRows:
+        """The number of rows that the choices, the map and the bandwidth need."""
+        needs = [NeededRows(1, "", "")]
+        given = self.given
+        if given is not None:
+            parts = [given, given.chosen_kernel(self.spec.kernel)] if given.kernelled else [given]
+            rules = [repr(rule) for part in parts for rule in bandwidth_rules(part).values()]
+            if rules:
+                needs += [NeededRows(2, f"for gamma={rules[0]}", "give gamma as a number")]
+            remedy = "use landmarks in budgets.Fixed, or random features such as RandomFourier"
+            needs += [NeededRows(given.needed_rows, f"for {given!r}", remedy)]
+        if self.has_choices:
+            remedy = "give the kernel, gamma, the approximation and alpha"
+            needs += [NeededRows(_LEAST_TRIED, "to choose what is 'auto'", remedy)]
+        return max(needs, key=lambda need: need.number)
 
     def on(self, rows: Rows) -> "Task":
         """Return the same task on other rows."""

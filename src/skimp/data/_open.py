@@ -1,5 +1,6 @@
 """Validation of the data that users pass, and its conversion to `Rows`."""
 
+import copy
 from contextlib import nullcontext
 from numbers import Real
 from os import PathLike
@@ -156,7 +157,8 @@ def _validated(
         X = check_any_rows(X)
     if is_frame(X) or (objects and is_object(X)):
         if target_checks and y is not None:
-            y = validate_data(estimator, y=y, **target_checks)
+            # of a copy, because this removes the names of the columns
+            y = validate_data(copy.copy(estimator), y=y, **target_checks)
         given = y if target_checks else "no_validation"
         validate_data(estimator, X, given, reset=reset, skip_check_array=True)
         check_consistent_length(X, y)

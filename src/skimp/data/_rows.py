@@ -146,6 +146,18 @@ class Rows(ABC):
         return TargetRows(self, targets)
 
 
+@final
+class NoRows(Rows):
+    """The columns of another source without its rows; takes no memory, and can be pickled."""
+
+    def __init__(self, source: Rows):
+        self.describe(source)
+        self._n_rows = 0
+
+    def read(self, block_rows: int) -> Iterator[Block]:
+        return iter(())
+
+
 class BlockMap(Protocol):
     """The interface of a feature map that `Rows.mapped` requires."""
 

@@ -5,7 +5,8 @@ from skimp.estimators._fit_machine import fit_machine
 from skimp.estimators._fitted import Fitted
 from skimp.estimators._kernel_classifier import KernelClassifier
 from skimp.estimators._kernel_machine import KernelMachine
-from skimp.estimators._kernel_regressor import KernelRegressor, mean_target
+from skimp.estimators._kernel_regressor import KernelRegressor
+from skimp.estimators._targets import mean_target
 
 __all__ = [
     "Certificate",

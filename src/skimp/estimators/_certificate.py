@@ -56,7 +56,7 @@ class Certificate(Lined):
     rows : int or None
         Number of rows fitted, if a limit excluded some.
     alpha : float
-        The ridge penalty.
+        Strength of the penalty.
     residual_trace : float or None
         Share of the kernel that the landmarks miss: the sum of
         :math:`k(x, x) - k(x, B) K_{mm}^+ k(B, x)` over a sample of 1,000 rows, divided by the sum
@@ -66,7 +66,8 @@ class Certificate(Lined):
     effective_dimension : float
         Number of directions that the model uses: the trace of
         :math:`\tilde K (\tilde K + n \alpha I)^{-1}`, over all rows if the solver knows it and
-        over the sample otherwise. The sample cannot show more directions than it has rows.
+        over the sample otherwise. The sample cannot show more directions than it has rows. With an
+        L1 penalty, the number of features in use.
     condition_number : float or None
         Condition number of the kernel matrix of the landmarks, in the 1-norm. It is infinite, and
         not printed, if the matrix is singular up to rounding.

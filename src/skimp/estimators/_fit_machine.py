@@ -1,6 +1,6 @@
 """Fit a kernel machine: choose what is left open, fit the map, solve."""
 
-import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from pickle import PicklingError
 from time import monotonic
@@ -15,6 +15,7 @@ from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._tally import counted
 from skimp._core._types import Array
+from skimp._core._warn import warn_user
 from skimp._core._work import DOUBLE
 from skimp._params._memory import require_memory
 from skimp.choice import (
@@ -32,18 +33,21 @@ from skimp.choice import (
     merge_equal,
     seconds,
 )
-from skimp.data import Block, Rows, has_weight, split_rows
-from skimp.estimators._fitted import SAMPLE_ROWS, Clock, Fitted, Model
+from skimp.data import Block, Context, Rows, has_weight, split_rows
+from skimp.estimators._fitted import SAMPLE_ROWS, Clock, Fitted, Model, predicting
 from skimp.features import Landmarks, pose_problem
 from skimp.kernels import Gaussian, as_kernel, check_gram, require
-from skimp.solvers import Deadline, EarlyStopping, Solution, Status, solve_exact
+from skimp.solvers import Deadline, EarlyStopping, Problem, Solution, Status, solve_exact
 from skimp.solvers.ridge import exact_work
 
+Solve = Callable[[Problem, Context], Solution]
 
-def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
+
+def fit_machine(task: Task, before: Fitted | None = None, solve: Solve | None = None) -> Fitted:
     """Fit a kernel machine.
 
-    A warm start reuses the map of the fit ``before`` and starts from its coefficients.
+    A warm start reuses the map of the fit ``before`` and starts from its coefficients. ``solve`` is
+    used instead of the solver of the task, and warns itself if it does not converge.
     """
     spec, clock = task.spec, Clock()
     deadline = None if spec.time_limit is None else monotonic() + spec.time_limit
@@ -70,8 +74,7 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
             task = task.on(task.rows.reblocked(limits.block_rows))
             limits = Limits(task, deadline)
         # without choices, draw no seed for them
-        settled = task.is_settled and spec.alpha is not None
-        trials = Trials(limits, 0 if settled else draw_seed(rng))
+        trials = Trials(limits, draw_seed(rng) if task.has_choices else 0)
         if start is None:
             with clock.phase("search"), task.context.phase("search", unit="trials") as searching:
                 choice = choose(trials)
@@ -85,17 +88,17 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
         if spec.solves_exactly:
             model = _fit_exactly(task, choice, rng, clock)
         else:
-            model = _fit_features(task, limits, trials, choice, start, held_out, rng, clock)
+            how = spec.solver.solve if solve is None else solve
+            model = _fit_features(task, limits, trials, choice, start, held_out, rng, clock, how)
     solution = model.solution
-    if not solution.converged:
+    if solve is None and not solution.converged:
         limit = "max_iter" if spec.time_limit is None else "max_iter or time_limit"
         advice = "scale the columns of X" if spec.loss.smooth else "take a smooth loss"
-        warnings.warn(
+        warn_user(
             f"{spec.owner}: the solver stopped before its tolerance was reached, after "
             f"{solution.n_iter} iterations ({solution.message}). Raise {limit}, {advice}, or "
             "choose a larger alpha.",
             ConvergenceWarning,
-            stacklevel=3,
         )
     phases = (Phase(name, seconds, model.bytes[name]) for name, seconds in clock.seconds.items())
     found = _record(task, choice, model)
@@ -105,10 +108,7 @@ def fit_machine(task: Task, before: Fitted | None = None) -> Fitted:
 def _record(task: Task, choice: Choice, model: Model) -> Fitted:
     """Return the record of a fit."""
     spec, solution = task.spec, model.solution
-    basis, coef, dtype = model.feature_map.basis(), solution.coef, task.rows.dtype
-    # coefficients of kernel columns are large and cancel, so their products need float64
-    if basis.dtype == np.float32 and basis.penalty is None:
-        coef = coef.astype(dtype)
+    basis, dtype = model.feature_map.basis(), task.rows.dtype
     return Fitted(
         spec=spec,
         feature_map=model.feature_map,
@@ -117,7 +117,7 @@ def _record(task: Task, choice: Choice, model: Model) -> Fitted:
         alpha=model.alpha,
         choice=choice,
         sample=model.sample,
-        coef=coef,
+        coef=predicting(solution.coef, basis, dtype),
         dtype=dtype,
         phases=(),
         kernel_evaluations=0,
@@ -148,6 +148,7 @@ def _fit_features(
     held_out: Rows | None,
     rng: np.random.Generator,
     clock: Clock,
+    solve: Solve,
 ) -> Model:
     """Fit the chosen map, and the coefficients of its features."""
     spec, context, approximation = task.spec, task.context, choice.approximation
@@ -208,7 +209,7 @@ def _fit_features(
         context.phase("solve", rebuild=rebuild) as solving,
         limits.explain(approximation, given=given),
     ):
-        solution = spec.solver.solve(problem, context)
+        solution = solve(problem, context)
         solving.result = solution.message
     alpha = alpha if solution.alpha is None else solution.alpha
     solution = solution if watch is None else watch.noted(solution)

@@ -16,7 +16,7 @@ from skimp.choice import Choice, Phase, Spec
 from skimp.data import ArrayRows, Block, Context, Rows
 from skimp.features import Basis, FeatureMap, Landmarks
 from skimp.kernels import Linear
-from skimp.solvers import Solution, as_features
+from skimp.solvers import Learner, Solution, as_features
 
 if TYPE_CHECKING:
     from skimp.estimators._certificate import Certificate
@@ -54,6 +54,21 @@ class Model(NamedTuple):
     bytes: dict[str, int]
 
 
+class Stream(NamedTuple):
+    """State between calls of ``partial_fit``, and the rows of the first call and of all calls."""
+
+    learner: Learner
+    first_rows: int
+    n_rows: int
+
+
+def predicting(coef: Array, basis: Basis, dtype: DType) -> Array:
+    """Return coefficients in the precision of predictions."""
+    # coefficients of kernel columns are large and cancel, so their products need float64
+    single = basis.dtype == np.float32 and basis.penalty is None
+    return coef.astype(dtype) if single else coef
+
+
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """A fitted machine: what predictions, certificates and warm starts need.
@@ -84,6 +99,8 @@ class Fitted:
         Number of kernel values computed, trials included.
     recipe : object
         Parameters that a warm start must share with this fit. None if no fit can start from it.
+    stream : Stream or None
+        State of ``partial_fit``. None after a fit, which cannot be continued.
     """
 
     spec: Spec
@@ -98,6 +115,7 @@ class Fitted:
     phases: tuple[Phase, ...]
     kernel_evaluations: int
     recipe: Any = None
+    stream: Stream | None = None
 
     @cached_property
     def certificate(self) -> "Certificate":

@@ -1,9 +1,7 @@
 """Kernel classification on a budget."""
 
 from collections import Counter
-from operator import add
-from types import MethodType
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -12,9 +10,11 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from skimp._core._types import Array, RandomState
 from skimp._params._rules import NONE, Rule, broken, instance, number, one_of
-from skimp.choice import Spec, Task
-from skimp.data import Block, Context, Rows, no_rows
-from skimp.estimators._kernel_machine import KernelMachine
+from skimp.choice import Spec
+from skimp.data import Context, Rows
+from skimp.estimators._available import available_unless
+from skimp.estimators._kernel_machine import KernelMachine, lacks_partial_fit
+from skimp.estimators._targets import Sides, Targets, count_labels
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel
 from skimp.losses import Loss, as_loss
@@ -23,32 +23,16 @@ from skimp.solvers import Solver
 _FACTOR = number(above=0, at_most=1e100)
 
 
-class _Probabilities:
-    """A method that exists only if the loss has probabilities.
-
-    Otherwise ``hasattr`` is False, as with scikit-learn's `available_if`, but the error message
-    says what to do.
-    """
-
-    def __init__(self, method: Any):
-        self._method = method
-
-    def __get__(self, model: Any, owner: type | None = None) -> Any:
-        if model is None:
-            return self._method
-        # a fitted model keeps the loss of its fit
-        loss = model.fitted_.spec.loss if "fitted_" in vars(model) else model.loss
-        try:
-            probabilistic = as_loss(loss, owner=type(model).__name__).probabilistic
-        except ValueError as error:
-            raise AttributeError(str(error)) from error
-        if not probabilistic:
-            raise AttributeError(
-                f"{self._method.__name__} needs loss='log' or loss='softmax', got "
-                f"loss={model.loss!r}: fit with one of them, or calibrate this loss with "
-                "sklearn.calibration.CalibratedClassifierCV."
-            )
-        return MethodType(self._method, model)
+def _lacks_probabilities(model: Any) -> str:
+    """Return why a classifier has no probabilities, or ''."""
+    # a fitted model keeps the loss of its fit
+    loss = model.fitted_.spec.loss if "fitted_" in vars(model) else model.loss
+    if as_loss(loss, owner=type(model).__name__).probabilistic:
+        return ""
+    return (
+        f"needs loss='log' or loss='softmax', got loss={model.loss!r}: fit with one of them, or "
+        "calibrate this loss with sklearn.calibration.CalibratedClassifierCV."
+    )
 
 
 @final
@@ -81,8 +65,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         the next doubling is not worth its cost or would exceed a limit.
     loss : str or Loss, default="squared_hinge"
         "hinge", "squared_hinge", "log" or "squared" fit one function per class. "softmax" and
-        "multiclass_hinge" fit all classes together. Only "log" and "softmax" have
-        ``predict_proba``.
+        "multiclass_hinge" fit all classes together; `~skimp.losses.MulticlassHinge` takes a cost
+        for each pair of classes. Only "log" and "softmax" have ``predict_proba``.
     alpha : float or "auto", default="auto"
         Strength of the penalty, independent of n. "auto" compares penalties by the squared error of
         the scores on rows that are left out one at a time, or held out if there are more than 8,192
@@ -90,7 +74,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     solver : str or Solver, default="auto"
         "direct", "pcg", "newton" or "dual_cd", which penalizes the intercept. "auto" chooses by the
         loss and gives its reason in ``solution_.message``. The exact model with the squared loss
-        has its own solver.
+        has its own solver. "l1_cd" replaces the penalty by an L1 norm or an elastic net, so that
+        few features are used; it needs a numeric ``alpha``.
     fit_intercept : bool, default=True
         Whether to fit the unpenalized constant b.
     class_weight : dict, "balanced" or None, default=None
@@ -105,7 +90,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     ----------
     classes_ : array of shape (n_classes,)
         The labels, sorted.
-    kernel_, approximation_, alpha_, certificate_, coef_, intercept_, n_iter_, solution_
+    kernel_, approximation_, alpha_, certificate_, coef_, intercept_, n_active_, n_iter_, solution_
         As in `KernelRegressor`.
     n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -166,36 +151,73 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _make_task(self, spec: Spec, rows: Rows, context: Context) -> Task:
-        initial: Counter[Any] = Counter()
-        totals = context.map_reduce(rows, _count_labels, add, initial)
-        if not totals:
-            raise no_rows()
+    @available_unless(lacks_partial_fit)
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from more rows.
+
+        The first call fixes everything but the coefficients: kernel, bandwidth, landmarks or random
+        features, and penalty, given or chosen from its rows. Later calls only add rows. With the
+        solver "direct", the model equals that of all rows at once, to rounding. See
+        :doc:`/streams`.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            New rows.
+        y : array of shape (n,)
+            Their labels. `~skimp.data.Rows` hold their own.
+        classes : array of shape (n_classes,), optional
+            All labels that may occur in any call. Required in the first call.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows, relative to those of all calls.
+
+        Returns
+        -------
+        self
+        """
+        given = np.unique([] if classes is None else np.asarray(classes))
+        if self._is_learning:
+            if classes is not None and not np.array_equal(given, self.classes_):
+                raise ValueError(
+                    f"classes must be those of the first call, {self.classes_.tolist()}, found "
+                    f"{given.tolist()}."
+                )
+        elif len(given) < 2:
+            raise ValueError(
+                "classes must hold all labels of later rows, at least two, in the first call of "
+                f"partial_fit, found {classes!r}."
+            )
+
+        def encode(spec: Spec, rows: Rows, context: Context) -> Targets:
+            targets = self._encode_classes(spec, rows, given, Counter(given.tolist()))
+            targets.check(rows, context)
+            return targets
+
+        return self._learn(X, y, sample_weight, encode)
+
+    def _encode(self, spec: Spec, rows: Rows, context: Context) -> Targets:
+        totals = count_labels(rows, spec.owner, context)
         classes = np.array(sorted(totals))
         if len(classes) < 2:
             raise ValueError(
                 "y must hold at least two classes with positive weight, found one class: "
                 f"{classes.tolist()[0]!r}."
             )
+        return self._encode_classes(spec, rows, classes, totals)
+
+    def _encode_classes(
+        self, spec: Spec, rows: Rows, classes: Array, totals: Counter[Any]
+    ) -> Targets:
+        """Set the classes, and return the encoding of y."""
+        spec.loss.check_classes(len(classes))
         # repeat each label: scikit-learn's check warns if labels are nearly unique
         check_classification_targets(np.repeat(classes, 3))
         factors = None if self.class_weight is None else self._class_factors(totals)
-        n_outputs = 1 if len(classes) == 2 and not spec.loss.joint else len(classes)
-
-        def one_against_rest(y: Any, weight: Array | None) -> tuple[Array, Array | None]:
-            # a row with weight zero may have a label that no other row has
-            codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-            Y = np.full((len(codes), n_outputs), -1.0, rows.dtype)
-            if n_outputs == 1:
-                Y[codes == 1] = 1
-            else:
-                Y[np.arange(len(codes)), codes] = 1
-            if factors is not None:
-                weight = factors[codes] * (1.0 if weight is None else weight)
-            return Y, weight
-
         self.classes_ = classes
-        return Task(spec, rows, one_against_rest, n_outputs, context)
+        one_column = len(classes) == 2 and not spec.loss.joint
+        return Sides(classes, one_column, factors, rows.dtype, spec.owner)
 
     def _class_factors(self, totals: Counter[Any]) -> Array:
         """Return the weight factor of each class, in the order of the labels."""
@@ -250,7 +272,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         labels: Array = self.classes_[codes]
         return labels
 
-    @_Probabilities
+    @available_unless(_lacks_probabilities)
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, for the losses "log" and "softmax".
 
@@ -280,7 +302,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         probabilities: Array = P
         return probabilities
 
-    @_Probabilities
+    @available_unless(_lacks_probabilities)
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithm of `predict_proba`.
 
@@ -296,18 +318,3 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         with np.errstate(divide="ignore"):
             log_probabilities: Array = np.log(self.predict_proba(X))
         return log_probabilities
-
-
-def _count_labels(block: Block, _: object) -> Counter[Any]:
-    """Return the total weight of each label that occurs with a positive weight."""
-    if block.y is None:
-        raise ValueError("KernelClassifier requires y to be passed, but the rows have none.")
-    if block.y.ndim != 1:
-        raise ValueError(f"y must have one dimension, found {block.y.ndim}.")
-    weight = block.weights()
-    try:
-        labels, codes = np.unique(block.y[weight > 0], return_inverse=True)
-    except TypeError as error:
-        raise ValueError(f"y must hold labels of one type, found a mix: {error}.") from None
-    totals = np.bincount(codes, weights=weight[weight > 0], minlength=len(labels))
-    return Counter(dict(zip(labels, totals, strict=True)))

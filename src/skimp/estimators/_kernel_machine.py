@@ -1,9 +1,11 @@
 """Base class of the classifier and the regressor."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -30,16 +32,22 @@ from skimp.choice import Spec, Task
 from skimp.data import Context, Reporting, Rows, as_rows
 from skimp.estimators._certificate import Certificate
 from skimp.estimators._fit_machine import fit_machine
+from skimp.estimators._fitted import Fitted
+from skimp.estimators._learn_machine import learn_machine
+from skimp.estimators._targets import Targets
 from skimp.features import MAP_NAMES, TRANSFORMER, FeatureMap, Nystroem, as_map
 from skimp.kernels import Kernel, as_kernel, has_flag
 from skimp.losses import Loss, as_loss
-from skimp.solvers import Solver, as_solver
+from skimp.solvers import Solver, as_solver, incremental_solvers
+
+_Encode: TypeAlias = Callable[[Spec, Rows, Context], Targets]
+"""Finds the encoding of targets."""
 
 
 class KernelMachine(Reporting, Parametrized, ABC):
     """A model that is a weighted sum of the features of an approximated kernel, plus a constant.
 
-    A subclass sets `classes`, and converts y to numbers in `_make_task`.
+    A subclass sets `classes`, and says in `_encode` how y becomes numbers.
     """
 
     rules: ClassVar[dict[str, Rule]] = {
@@ -100,23 +108,44 @@ class KernelMachine(Reporting, Parametrized, ABC):
         self
         """
         with all_or_nothing(self), self._reporting(5, X, y, sample_weight) as context:
-            with context.phase("read", unit="rows") as reading:
-                task = self._open_task(X, y, sample_weight, context)
-                reading.result = f"{task.rows.n_rows:,} rows of {task.rows.n_features:,} columns"
-            fitted = fit_machine(task, vars(self).get("fitted_"))
-            solution, kernel = fitted.solution, fitted.feature_map.kernel_
-            self.fitted_ = fitted
-            self.approximation_ = fitted.feature_map
-            self.alpha_ = fitted.alpha
-            self.coef_ = solution.coef.astype(fitted.dtype)
-            self.intercept_ = solution.intercept.astype(fitted.dtype)
-            self.n_iter_ = solution.n_iter
-            self.solution_ = solution
-            # a linear model has no kernel
-            self.__dict__.pop("kernel_", None)
-            if kernel is not None:
-                self.kernel_ = kernel
+            task = self._read(X, y, sample_weight, context, self._encode)
+            self._set_fitted(fit_machine(task, vars(self).get("fitted_")))
         return self
+
+    @property
+    def _is_learning(self) -> bool:
+        """Whether the model was fitted by ``partial_fit``, and can learn from more rows."""
+        return "fitted_" in vars(self) and self.fitted_.stream is not None
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, encode: _Encode) -> Self:
+        """Learn from more rows; the first call encodes the targets with ``encode``."""
+        before: Fitted | None = vars(self).get("fitted_")
+        if before is not None and not self._is_learning:
+            raise ValueError(
+                f"{type(self).__name__}: partial_fit cannot continue a model of fit, which keeps "
+                "no sums over its rows: pass these rows to partial_fit of an unfitted copy, "
+                "sklearn.base.clone(model)."
+            )
+        with all_or_nothing(self), self._reporting(5, X, y, sample_weight) as context:
+            task = self._read(X, y, sample_weight, context, encode, before)
+            self._set_fitted(learn_machine(task, before))
+        return self
+
+    def _set_fitted(self, fitted: Fitted) -> None:
+        """Set the attributes of a fitted model."""
+        solution, kernel = fitted.solution, fitted.feature_map.kernel_
+        self.fitted_ = fitted
+        self.approximation_ = fitted.feature_map
+        self.alpha_ = fitted.alpha
+        self.coef_ = solution.coef.astype(fitted.dtype)
+        self.intercept_ = solution.intercept.astype(fitted.dtype)
+        self.n_active_ = int(np.count_nonzero(solution.coef.any(axis=1)))
+        self.n_iter_ = solution.n_iter
+        self.solution_ = solution
+        # a linear model has no kernel
+        self.__dict__.pop("kernel_", None)
+        if kernel is not None:
+            self.kernel_ = kernel
 
     def open_task(self, X: Any, y: Any = None, sample_weight: Any = None) -> Task:
         """Check parameters and data, and return the task of a fit without fitting.
@@ -133,18 +162,35 @@ class KernelMachine(Reporting, Parametrized, ABC):
         """
         # a copy records the labels and the columns, so that this object does not change
         copied: KernelMachine = clone(self)
-        return copied._open_task(X, y, sample_weight, Context(self.n_jobs))
+        return copied._read(X, y, sample_weight, Context(self.n_jobs), copied._encode)
 
-    def _open_task(self, X: Any, y: Any, sample_weight: Any, context: Context) -> Task:
-        spec, numbers = self.make_spec(), not self.classes
-        if spec.loss.labels and numbers:
-            raise broken(spec.owner, "loss", "a loss for numbers, such as 'squared'", self.loss)
-        rows = as_rows(self, X, y, sample_weight, multi_output=numbers, y_numeric=numbers)
-        return self._make_task(spec, rows, context)
+    def _read(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        context: Context,
+        encode: _Encode,
+        before: Fitted | None = None,
+    ) -> Task:
+        """Return the checked task; after the calls ``before``, with their parameters."""
+        with context.phase("read", unit="rows") as reading:
+            spec, numbers = self.make_spec() if before is None else before.spec, not self.classes
+            if spec.loss.labels and numbers:
+                raise broken(spec.owner, "loss", "a loss for numbers, such as 'squared'", self.loss)
+            checks = {"multi_output": numbers, "y_numeric": numbers}
+            rows = as_rows(self, X, y, sample_weight, reset=before is None, **checks)
+            if before is None:
+                self._targets = encode(spec, rows, context)
+            else:
+                self._targets.check(rows, context)
+            reading.result = f"{rows.n_rows:,} rows of {rows.n_features:,} columns"
+        targets = self._targets
+        return Task(spec, rows, targets, targets.n_outputs, context, targets.shift)
 
     @abstractmethod
-    def _make_task(self, spec: Spec, rows: Rows, context: Context) -> Task:
-        """Return the task with the encoding of y."""
+    def _encode(self, spec: Spec, rows: Rows, context: Context) -> Targets:
+        """Return the encoding of the targets of a fit."""
 
     def make_spec(self) -> Spec:
         """Check the parameters and return them as objects.
@@ -180,6 +226,9 @@ class KernelMachine(Reporting, Parametrized, ABC):
                     raise broken(owner, name, f"None for {type(solver).__name__}", value)
                 solver.set_params(**{name: value})
         check_params(solver)
+        if is_auto(self.alpha) and not solver.ridge:
+            wording = f"a number for {type(solver).__name__}: 'auto' chooses a ridge penalty"
+            raise broken(owner, "alpha", wording, self.alpha)
         return Spec(
             owner=owner,
             kernel=kernel,
@@ -249,3 +298,20 @@ class KernelMachine(Reporting, Parametrized, ABC):
             tags.input_tags.positive_only = has_flag(kernel, "needs_nonnegative")
             tags.input_tags.string = has_flag(kernel, "takes_objects")
         return tags
+
+
+def lacks_partial_fit(model: Any) -> str:
+    """Return why a model has no ``partial_fit`` for its parameters, or ''."""
+    if not as_solver(model.solver, owner=type(model).__name__).incremental:
+        names = ", ".join(repr(name) for name in incremental_solvers())
+        return f"needs a solver among {names}, got {model.solver!r}, which needs all rows at once."
+    if model.approximation is None:
+        return "needs an approximation, got None: the exact model keeps all rows."
+    if model.early_stopping:
+        return "needs early_stopping=False, got True: it uses all rows for learning."
+    if getattr(model, "class_weight", None) == "balanced":
+        return (
+            "needs class_weight=None or a dict, got 'balanced', which depends on all rows: "
+            "estimate the weights with sklearn.utils.class_weight.compute_class_weight."
+        )
+    return ""

@@ -1,14 +1,16 @@
 """Kernel regression on a budget."""
 
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from skimp._core._types import Array, RandomState
-from skimp.choice import Spec, Task
-from skimp.data import LOCAL, Context, Rows, no_rows, refuse_target
-from skimp.estimators._kernel_machine import KernelMachine
+from skimp.choice import Spec
+from skimp.data import Context, Rows
+from skimp.estimators._available import available_unless
+from skimp.estimators._kernel_machine import KernelMachine, lacks_partial_fit
+from skimp.estimators._targets import Distances, mean_target, median_target
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel
 from skimp.losses import Loss, Squared
@@ -53,7 +55,8 @@ class KernelRegressor(RegressorMixin, KernelMachine):
     solver : str or Solver, default="auto"
         "direct", "pcg", "newton" or "dual_cd", which penalizes the intercept. "auto" chooses by the
         loss and gives its reason in ``solution_.message``. The exact model with the squared loss
-        has its own solver.
+        has its own solver. "l1_cd" replaces the penalty by an L1 norm or an elastic net, so that
+        few features are used; it needs a numeric ``alpha``.
     fit_intercept : bool, default=True
         Whether to fit the unpenalized constant b.
     tol : float or None, default=None
@@ -98,6 +101,9 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         Verdict, quality, choices and cost of the fit, computed on first access.
     coef_ : array of shape (width, k)
         Coefficients of the features, in the basis ``approximation_.basis()``.
+    n_active_ : int
+        Number of features with a nonzero coefficient. Smaller than the width only with an L1
+        penalty (``solver="l1_cd"``), or if a feature is zero.
     intercept_ : array of shape (k,)
         The constant b of each output.
     n_iter_ : int
@@ -120,6 +126,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
     """
 
     classes: ClassVar[bool] = False
+    _targets: Distances
 
     def __init__(
         self,
@@ -158,17 +165,35 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _make_task(self, spec: Spec, rows: Rows, context: Context) -> Task:
-        centre = mean_target if isinstance(spec.loss, Squared) else _median_target
-        self._single_output, middle = centre(rows, spec.owner, context)
-        if not self.fit_intercept:
-            middle = np.zeros_like(middle)
+    @available_unless(lacks_partial_fit)
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows.
 
-        def centred(y: Array | None, weight: Array | None) -> tuple[Array, Array | None]:
-            assert y is not None
-            return y.reshape(len(y), -1) - middle, weight
+        The first call fixes everything but the coefficients: kernel, bandwidth, landmarks or random
+        features, and penalty, given or chosen from its rows. Later calls only add rows. With the
+        solver "direct", the model equals that of all rows at once, to rounding. See
+        :doc:`/streams`.
 
-        return Task(spec, rows, centred, len(middle), context, middle)
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            New rows.
+        y : array of shape (n,) or (n, k)
+            Their targets. `~skimp.data.Rows` hold their own.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows, relative to those of all calls.
+
+        Returns
+        -------
+        self
+        """
+        return self._learn(X, y, sample_weight, self._encode)
+
+    def _encode(self, spec: Spec, rows: Rows, context: Context) -> Distances:
+        centre = mean_target if isinstance(spec.loss, Squared) else median_target
+        single, middle = centre(rows, spec.owner, context)
+        shift = middle if spec.fit_intercept else np.zeros_like(middle)
+        return Distances(shift, single, spec.owner)
 
     def predict(self, X: Any) -> Array:
         """Return the fitted function at each row.
@@ -184,50 +209,4 @@ class KernelRegressor(RegressorMixin, KernelMachine):
             In the dtype of the training rows.
         """
         F = self._outputs(X)
-        return F[:, 0] if self._single_output else F
-
-
-def mean_target(rows: Rows, owner: str, context: Context = LOCAL) -> tuple[bool, Array]:
-    """Return whether y is one-dimensional, and its weighted mean."""
-
-    def sums(block: Any, _: object) -> tuple[bool, float, Array]:
-        Y, weight = _targets(block, owner)
-        return Y.ndim == 1, float(weight.sum()), weight @ Y.reshape(len(Y), -1)
-
-    initial: list[Any] = []
-    parts = context.map_reduce(rows, sums, _append, initial)
-    weight = sum(part[1] for part in parts)
-    if weight == 0:
-        raise no_rows()
-    return parts[0][0], sum(part[2] for part in parts) / weight
-
-
-def _median_target(rows: Rows, owner: str, context: Context = LOCAL) -> tuple[bool, Array]:
-    """Return whether y is one-dimensional, and its weighted median, robust to outliers."""
-    initial: list[Any] = []
-    parts = context.map_reduce(rows, lambda block, _: _targets(block, owner), _append, initial)
-    if not any(weight.any() for _, weight in parts):
-        raise no_rows()
-    Y = np.concatenate([part for part, _ in parts])
-    weight = np.concatenate([part for _, part in parts])
-    medians = []
-    for column in Y.reshape(len(Y), -1).T:
-        order = np.argsort(column, kind="stable")
-        share = np.cumsum(weight[order])
-        # the two middle rows, which are the same unless the weights split in half between them
-        ends = [np.searchsorted(share, share[-1] / 2, side) for side in ("left", "right")]
-        medians.append(column[order[ends]].mean())
-    return Y.ndim == 1, np.array(medians)
-
-
-def _targets(block: Any, owner: str) -> tuple[Array, Array]:
-    """Return targets in float64, of any dimension, and weights of a block."""
-    if block.y is None:
-        raise ValueError(f"{owner} requires y to be passed, but the rows have none.")
-    refuse_target(block.y, numeric=True, owner=owner)
-    return np.asarray(block.y, np.float64), block.weights()
-
-
-def _append(parts: list[Any], part: Any) -> list[Any]:
-    parts.append(part)
-    return parts
+        return F[:, 0] if self._targets.single else F

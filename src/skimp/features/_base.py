@@ -129,6 +129,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, P
         return isinstance(self.selector, Fixed)
 
     @property
+    def needed_rows(self) -> int:
+        """Number of rows that a fit chooses landmarks from; 1 without such a choice."""
+        return 1 if self.selector is None or self.fixed else int(self.get_params()["budget"])
+
+    @property
     def paired(self) -> bool:
         """Whether columns j and j + width // 2 are a pair, such as a cosine and a sine."""
         return False

@@ -101,6 +101,11 @@ class RandomBinning(FeatureMap):
         "random_state": RANDOM_STATE,
     }
 
+    @property
+    def needed_rows(self) -> int:
+        """Number of rows to find bins in: other rows share few bins with fewer rows."""
+        return _MAJORITY_SAMPLE
+
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         size = int(self.n_grids)
         pitches = self.kernel_.sample_pitches(rows.n_features, size, rng)

@@ -14,7 +14,7 @@ from skimp.kernels._angular import Angular
 from skimp.kernels._base import Kernel
 from skimp.kernels._checks import check_gram, require
 from skimp.kernels._columns import Columns
-from skimp.kernels._gamma import GAMMA, Gamma, free_bandwidths
+from skimp.kernels._gamma import GAMMA, Gamma, bandwidth_rules, free_bandwidths
 from skimp.kernels._pair_kernel import PairKernel
 from skimp.kernels._pitches import Pitches, column_pitches
 from skimp.kernels._spectrum import Spectrum, normal_spectrum
@@ -76,6 +76,7 @@ __all__ = [
     "Sum",
     "Tanh",
     "as_kernel",
+    "bandwidth_rules",
     "check_gram",
     "column_pitches",
     "free_bandwidths",

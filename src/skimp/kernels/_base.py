@@ -14,7 +14,7 @@ from skimp._core._pairs import Distances, Pairs
 from skimp._core._tally import count
 from skimp._core._types import Array, DType, Matrix
 from skimp._core._work import Size, Work, values
-from skimp._params._parametrized import Parametrized
+from skimp._params._parametrized import Parametrized, hash_params, same_params
 from skimp._params._rules import Rule, broken, check_params, is_number, one_of
 from skimp.kernels._checks import require, unsupported
 from skimp.kernels._columns import Columns
@@ -428,18 +428,8 @@ class Kernel(Parametrized, ABC):
 
     def __eq__(self, other: object) -> bool:
         """Return whether the other kernel has the same class and equal parameters."""
-        if type(self) is not type(other):
-            return False
-        ours, theirs = (kernel.get_params(deep=False).values() for kernel in (self, other))
-        return all(map(_equal, ours, theirs))
+        return type(self) is type(other) and same_params(self, other)
 
     def __hash__(self) -> int:
         """Return a hash of the class and the parameters; arrays count by their shape."""
-        params = self.get_params(deep=False).values()
-        return hash((type(self), *(np.shape(p) if np.ndim(p) else p for p in params)))
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if a is b or isinstance(a, Kernel) or callable(a):
-        return bool(a is b or a == b)
-    return np.shape(a) == np.shape(b) and bool(np.all(np.asarray(a) == np.asarray(b)))
+        return hash_params(self)

@@ -103,5 +103,17 @@ def free_bandwidths(kernel: "Kernel") -> list[str]:
     kernel : Kernel
         The kernel.
     """
-    params = kernel.get_params(deep=True).items()
-    return [n for n, v in params if n.rpartition("__")[2] == "gamma" and is_auto(v)]
+    return [name for name, rule in bandwidth_rules(kernel).items() if is_auto(rule)]
+
+
+def bandwidth_rules(part: Any) -> dict[str, str]:
+    """Return the parameters ``gamma`` that are rules evaluated on rows, including nested ones.
+
+    Parameters
+    ----------
+    part : Kernel or FeatureMap
+        A part with parameters.
+    """
+    params = part.get_params(deep=True).items()
+    bandwidths = {name: v for name, v in params if name.rpartition("__")[2] == "gamma"}
+    return {name: v for name, v in bandwidths.items() if isinstance(v, str) and v != "dim"}

@@ -7,7 +7,7 @@ import numpy as np
 
 from skimp._core._types import Array
 from skimp._params._names import as_object
-from skimp._params._parametrized import Parametrized
+from skimp._params._parametrized import Parametrized, hash_params, same_params
 from skimp._params._rules import Rule
 
 
@@ -97,13 +97,16 @@ class Loss(Parametrized, ABC):
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return the convex conjugate: the supremum over f of ``u f - value(y, f)``."""
 
+    def check_classes(self, n_classes: int) -> None:
+        """Raise if the loss is for another number of classes; by default, do nothing."""
+
     def __eq__(self, other: object) -> bool:
         """Return whether the other loss has the same class and equal parameters."""
-        return type(self) is type(other) and vars(self) == vars(other)
+        return type(self) is type(other) and same_params(self, other)
 
     def __hash__(self) -> int:
-        """Return a hash of the class and the parameters."""
-        return hash((type(self), *sorted(vars(self).items())))
+        """Return a hash of the class and the parameters; arrays count by their shape."""
+        return hash_params(self)
 
 
 _NAMES = [

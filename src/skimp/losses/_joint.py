@@ -1,28 +1,53 @@
 """Joint losses of k classes."""
 
 from collections.abc import Callable
-from typing import final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.special import log_softmax, softmax, xlogy
 
-from skimp._core._types import Array
+from skimp._core._types import Array, DType
+from skimp._params._rules import NONE, Rule
 from skimp.losses._base import Loss
+
+
+def _is_cost(value: Any) -> bool:
+    try:
+        cost = np.asarray(value)
+    except ValueError:
+        return False
+    square = cost.ndim == 2 and cost.shape[0] == cost.shape[1] > 0 and cost.dtype.kind in "biuf"
+    return bool(square and 0 <= cost.min() <= cost.max() < np.inf and not cost.diagonal().any())
 
 
 @final
 class MulticlassHinge(Loss):
-    r"""Multi-class hinge loss of Crammer and Singer for k classes.
+    r"""Multi-class hinge loss for k classes, with a cost for each pair of classes.
 
-    .. math:: \ell(y, f) = \max_j (f_j + [j \neq y]) - f_y
+    .. math:: \ell(y, f) = \max_j (f_j + \delta(y, j)) - f_y
 
-    The loss is zero if the score of the true class exceeds all others by at least 1. Targets have
+    The loss is zero if the score of the true class y exceeds that of every other class j by at
+    least the cost :math:`\delta(y, j)` of predicting j instead. It is never below the cost of the
+    class with the highest score. With costs of 1 it is the loss of Crammer and Singer. Targets have
     shape (n, k) and are positive for the true class only.
+
+    If all costs are multiplied by s and the penalty ``alpha`` is divided by s, the scores are
+    multiplied by s and the predicted classes stay the same.
+
+    Parameters
+    ----------
+    cost : array-like of shape (k, k), default=None
+        The costs :math:`\delta`: row y is the true class and column j the predicted one, in the
+        order of ``classes_``. Costs are nonnegative, and zero on the diagonal. None stands for 1
+        for each wrong class.
 
     References
     ----------
     Crammer and Singer (2001), On the algorithmic implementation of multiclass kernel-based vector
     machines.
+
+    Tsochantaridis, Joachims, Hofmann and Altun (2005), Large margin methods for structured and
+    interdependent output variables (costs as margins: margin rescaling).
 
     Examples
     --------
@@ -31,15 +56,61 @@ class MulticlassHinge(Loss):
     >>> y = np.array([[1.0, -1.0, -1.0]])
     >>> multiclass_hinge.value(y, np.array([[2.0, 1.5, 0.0]])).tolist()
     [[0.5]]
+
+    If it costs 3 to take the first class for the second, its score has to be higher by 3:
+
+    >>> from skimp.losses import MulticlassHinge
+    >>> careful = MulticlassHinge(cost=[[0, 3, 1], [1, 0, 1], [1, 1, 0]])
+    >>> careful.value(y, np.array([[2.0, 1.5, 0.0]])).tolist()
+    [[2.5]]
     """
 
+    rules: ClassVar[dict[str, Rule]] = {
+        "cost": NONE | Rule("a square matrix of numbers >= 0 with zeros on its diagonal", _is_cost)
+    }
     joint = True
     labels = True
     smooth = False
 
+    def __init__(self, cost: Any = None):
+        self.cost = cost
+
+    def costs(self, n_classes: int) -> Array:
+        """Return the cost matrix for this number of classes, in float64.
+
+        Parameters
+        ----------
+        n_classes : int
+            The number of classes k.
+
+        Returns
+        -------
+        array of shape (k, k)
+        """
+        if self.cost is None:
+            return 1.0 - np.eye(n_classes)
+        cost = np.asarray(self.cost, np.float64)
+        needed = n_classes, n_classes
+        if cost.shape != needed:
+            raise ValueError(
+                f"MulticlassHinge: cost must have shape {needed}, a row and a column for each of "
+                f"the {n_classes} classes, found shape {cost.shape}."
+            )
+        return cost
+
+    def check_classes(self, n_classes: int) -> None:
+        """Raise if the cost matrix is for another number of classes."""
+        self.costs(n_classes)
+
+    def _costs_at(self, y: Array, dtype: DType) -> Array:
+        """Return the costs of all classes for the true class of each row."""
+        costs: Array = self.costs(y.shape[1]).astype(dtype)[np.argmax(y, axis=1)]
+        return costs
+
     def _ahead(self, y: Array, f: Array) -> Array:
-        """Return f plus 1 for all classes but the true one."""
-        return np.where(y > 0, f, f + 1)
+        """Return f plus the costs."""
+        ahead: Array = f + self._costs_at(y, f.dtype)
+        return ahead
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the loss, of shape (n, 1)."""
@@ -48,7 +119,7 @@ class MulticlassHinge(Loss):
         return cost
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return the indicator of the highest-scoring class minus that of the true class."""
+        """Return the indicator of the class with the largest f + cost, minus the true class's."""
         slope = -(y > 0).astype(f.dtype)
         slope[np.arange(len(f)), self._ahead(y, f).argmax(axis=1)] += 1
         return slope
@@ -63,8 +134,8 @@ class MulticlassHinge(Loss):
         return np.zeros_like(f)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return minus the sum of u over the other classes; infinity if u is not a subgradient."""
-        return conjugate_on_simplex(y, u, lambda p: np.where(y > 0, 0, -p))
+        """Return minus the costs times u, summed; infinity if u is not a subgradient."""
+        return conjugate_on_simplex(y, u, lambda p: -p * self._costs_at(y, u.dtype))
 
 
 @final

@@ -1,10 +1,19 @@
 """Solvers: minimize a regularized loss over mapped rows and return a `Solution`."""
 
 from skimp.solvers._auto import DIRECT_FEATURES, Auto
-from skimp.solvers._base import Problem, Solution, Solver, Status, as_solver
+from skimp.solvers._base import (
+    Learner,
+    Problem,
+    Solution,
+    Solver,
+    Status,
+    as_solver,
+    incremental_solvers,
+)
 from skimp.solvers._direct import Direct
 from skimp.solvers._dual_cd import DualCD
 from skimp.solvers._features import as_dense_features, as_features, as_targets
+from skimp.solvers._l1_cd import L1CD
 from skimp.solvers._monitors import Deadline, EarlyStopping
 from skimp.solvers._newton import Newton
 from skimp.solvers._pcg import PCG
@@ -15,6 +24,7 @@ from skimp.solvers.ridge import solve_exact
 auto = Auto()
 direct = Direct()
 dual_cd = DualCD()
+l1_cd = L1CD()
 newton = Newton()
 pcg = PCG()
 pegasos = Pegasos()
@@ -22,6 +32,7 @@ sgd = SGD()
 
 __all__ = [
     "DIRECT_FEATURES",
+    "L1CD",
     "PCG",
     "SGD",
     "Auto",
@@ -29,6 +40,7 @@ __all__ = [
     "Direct",
     "DualCD",
     "EarlyStopping",
+    "Learner",
     "Newton",
     "Pegasos",
     "Problem",
@@ -42,6 +54,8 @@ __all__ = [
     "auto",
     "direct",
     "dual_cd",
+    "incremental_solvers",
+    "l1_cd",
     "newton",
     "pcg",
     "pegasos",

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -132,6 +132,8 @@ class Status(Enum):
     """Rounding errors prevent further progress."""
     TIME_LIMIT = "time limit"
     """The time limit was reached."""
+    LEARNING = "learning"
+    """A learner has used each row so far once; more rows may follow."""
 
 
 @dataclass(frozen=True)
@@ -180,11 +182,15 @@ class Solution:
 
 
 class Learner(ABC):
-    """State of a solver that learns from one block of rows after another."""
+    """State of a solver that learns from one block of rows after another.
+
+    A learner can be pickled, and does not change: `learn` returns another one. If a call fails, the
+    caller still has the learner from before.
+    """
 
     @abstractmethod
-    def learn(self, rows: Rows, context: Context = LOCAL) -> None:
-        """Learn from rows of features with targets, once."""
+    def learn(self, rows: Rows, context: Context = LOCAL) -> Self:
+        """Return a learner that has also learnt from these rows of features with targets."""
 
     @abstractmethod
     def solution(self) -> Solution:
@@ -200,6 +206,8 @@ class Solver(Parametrized, ABC):
     """
 
     rules: ClassVar[dict[str, Rule]] = {}
+    incremental: ClassVar[bool] = False
+    """Whether the solver has a `learner`, and estimators with it have ``partial_fit``."""
 
     @abstractmethod
     def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:
@@ -217,19 +225,24 @@ class Solver(Parametrized, ABC):
         Solution
         """
 
+    @property
+    def ridge(self) -> bool:
+        """Whether alpha is a ridge penalty, which least squares can choose."""
+        return True
+
     def learner(self, problem: Problem) -> Learner:
-        """Return a learner for ``partial_fit``; by default, raise.
+        """Return a learner for ``partial_fit``, if the solver is `incremental`.
 
         Parameters
         ----------
         problem : Problem
-            The problem. Its rows only describe the features: the learner does not read them.
+            The problem. Its rows only describe the features, see `~skimp.data.NoRows`.
 
         Returns
         -------
         Learner
         """
-        raise NotImplementedError(f"{type(self).__name__} needs all rows at once")
+        raise NotImplementedError(f"{type(self).__name__} needs all rows at once.")
 
     def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
         """Return the work and memory of solving a problem with these features.
@@ -247,9 +260,15 @@ _NAMES = {
     "dual_cd": "DualCD",
     "pegasos": "Pegasos",
     "sgd": "SGD",
+    "l1_cd": "L1CD",
 }
 
 
 def as_solver(solver: Any, *, owner: str) -> Solver:
     """Return the solver for a name or an object; errors name ``owner``."""
     return as_object(solver, Solver, _NAMES, "skimp.solvers", owner=owner, role="solver")  # type: ignore[type-abstract]
+
+
+def incremental_solvers() -> list[str]:
+    """Return the names of the solvers that learn from one block of rows after another."""
+    return [name for name in _NAMES if as_solver(name, owner="skimp").incremental]

@@ -31,7 +31,7 @@ def compiled_loss(loss: Loss, n_outputs: int, *, owner: str) -> tuple[int, Any, 
     if isinstance(loss, Log):
         return loops.LOG, numbers, cost
     if isinstance(loss, MulticlassHinge):
-        return loops.MULTICLASS, numbers, 1.0 - np.eye(n_outputs)
+        return loops.MULTICLASS, numbers, loss.costs(n_outputs)
     if isinstance(loss, Softmax):
         return loops.SOFTMAX, numbers, cost
     wording = "piecewise linear or quadratic, 'log', 'softmax' or 'multiclass_hinge'"

@@ -316,13 +316,13 @@ def _search(
     early = number < _EARLY
     rounding = objective.rounding(point).reshape(slope.shape)
     flat = np.maximum(rounding, (1.0 if early else _FLAT) * slope)
-    t = _minimum_along(slopes, flat, 0 if early else _DOUBLINGS)
+    t = minimum_along(slopes, flat, 0 if early else _DOUBLINGS)
     moved = objective.moved(point, step, t, change)
     falls = moved.value <= point.value + objective.rounding(point).sum()
     return moved if falls else point, bool(t.min() < _SHORT)
 
 
-def _minimum_along(slope: Callable[[Array], Array], flat: Array, doublings: int) -> Array:
+def minimum_along(slope: Callable[[Array], Array], flat: Array, doublings: int) -> Array:
     """Return the step length at which the slope of each output is about zero.
 
     Return 1 if the slope there is at most ``flat``. If the slope is still negative after all

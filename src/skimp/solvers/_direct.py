@@ -1,7 +1,7 @@
 """Normal equations of the squared loss."""
 
-from dataclasses import replace
-from typing import final
+from dataclasses import dataclass, replace
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -10,9 +10,9 @@ from skimp._core._types import Array
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, factor, gathers, gemm, stream
 from skimp._params._memory import require_memory
 from skimp._params._rules import broken
-from skimp.data import LOCAL, Context
+from skimp.data import LOCAL, Context, Rows
 from skimp.losses import Loss, Squared
-from skimp.solvers._base import Outline, Problem, Solution, Solver, Status
+from skimp.solvers._base import Learner, Outline, Problem, Solution, Solver, Status
 from skimp.solvers._costs import outline_of
 from skimp.solvers.ridge import Covariance, Path, covariance, penalty_factor, ridge_path
 
@@ -34,6 +34,10 @@ class Direct(Solver):
     are summed again in float64 and the solution's message says so. Problems with a penalty matrix
     or coded features always use float64.
 
+    With ``partial_fit``, each call adds its rows to the equations, in float64, and solves them. The
+    solution is that of all rows at once, to rounding. If there are several penalties, the first
+    call chooses one of them.
+
     Examples
     --------
     >>> import numpy as np
@@ -47,6 +51,8 @@ class Direct(Solver):
     (3.0, 1.0)
     """
 
+    incremental: ClassVar[bool] = True
+
     def needed_bytes(self, outline: Outline) -> int:
         """Return the memory of `solve` in addition to the rows, in bytes."""
         width, threads = outline.width, outline.threads
@@ -58,29 +64,14 @@ class Direct(Solver):
 
     def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:
         """Solve the normal equations; see `Solver.solve`."""
-        if not isinstance(problem.loss, Squared):
-            raise broken(type(self).__name__, "loss", "'squared'", problem.loss)
-        width = problem.rows.n_features
-        require_memory(
-            self.needed_bytes(problem.outline(context)),
-            problem.memory_limit,
-            f"the direct solver with {width} features",
-            "use a smaller budget or fewer features",
-        )
+        self._check(problem, self.needed_bytes(problem.outline(context)))
         plain = problem.penalty is None and problem.rows.coded is None
         dtype = problem.rows.dtype if plain else DOUBLE
         total = problem.rows.n_rows
         with context.phase("moments", unit="rows", total=total):
             S = covariance(problem.rows, problem.fit_intercept, dtype, context)
         check_representable(S.within, S.across)
-        dimension = None
-        if problem.alphas is not None:
-            with context.phase("penalties"):
-                root = penalty_factor(problem)
-                path = ridge_path(S, problem.alphas, factor=root, context=context)
-            best = path.best(trusted=_trusted(S, path))
-            problem = replace(problem, alpha=float(path.alphas[best]))
-            dimension = float(path.dimensions[-1, best])
+        problem, dimension = _choose_penalty(S, problem, context)
         H = _penalized(S, problem)
         note = ""
         if dtype != DOUBLE and condition_number(H) > _MAX_CONDITION * np.sqrt(S.n_rows):
@@ -89,18 +80,24 @@ class Direct(Solver):
                 S = covariance(problem.rows, problem.fit_intercept, DOUBLE, context)
             H = _penalized(S, problem)
         with context.phase("equations"):
-            coef, how = solve_positive(H, S.across)
-        objective = S.target - 2 * np.sum(coef * S.across) + np.sum(coef * (H @ coef))
-        return Solution(
-            coef=coef,
-            intercept=S.target_mean - S.mean @ coef,
-            n_iter=1,
-            status=Status.CONVERGED,
-            message=f"direct: {how} of {width} normal equations{note}",
-            history=np.array([objective]),
-            alpha=problem.alpha,
-            dimension=dimension,
-            solver="direct",
+            return _solve_equations(S, H, problem.alpha, dimension, note)
+
+    def learner(self, problem: Problem) -> Learner:
+        """Return the sums of no rows; see `Solver.learner`."""
+        # the covariances of the rows so far, of new rows, and of both
+        added = 16 * problem.rows.n_features**2
+        self._check(problem, self.needed_bytes(problem.outline()) + added)
+        return _Sums(problem)
+
+    def _check(self, problem: Problem, needed: int) -> None:
+        """Raise for another loss, or if the equations do not fit in memory."""
+        if not isinstance(problem.loss, Squared):
+            raise broken(type(self).__name__, "loss", "'squared'", problem.loss)
+        require_memory(
+            needed,
+            problem.memory_limit,
+            f"the direct solver with {problem.rows.n_features} features",
+            "use a smaller budget or fewer features",
         )
 
     def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
@@ -123,6 +120,30 @@ class Direct(Solver):
         return Stage("solve", work, mapped.held + max(summing, 32 * D**2 + blocks / 4))
 
 
+@dataclass(frozen=True)
+class _Sums(Learner):
+    """Sums of the normal equations over the rows so far."""
+
+    problem: Problem
+    S: Covariance | None = None
+    dimension: float | None = None
+
+    def learn(self, rows: Rows, context: Context = LOCAL) -> "_Sums":
+        with context.phase("moments", unit="rows", total=rows.known_n_rows):
+            # float64, because float32 sums that lose digits cannot be repeated
+            S = covariance(rows, self.problem.fit_intercept, DOUBLE, context)
+        check_representable(S.within, S.across)
+        if self.S is not None:
+            return replace(self, S=self.S.merged(S), dimension=None)
+        problem, dimension = _choose_penalty(S, self.problem, context)
+        return _Sums(replace(problem, alphas=None), S, dimension)
+
+    def solution(self) -> Solution:
+        assert self.S is not None, "it has learnt from rows"
+        H = _penalized(self.S, self.problem)
+        return _solve_equations(self.S, H, self.problem.alpha, self.dimension)
+
+
 _CONSTANT = 1e-12
 _MAX_DISTANCE = 5.0
 """Maximum distance of an intercept from the targets' mean, in their standard deviations."""
@@ -130,6 +151,39 @@ _MAX_DISTANCE = 5.0
 _MAX_CONDITION = 2.5e-4 / np.finfo(np.float32).eps
 """Maximum condition number for float32 sums, to be multiplied by sqrt(n) because rounding errors of
 rows average out. Up to it, different block sizes changed predictions by less than 5e-5."""
+
+
+def _choose_penalty(
+    S: Covariance, problem: Problem, context: Context
+) -> tuple[Problem, float | None]:
+    """Choose one of several penalties; return the problem and its effective dimension."""
+    if problem.alphas is None:
+        return problem, None
+    with context.phase("penalties"):
+        root = penalty_factor(problem)
+        path = ridge_path(S, problem.alphas, factor=root, context=context)
+    best = path.best(trusted=_trusted(S, path))
+    alpha, dimension = float(path.alphas[best]), float(path.dimensions[-1, best])
+    return replace(problem, alpha=alpha), dimension
+
+
+def _solve_equations(
+    S: Covariance, H: Array, alpha: float, dimension: float | None, note: str = ""
+) -> Solution:
+    """Solve H c = s; return the solution with its objective."""
+    coef, how = solve_positive(H, S.across)
+    objective = S.target - 2 * np.sum(coef * S.across) + np.sum(coef * (H @ coef))
+    return Solution(
+        coef=coef,
+        intercept=S.target_mean - S.mean @ coef,
+        n_iter=1,
+        status=Status.CONVERGED,
+        message=f"direct: {how} of {len(H)} normal equations{note}",
+        history=np.array([objective]),
+        alpha=alpha,
+        dimension=dimension,
+        solver="direct",
+    )
 
 
 def _trusted(S: Covariance, path: Path) -> Array:

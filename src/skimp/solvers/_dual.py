@@ -17,10 +17,11 @@ from skimp._core._types import Array, Matrix
 from skimp._core._work import DOUBLE
 from skimp._params._memory import parse_bytes, require_memory
 from skimp.data import ArrayRows, Block, Codes, Context, Rows, keep_rows, kept_bytes, kept_layout
-from skimp.losses import Log, Loss, PiecewiseLoss
+from skimp.losses import Log, Loss, MulticlassHinge, PiecewiseLoss
 from skimp.solvers._base import Problem
 from skimp.solvers._compiled import as_layout
 from skimp.solvers._features import place_of
+from skimp.solvers._intercepts import Balance, FreeIntercept, Intercept, PenalizedIntercept
 
 _TINY, _EPS = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).eps)
 
@@ -79,7 +80,7 @@ def _first(rows: Rows) -> Any:
     return next(rows.reblocked(2).blocks())
 
 
-def _loops(loss: Loss) -> tuple[Callable[..., int], Callable[..., None], tuple[Any, ...]]:
+def _loops(loss: Loss, k: int) -> tuple[Callable[..., int], Callable[..., None], tuple[Any, ...]]:
     """Return the sweep of a loss, the function that reactivates slopes, and their parameters."""
     from skimp._core.loops import _dual as loops
 
@@ -90,7 +91,8 @@ def _loops(loss: Loss) -> tuple[Callable[..., int], Callable[..., None], tuple[A
         return loops.piecewise_sweep, loops.piecewise_wake, parameters
     if isinstance(loss, Log):
         return loops.log_sweep, loops.log_wake, ()
-    return loops.multiclass_sweep, loops.multiclass_wake, ()
+    assert isinstance(loss, MulticlassHinge), "no other loss has a dual here"
+    return loops.multiclass_sweep, loops.multiclass_wake, (loss.costs(k),)
 
 
 @dataclass
@@ -136,6 +138,7 @@ class Dual:
         sample: ActiveSample | None,
         *,
         seed: int,
+        free_intercept: bool,
     ):
         from skimp._core.loops._rows import squared_norms
 
@@ -147,7 +150,6 @@ class Dual:
         if isinstance(rows, ArrayRows):
             self.sweep_rows = rows.reblocked(n)
             self.sweep_context = replace(context, n_jobs=1)
-        self.constant = float(problem.fit_intercept)
         self.Y, self.slopes = np.empty((n, k)), np.zeros((n, k))
         self.C, self.Q = np.empty(n), np.empty(n)
         coded = rows.coded is not None
@@ -158,37 +160,49 @@ class Dual:
         self.V = [np.zeros((size, width), order="F" if coded else "C") for size in sizes]
         self.b = np.zeros(k)
 
-        def read(block: Block, _: Scratch) -> None:
+        def read(block: Block, _: Scratch) -> float:
             part = place_of(block)
             self.Y[part], self.C[part] = block.y, block.weights()
             squared_norms(as_layout(block.X, rows.dtype), self.Q[part])
+            costs = self.loss.value(self.Y[part], np.zeros((block.size, k)))
+            return float(np.sum(self.C[part, None] * costs))
 
-        context.map_reduce(rows, read, lambda total, _: total, None)
+        total = context.map_reduce(rows, read, lambda a, b: a + b, 0.0)
         check_representable(self.Q)
+        # a gap below the rounding errors of the objective at zero is zero
+        self.rounding = _EPS * total / self.C.sum()
         self.C /= 2 * self.alpha * self.C.sum()
-        self.Q += self.constant
+        self.intercept: Intercept = PenalizedIntercept(float(problem.fit_intercept))
+        if problem.fit_intercept and free_intercept:
+            norm = float(np.einsum("i,i->", self.C, self.Q) / self.C.sum())
+            self.intercept = FreeIntercept(norm, self.alpha, k)
+        self.Q += self.intercept.constant
         self.active = np.repeat(self.C[:, None] > 0, k, axis=1)
         self.n_entries = int(np.count_nonzero(self.active))
-        self.run_sweep, self.wake, self.parameters = _loops(problem.loss)
+        self.run_sweep, self.wake, self.parameters = _loops(problem.loss, k)
         self.worst, self.largest = np.full(k, np.inf), np.zeros(k)
         self.reference, self.steps = np.inf, 0
+        # the largest lower bound of the objective; no loss is negative
+        self.bound = 0.0
 
-    def start(self, point: tuple[Array, Array] | None) -> tuple[DualPoint, float]:
+    def start(self, point: tuple[Array, Array] | None, tol: float) -> tuple[DualPoint, float]:
         """Initialize the slopes from a point, or with zeros if these are better.
 
-        Returns the point and its relative duality gap.
+        Returns the point and its relative duality gap, as `check`.
         """
         best = self._point(np.inf)
         if point is not None:
-            coef, b = point[0], self.constant * point[1]
+            coef, b = point[0], point[1] if self.intercept.constant else 0 * point[1]
             V = [np.empty_like(own) for own in self.V]
             for share, own in zip(self.shares, V, strict=True):
                 own[...] = coef[:, slice(*share)].T
             best = DualPoint(self._set_slopes(self._slopes_at, V, b), coef, b)
-            best, gap, objective = self.check(best)
+            self.intercept.place(self.b, b)
+            best, gap, objective = self.check(best, tol)
             if objective > 0:
                 return best, gap
             self.slopes[:], self.b[:] = 0, 0
+            self.intercept.place(self.b, 0 * b)
             for own in self.V:
                 own[:] = 0
         if isinstance(self.loss, Log):
@@ -206,8 +220,6 @@ class Dual:
 
     def _set_slopes(self, slopes_of: Callable[..., Array], V: list[Array], b: Array) -> float:
         """Set the slopes from the predictions at a point, and return its objective."""
-        from skimp._core.loops._rows import add_rows
-
         V, b = [own.copy("K") for own in V], b.copy()
 
         def slope(block: Block, scratch: Scratch) -> tuple[Block, float]:
@@ -216,14 +228,18 @@ class Dual:
             return block, float(np.sum(C * self.loss.value(Y, F)))
 
         def add(total: float, result: tuple[Block, float]) -> float:
-            part = place_of(result[0])
-            T = self.C[part, None] * self.slopes[part]
-            X = as_layout(result[0].X, self.rows.dtype)
-            for share, own in zip(self.shares, self.V, strict=True):
-                add_rows(X, share, T, self.constant, own, self.b)
+            self._add(result[0], self.slopes[place_of(result[0])], self.V, self.b)
             return total + result[1]
 
         return self._in_units(self.context.map_reduce(self.rows, slope, add, 0.0), V, b)
+
+    def _add(self, block: Block, slopes: Array, V: list[Array], b: Array) -> None:
+        """Add rows, multiplied by C and their slopes, to the coefficients and the intercept."""
+        from skimp._core.loops._rows import add_rows
+
+        T, X = self.C[place_of(block), None] * slopes, as_layout(block.X, self.rows.dtype)
+        for share, own in zip(self.shares, V, strict=True):
+            add_rows(X, share, T, self.intercept.constant, own, b)
 
     def _at(self, block: Block, scratch: Scratch, V: list[Array], b: Array) -> tuple[Array, ...]:
         """Return the predictions at a point, the targets, and C as a column."""
@@ -238,7 +254,7 @@ class Dual:
 
     def _in_units(self, cost: float, V: list[Array], b: Array, sign: float = 1.0) -> float:
         """Return the primal objective of the problem, or the dual one if ``sign`` is -1."""
-        squares = sum(np.einsum("ij,ij->", own, own) for own in V) + b @ b
+        squares = sum(np.einsum("ij,ij->", own, own) for own in V) + self.intercept.penalty(b)
         return float(2 * self.alpha * (cost + sign * squares / 2))
 
     def sweep(self, number: int) -> None:
@@ -274,7 +290,7 @@ class Dual:
 
         def step(number: int, _: Scratch) -> int:
             rows = X, order, self.shares[number], Q, C, Y, slopes, active
-            model = self.constant, self.V[number], self.b
+            model = self.intercept.constant, self.V[number], self.b
             return self.run_sweep(*rows, *model, self.worst, self.largest, *self.parameters)
 
         numbers = range(len(self.shares))
@@ -296,25 +312,64 @@ class Dual:
         """
         return self.steps >= self.n_entries or self.largest.max() <= 0.1 * self.reference
 
-    def check(self, best: DualPoint) -> tuple[DualPoint, float, float]:
+    def check(self, best: DualPoint, tol: float) -> tuple[DualPoint, float, float]:
         """Return the better of ``best`` and the current point, its relative gap and the dual value.
 
-        Reactivates slopes that violate optimality.
+        Reactivates slopes that violate optimality. If the intercept is free, a gap above ``tol`` is
+        an estimate; see `certify`.
         """
         self.reference, self.steps = np.inf, 0
+        change, excess = self.intercept.move(self.b)
 
         def costs(block: Block, scratch: Scratch) -> Array:
             part = place_of(block)
             F, Y, C = self._at(block, scratch, self.V, self.b)
+            primal, dual = self.loss.value(Y, F), self.loss.conjugate(Y, -self.slopes[part])
+            F += change
             self.wake(F, Y, self.slopes[part], self.active[part], *self.parameters)
             self.active[part] &= C > 0
-            primal, dual = self.loss.value(Y, F), self.loss.conjugate(Y, -self.slopes[part])
             return np.array([np.sum(C * primal), -np.sum(C * dual)])
 
         sums = self.context.map_reduce(self.rows, costs, lambda a, b: a + b, np.zeros(2))
         primal = self._in_units(sums[0], self.V, self.b)
-        dual = self._in_units(sums[1], self.V, self.b, sign=-1.0)
+        dual = self._in_units(sums[1] - excess, self.V, self.b, sign=-1.0)
         check_representable(np.array([primal, dual]))
         if primal < best.objective:
             best = self._point(primal)
-        return best, max(0.0, best.objective - dual) / max(best.objective, _TINY), dual
+        self.b += change
+        gap = self._relative_gap(best, dual)
+        if not self.intercept.free:
+            self.bound = max(self.bound, dual)
+        elif gap <= tol:
+            gap = self.certify(best)
+        return best, gap, dual
+
+    def certify(self, best: DualPoint) -> float:
+        """Return an upper bound of the relative gap.
+
+        A dual objective is a lower bound of the primal one. If the intercept is free, that holds
+        only if the slopes of each output, multiplied by C, sum to zero: some are scaled down, which
+        takes a pass over the rows.
+        """
+        if self.intercept.free:
+            balance = Balance(self.C, self.Y, self.slopes, joint=self.loss.joint)
+            V, b = [np.zeros_like(own) for own in self.V], np.zeros_like(self.b)
+
+            def scale(block: Block, _: Scratch) -> tuple[Block, Array]:
+                part = place_of(block)
+                return block, balance.scaled(self.Y[part], self.slopes[part])
+
+            def add(total: float, result: tuple[Block, Array]) -> float:
+                block, slopes = result
+                part = place_of(block)
+                self._add(block, slopes, V, b)
+                costs = self.C[part, None] * self.loss.conjugate(self.Y[part], -slopes)
+                return total - float(np.sum(costs))
+
+            total = self.context.map_reduce(self.rows, scale, add, 0.0)
+            self.bound = max(self.bound, self._in_units(total, V, b, sign=-1.0))
+        return self._relative_gap(best, self.bound)
+
+    def _relative_gap(self, best: DualPoint, dual: float) -> float:
+        gap = best.objective - dual
+        return gap / best.objective if gap > self.rounding else 0.0

@@ -7,7 +7,7 @@ import numpy as np
 
 from skimp._core._types import Array
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, Work, gathers, gemm, stream
-from skimp._params._rules import Rule, broken, check_params, integer, number
+from skimp._params._rules import BOOLEAN, Rule, broken, check_params, integer, number
 from skimp.data import LOCAL, Context
 from skimp.losses import Log, Loss, MulticlassHinge, PiecewiseLoss, Squared
 from skimp.solvers._base import Problem, Solution, Solver, Status
@@ -29,8 +29,13 @@ class DualCD(Solver):
     where x are the features in coordinates in which the penalty is :math:`\|v\|^2`. A sweep visits
     the rows in random order and maximizes exactly over each dual variable :math:`\beta_i`.
     Variables that are optimal at a bound are skipped (shrinking) until a check of the duality gap
-    finds that they should move. The intercept is the coefficient of a constant feature; unlike in
-    the other solvers, it is penalized.
+    finds that they should move.
+
+    The intercept is the coefficient of a constant feature. With ``penalize_intercept=False`` it has
+    no penalty, as in the other solvers, and the dual has the constraint
+    :math:`\sum_i C_i \beta_i = 0`. A weak penalty around a point that moves after each check then
+    replaces the penalty around zero (method of multipliers). For the duality gap, dual variables
+    are scaled down until they satisfy the constraint.
 
     A sweep takes 4 n D k operations for D features and k outputs. The number of sweeps grows as
     alpha becomes smaller. If the features fit into memory, they take n D numbers, plus 2 n k for
@@ -43,6 +48,9 @@ class DualCD(Solver):
         Stop if the duality gap, relative to the objective, is at most this.
     max_iter : int, default=1000
         Maximum number of sweeps.
+    penalize_intercept : bool, default=True
+        Whether to penalize the intercept like the coefficients, as `LinearSVC` of scikit-learn
+        does. False solves the problem of `SVC` and of the other solvers.
     random_state : int, default=0
         Seed of the row order.
 
@@ -60,6 +68,9 @@ class DualCD(Solver):
     Crammer and Singer (2001), On the algorithmic implementation of multiclass kernel-based vector
     machines (the step of the multi-class hinge loss).
 
+    Rockafellar (1976), Augmented Lagrangians and applications of the proximal point algorithm in
+    convex programming (the intercept without a penalty).
+
     Examples
     --------
     >>> import numpy as np
@@ -76,12 +87,20 @@ class DualCD(Solver):
     rules: ClassVar[dict[str, Rule]] = {
         "tol": number(above=0),
         "max_iter": integer(at_least=1),
+        "penalize_intercept": BOOLEAN,
         "random_state": integer(at_least=0),
     }
 
-    def __init__(self, tol: float = 1e-3, max_iter: int = 1000, random_state: int = 0):
+    def __init__(
+        self,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        penalize_intercept: bool = True,
+        random_state: int = 0,
+    ):
         self.tol = tol
         self.max_iter = max_iter
+        self.penalize_intercept = penalize_intercept
         self.random_state = random_state
 
     def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:
@@ -95,12 +114,13 @@ class DualCD(Solver):
         coordinates = Coordinates.of(problem)
         mapped = coordinates.features(problem.rows)
         rows, sample, note = kept_in_memory(mapped, problem, context)
-        dual = Dual(rows, problem, context, sample, seed=self.random_state)
+        free = not self.penalize_intercept
+        dual = Dual(rows, problem, context, sample, seed=self.random_state, free_intercept=free)
         start, history, sweeps, stopped = None, [], 0, False
         if problem.start is not None:
             c, b = problem.start
             start = coordinates.from_coef(c), np.asarray(b, np.float64)
-        best, gap = dual.start(start)
+        best, gap = dual.start(start, self.tol)
         if start is not None:
             history.append(best.objective)
 
@@ -113,17 +133,19 @@ class DualCD(Solver):
                 sweeps += 1
                 checked = dual.is_due or sweeps == self.max_iter
                 if checked:
-                    best, gap, _ = dual.check(best)
+                    best, gap, _ = dual.check(best, self.tol)
                     history.append(best.objective)
                     if problem.monitor is not None:
                         stopped = bool(problem.monitor(*model()))
                 seen = f"duality gap {gap:.1e}" if np.isfinite(gap) else ""
                 stopped |= phase.advance(seen, model if checked else None)
+        gap = dual.certify(best) if gap > self.tol else gap
         status = Status.CONVERGED if gap <= self.tol else Status.MAX_ITER
         if stopped:
             status = Status.STOPPED_EARLY
             note += ", stopped early"
-        note += ", the intercept is penalized" if problem.fit_intercept else ""
+        penalized = problem.fit_intercept and self.penalize_intercept
+        note += ", the intercept is penalized" if penalized else ""
         coef, intercept = model()
         seen = f"relative duality gap {gap:.1e} after {sweeps} sweeps"
         return Solution(
@@ -134,7 +156,7 @@ class DualCD(Solver):
             message=f"dual_cd: {seen}{coordinates.note}{note}",
             history=np.array(history),
             solver="dual_cd",
-            intercept_penalized=problem.fit_intercept,
+            intercept_penalized=penalized,
         )
 
     def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:

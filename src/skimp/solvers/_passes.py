@@ -44,6 +44,8 @@ class Passes:
         Bytes for features.
     context : Context
         Number of threads and progress reports.
+    weights : MeanWeight, optional
+        Weights of earlier rows of a stream.
 
     Attributes
     ----------
@@ -53,9 +55,17 @@ class Passes:
         How rows are drawn if features do not fit, for the message of a solution.
     """
 
-    def __init__(self, rows: Rows, order: str, seed: int, room: int, context: Context):
+    def __init__(
+        self,
+        rows: Rows,
+        order: str,
+        seed: int,
+        room: int,
+        context: Context,
+        weights: "MeanWeight | None" = None,
+    ):
         self._order, self._seed, self._context = order, seed, context
-        self.weights = MeanWeight()
+        self._weights = MeanWeight() if weights is None else weights
         self.note = ""
         self._whole: tuple[Any, Array, Array] | None = None
         if kept_bytes(rows) <= room:
@@ -94,7 +104,7 @@ class Passes:
 
     def _draw(self, weight: Array, seed: list[int]) -> tuple[Array, Array]:
         """Return the factor of each row, and the order of visits."""
-        rng, share = np.random.default_rng(seed), self.weights.share(weight)
+        rng, share = np.random.default_rng(seed), self._weights.share(weight)
         if self._order == "iid":
             drawn = rng.choice(len(share), round(share.sum()), p=share / share.sum())
             return np.ones(len(share)), drawn

@@ -52,8 +52,8 @@ class Pegasos(Solver):
         Whether each pass draws a new permutation of the rows, all passes use one permutation, or
         rows are drawn independently of each other.
     tol : float, default=1e-3
-        Stop if the objective changed by at most this fraction in the second half of the passes. The
-        distance to the minimum is then about as large.
+        Stop if the objective is about this fraction above the minimum, as estimated from its change
+        in the second half of the passes.
     max_iter : int, default=100
         Maximum number of passes over the rows.
     random_state : int, default=0
@@ -80,6 +80,7 @@ class Pegasos(Solver):
     True
     """
 
+    incremental: ClassVar[bool] = True
     rules: ClassVar[dict[str, Rule]] = {
         "batch_size": integer(at_least=1),
         "project": BOOLEAN,

@@ -64,8 +64,8 @@ class SGD(Solver):
     coordinates : {"whitened", "raw"}, default="whitened"
         The coordinates of the steps. Without landmarks they are the same.
     tol : float, default=1e-3
-        Stop if the objective changed by at most this fraction in the second half of the passes. The
-        distance to the minimum is then about as large.
+        Stop if the objective is about this fraction above the minimum, as estimated from its change
+        in the second half of the passes.
     max_iter : int, default=100
         Maximum number of passes over the rows.
     random_state : int, default=0
@@ -94,6 +94,7 @@ class SGD(Solver):
     ([1.0, 2.0, 3.0], 5.0)
     """
 
+    incremental: ClassVar[bool] = True
     rules: ClassVar[dict[str, Rule]] = {
         "schedule": one_of("sqrt", "inverse"),
         "theta": number(above=0) | one_of("auto"),

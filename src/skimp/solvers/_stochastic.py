@@ -1,8 +1,9 @@
 """Stochastic gradient steps: the state that `Pegasos` and `SGD` share."""
 
+import copy
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,16 +19,20 @@ from skimp.solvers._compiled import as_layout, compiled_loss
 from skimp.solvers._coordinates import Coordinates
 from skimp.solvers._costs import outline_of, pass_work, row_bytes
 from skimp.solvers._objective import mean_loss
-from skimp.solvers._passes import Passes
+from skimp.solvers._passes import MeanWeight, Passes
 
 _SAMPLED = 2**14
 """Rows on which the objective is measured if the features do not fit into memory."""
 _THREADED = 2**18
 """Numbers in the rows of a share above which threads pay off."""
+_DISTANCE = {True: 1.0, False: 1 / (np.sqrt(2) - 1)}
+"""Suboptimality in units of the change since half of the passes, by the kind of step sizes."""
 _LEAST_STEPS = 64
 """Least number of steps before the solver may stop, and in a pass over the sample below."""
 _TUNED, _TRIAL_PASSES, _LARGEST_POWER = 2048, 4, 10
 """Rows and passes of a trial of theta, and the largest power of 4."""
+_LEAST_TUNED, _UNTUNED = 64, 4.0
+"""Rows below which trials say little, and theta without trials, in units of the guess."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,7 @@ class Steps(Learner):
         self.penalty = problem.penalty if rule.raw else None
         self._t, self._passes, self._k = 0, 0, 0
         self._largest = np.inf
+        self._weights = MeanWeight()
 
     def begin(self, n_outputs: int, start: tuple[Array, Array] | None, t: int = 0) -> None:
         """Start from zero coefficients, or from others as if after t steps."""
@@ -124,15 +130,26 @@ class Steps(Learner):
                 V[...] = v[:, slice(*share)].T
             self._scalars[2] = intercept
 
-    def learn(self, rows: Rows, context: Context = LOCAL) -> None:
+    def learn(self, rows: Rows, context: Context = LOCAL) -> Self:
+        """Return steps that have also passed once over these rows."""
+        other = self._copy()
         room = parse_bytes(self.problem.memory_limit)
-        passes = Passes(
-            self.coordinates.features(rows), self.rule.order, self.rule.seed, room, context
-        )
-        if self._k == 0:
-            self.tune(passes, n_outputs_of(rows), context)
-            self.begin(n_outputs_of(rows), self.problem.start)
-        self.run(passes, context)
+        features = self.coordinates.features(rows)
+        passes = Passes(features, self.rule.order, self.rule.seed, room, context, other._weights)
+        if other._k == 0:
+            n_outputs = n_outputs_of(rows)
+            other.tune(passes, n_outputs, context)
+            other.begin(n_outputs, self.problem.start)
+        other.run(passes, context)
+        return other
+
+    def _copy(self) -> Self:
+        other = copy.copy(self)
+        other._weights = copy.copy(self._weights)
+        if self._k:
+            other._V, other._U = ([A.copy("K") for A in part] for part in (self._V, self._U))
+            other._scalars, other._zero = self._scalars.copy(), self._zero.copy()
+        return other
 
     def tune(self, passes: Passes, n_outputs: int, context: Context) -> None:
         """Estimate theta, if it is not given, on a sample of the rows.
@@ -149,6 +166,9 @@ class Steps(Learner):
         few = Passes(sample, "fixed", rule.seed, 2**62, context.quiet)
         bend = min(problem.loss.max_curvature, problem.loss.max_slope)
         guess = 1 / (bend * (mean_square(drawn.X) + problem.fit_intercept))
+        if rows.n_rows < _LEAST_TUNED:
+            self.rule = replace(rule, theta=_UNTUNED * guess)
+            return
         found: dict[int, float] = {}
 
         def value(power: int) -> float:
@@ -258,7 +278,7 @@ class Steps(Learner):
 
     def solution(self) -> Solution:
         coef, intercept = self.model()
-        message = f"{self.rule.name}: learned from a stream in {self._t} steps"
+        message = f"{self.rule.name}: learnt from a stream in {self._t:,} steps"
         return self._solution(coef, intercept, self._passes, Status.CONVERGED, message, [])
 
     def _solution(
@@ -280,9 +300,10 @@ class Steps(Learner):
     def solve(self, passes: Passes, tol: float, max_iter: int, context: Context) -> Solution:
         """Run passes until the objective hardly changes.
 
-        The suboptimality falls at least as 1 / sqrt(t). After p passes it is therefore about as
-        large as the change of the objective since pass p / 2. The solver stops if that is at most
-        ``tol`` times the objective.
+        With steps of size 1 / t, the suboptimality falls as 1 / t. After p passes it is therefore
+        about as large as the change of the objective since pass p / 2. With steps of size
+        1 / sqrt(t), it is 1 / (sqrt(2) - 1) times as large. The solver stops if this estimate is at
+        most ``tol`` times the objective.
         """
         problem, rule = self.problem, self.rule
         rows, note = passes.rows, passes.note
@@ -297,7 +318,7 @@ class Steps(Learner):
                 self.run(passes, context)
                 history.append(self.objective(rows, context))
                 now, late = history[-1], history[(len(history) - 1) // 2 :]
-                gap = (max(late) - min(late)) / (now or 1.0)
+                gap = _DISTANCE[rule.inverse] * (max(late) - min(late)) / (now or 1.0)
                 stop = phase.advance(f"objective {now:.5g}", self.model)
                 if problem.monitor is not None:
                     stop |= bool(problem.monitor(*self.model()))
@@ -306,8 +327,8 @@ class Steps(Learner):
                 elif gap <= tol and self._t >= _LEAST_STEPS:
                     status = Status.CONVERGED
         taken = len(history) - 1
-        seen = f"relative change {gap:.1e} in the last {taken - taken // 2} of {taken} passes"
-        message = f"{rule.name}: {seen}, {self._t:,} steps{note}"
+        seen = f"about {gap:.1e} above the minimum after {taken} passes"
+        message = f"{rule.name}: {seen} with {self._t:,} steps{note}"
         message += ", stopped early" if status is Status.STOPPED_EARLY else ""
         return self._solution(*self.model(), taken, status, message, history[1:])
 

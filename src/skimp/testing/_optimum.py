@@ -62,6 +62,8 @@ class Naive:
             close(in_b, 0, "the gradient with respect to the intercept is zero", tol)
             return
         value, rng = self.value(coef, b), np.random.default_rng(0)
+        if value <= np.finfo(float).eps * self.value(0 * coef, 0 * b):
+            return  # no loss is negative: zero is the minimum
         for scale in np.repeat([1e-4, 1e-2, 1.0], 20):
             other = coef + scale * rng.normal(size=coef.shape)
             moved = b + self.fit_intercept * scale * rng.normal(size=b.shape)
@@ -103,7 +105,10 @@ class Naive:
         slacks = np.eye(n_slacks)
         A_eq = sparse.block_array([[terms, slacks, -slacks], [rows_of_one, None, None]])
         b_eq = np.concatenate([-balance.ravel(), np.ones(len(F))])
-        cost = np.concatenate([np.concatenate(costs).ravel(), np.ones(2 * n_slacks)])
+        # the gap has the squares of entries for coefficients, but not of those for a free intercept
+        slack_costs = np.ones(n_slacks)
+        slack_costs[in_c.size :] = 1e3 if self.flat else 1.0
+        cost = np.concatenate([np.concatenate(costs).ravel(), slack_costs, slack_costs])
         share_of = optimize.linprog(cost, A_eq=A_eq, b_eq=b_eq).x[: -2 * n_slacks]
         mix = np.maximum(share_of.reshape(len(found), -1), 0)
         combined = np.einsum("ci,cio->io", mix / mix.sum(axis=0), found)

@@ -1,5 +1,6 @@
 """Checks of solvers."""
 
+import pickle
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -10,7 +11,7 @@ from sklearn.base import clone
 
 from skimp._core._types import Array, DType, Matrix
 from skimp._core._work import DOUBLE, MapCost, Size, Work
-from skimp.data import ArrayRows, Codes, Context, Rows, open_rows
+from skimp.data import ArrayRows, Codes, Context, NoRows, Rows, open_rows
 from skimp.losses import Loss, hinge, softmax, squared
 from skimp.solvers import Problem, Solution, Solver, Status
 from skimp.testing._assertions import close, params_of, read_only, require
@@ -26,7 +27,8 @@ def check_solver(solver: Solver, loss: Loss = squared, *, tol: float = 1e-8) -> 
 
     For a smooth loss, the gradient at the solution must be zero. For other losses, the duality gap
     must be zero. Blocks, sparse rows, float32, codes, threads, starting points and memory limits
-    must not change the solution.
+    must not change the solution. The learner of an incremental solver must not change while it
+    learns, and must be picklable.
 
     Parameters
     ----------
@@ -59,7 +61,7 @@ def check_solver(solver: Solver, loss: Loss = squared, *, tol: float = 1e-8) -> 
     for w, penalty, b in product((None, weight), (None, P), (True, False)):
         replace(trial, weight=w, penalty=penalty, fit_intercept=b).check()
     full = replace(trial, weight=weight, penalty=P)
-    for check in (_check_forms, _check_start, _check_monitor):
+    for check in (_check_forms, _check_start, _check_monitor, _check_learner):
         check(full)
     for check in (_check_coded, _check_degenerate, _check_memory):
         check(trial)
@@ -183,6 +185,33 @@ def _check_monitor(trial: _Trial) -> None:
     stopped = trial.solve(monitor=lambda coef, intercept: not look(coef, intercept))
     require(len(given) == 1 and stopped.n_iter <= free.n_iter, "a monitor stops the solver")
     close(stopped.coef, given[0][0], "a stopped solver returns the coefficients the monitor saw")
+
+
+def _check_learner(trial: _Trial) -> None:
+    """Check the learner of an incremental solver on two blocks of rows."""
+    if not trial.solver.incremental:
+        return
+    halves = [
+        open_rows(trial.Z[part], target=trial.Y[part], weight=trial.weight[part], block_rows=7)
+        for part in (slice(None, _N // 2), slice(_N // 2, None))
+        if trial.weight is not None
+    ]
+    problem = Problem(NoRows(halves[0]), trial.loss, trial.alpha, trial.penalty)
+    first = trial.solver.learner(problem).learn(halves[0], _ONE)
+    before = first.solution()
+    copied = pickle.loads(pickle.dumps(first))
+    found = first.learn(halves[1], _ONE).solution()
+    shapes = found.coef.shape, found.intercept.shape
+    require(shapes == ((6, trial.Y.shape[1]), trial.Y.shape[1:]), "a learner has all outputs")
+    finite = np.isfinite(found.coef).all() and np.isfinite(found.intercept).all()
+    require(finite, "coefficients of a learner are finite")
+    require(_equal(first.solution(), before), "learning from more rows returns another learner")
+    again = copied.learn(halves[1], Context(2)).solution()
+    require(_equal(again, found), "a pickled learner goes on alike, for any number of threads")
+
+
+def _equal(a: Solution, b: Solution) -> bool:
+    return np.array_equal(a.coef, b.coef) and np.array_equal(a.intercept, b.intercept)
 
 
 def _check_coded(trial: _Trial) -> None:

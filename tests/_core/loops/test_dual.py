@@ -14,6 +14,7 @@ from skimp.losses import (
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )
+from tests.catalog import COST
 from tests.pairs import in_turn
 
 PIECEWISE = [
@@ -114,13 +115,14 @@ def test_logistic_slopes_stay_inside_their_limits(margin):
 @pytest.mark.parametrize("k", [2, 3, 6])
 def test_a_step_of_the_multiclass_hinge_loss_minimises_over_distributions(A, k):
     rng = np.random.default_rng(4)
-    loss = MulticlassHinge()
     for _ in range(40):
+        cost = np.where(np.eye(k) > 0, 0.0, rng.uniform(0, 3, (k, k)))
+        loss = MulticlassHinge(cost)
         own = np.eye(k)[rng.integers(k)]
         old, f = own - rng.dirichlet(np.full(k, 0.3)), rng.normal(scale=2, size=k)
         y = 2 * own - 1
         x = np.array([3.0, 4.0])
-        new, _, _ = swept(loops.multiclass_sweep, x, A / 25, y, old, f)
+        new, _, _ = swept(loops.multiclass_sweep, x, A / 25, y, old, f, extra=(cost,))
         np.testing.assert_allclose(new.sum(), 0, atol=1e-12)
         found = dual_cost(loss, A, y, f, old, new)[0]
         others = own - rng.dirichlet(np.full(k, 0.5), 500)
@@ -131,9 +133,9 @@ def test_a_step_of_the_multiclass_hinge_loss_minimises_over_distributions(A, k):
 
 def test_a_row_of_zeros_takes_the_class_ahead():
     own, f = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.5, 0.25])
-    new, _, _ = swept(loops.multiclass_sweep, np.zeros(2), 1.0, 2 * own - 1, np.zeros(3), f)
-    cost = -(f + 1 - own)
-    expected = linprog(cost, A_eq=np.ones((1, 3)), b_eq=[1.0]).x
+    y, extra = 2 * own - 1, (1 - np.eye(3),)
+    new, _, _ = swept(loops.multiclass_sweep, np.zeros(2), 1.0, y, np.zeros(3), f, extra=extra)
+    expected = linprog(-(f + 1 - own), A_eq=np.ones((1, 3)), b_eq=[1.0]).x
     np.testing.assert_allclose(own - new, expected)
 
 
@@ -164,12 +166,12 @@ def test_slopes_at_the_kink_become_inactive():
 
 def test_classes_far_behind_become_inactive():
     y = np.array([1.0, -1.0, -1.0])
-    own = (y > 0).astype(float)
-    f = np.array([2.0, 1.5, -2.0])
-    _, active, _ = swept(loops.multiclass_sweep, np.ones(1), 1.0, y, np.zeros(3), f, worst=1.0)
+    options = {"worst": 1.0, "extra": (1 - np.eye(3),)}
+    f, far = np.array([2.0, 1.5, -2.0]), np.array([9.0, 0.0, 0.0])
+    _, active, _ = swept(loops.multiclass_sweep, np.ones(1), 1.0, y, np.zeros(3), f, **options)
     assert active.tolist() == [True, True, False]
     # nothing is left to be moved in a row whose own class has all of p and is far ahead
-    _, active, _ = swept(loops.multiclass_sweep, np.ones(1), 1.0, y, 0 * own, 9 * own, worst=1.0)
+    _, active, _ = swept(loops.multiclass_sweep, np.ones(1), 1.0, y, np.zeros(3), far, **options)
     assert not active.any()
 
 
@@ -229,7 +231,7 @@ def test_outputs_of_others_stay(loss):
     assert np.array_equal(part[0][:, 2], 0.5 * Y[:, 2])
 
 
-@pytest.mark.parametrize("loss", [*PIECEWISE, MulticlassHinge()], ids=repr)
+@pytest.mark.parametrize("loss", [*PIECEWISE, MulticlassHinge(COST)], ids=repr)
 def test_just_the_slopes_that_a_step_would_move_become_active_again(loss):
     rng = np.random.default_rng(5)
     Y = np.where(np.eye(3)[rng.integers(0, 3, 40)] > 0, 1.0, -1.0)
@@ -238,13 +240,10 @@ def test_just_the_slopes_that_a_step_would_move_become_active_again(loss):
     optimal = rng.uniform(size=(40, 1 if loss.joint else 3)) < 0.6
     slopes = np.where(optimal, -loss.gradient(Y, F), 0.0)
     active = np.zeros((40, 3), bool)
-    if loss.joint:
-        loops.multiclass_wake(F, Y, slopes, active)
-    else:
-        loops.piecewise_wake(F, Y, slopes, active, *parameters(loss))
-    loop, extra = loops.multiclass_sweep, ()
+    loop, wake, extra = loops.multiclass_sweep, loops.multiclass_wake, (np.array(COST),)
     if not loss.joint:
-        loop, extra = loops.piecewise_sweep, parameters(loss)
+        loop, wake, extra = loops.piecewise_sweep, loops.piecewise_wake, parameters(loss)
+    wake(F, Y, slopes, active, *extra)
     for i in range(40):
         new, _, largest = swept(loop, np.ones(1), 0.01, Y[i], slopes[i], F[i], extra=extra)
         assert not ((np.abs(new - slopes[i]) > 1e-12) & ~active[i]).any()

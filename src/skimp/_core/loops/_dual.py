@@ -186,11 +186,14 @@ def _project(p, scores, top, A):
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def multiclass_sweep(X, order, outputs, Q, C, Y, slopes, active, constant, V, b, worst, largest):
-    """Minimize the loss of Crammer and Singer over all active slopes of each row at once.
+def multiclass_sweep(
+    X, order, outputs, Q, C, Y, slopes, active, constant, V, b, worst, largest, cost
+):
+    """Minimize the multi-class hinge loss over all active slopes of each row at once.
 
-    The slopes of a row are the indicator of its class minus a distribution p over the classes. A
-    class with p = 0 becomes inactive if its score is more than ``worst_0`` below those of all
+    The slopes of a row are the indicator of its class minus a distribution p over the classes. The
+    score of a class is its prediction plus its cost, from the row of the matrix for the true class.
+    A class with p = 0 becomes inactive if its score is more than ``worst_0`` below those of all
     classes with p > 0.
     """
     k = Y.shape[1]
@@ -200,12 +203,12 @@ def multiclass_sweep(X, order, outputs, Q, C, Y, slopes, active, constant, V, b,
     for i in order:
         outputs_at(X, i, V, active[i], f)
         n_classes, top, support = 0, -np.inf, np.inf
+        own = np.argmax(Y[i])
         for j in range(k):
             if active[i, j]:
-                own = Y[i, j] > 0
-                score = f[j] + b[j] if own else f[j] + b[j] + 1.0
+                score = f[j] + b[j] + cost[own, j]
                 classes[n_classes], scores[n_classes] = j, score
-                p[n_classes] = (1.0 if own else 0.0) - slopes[i, j]
+                p[n_classes] = (1.0 if j == own else 0.0) - slopes[i, j]
                 top = max(top, score)
                 if p[n_classes] > 0:
                     support = min(support, score)
@@ -225,7 +228,7 @@ def multiclass_sweep(X, order, outputs, Q, C, Y, slopes, active, constant, V, b,
         t[:] = 0
         for a in range(n_classes):
             j = classes[a]
-            new = (1.0 if Y[i, j] > 0 else 0.0) - p[a]
+            new = (1.0 if j == own else 0.0) - p[a]
             t[j] = C[i] * (new - slopes[i, j])
             slopes[i, j] = new
             b[j] += constant * t[j]
@@ -234,16 +237,16 @@ def multiclass_sweep(X, order, outputs, Q, C, Y, slopes, active, constant, V, b,
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def multiclass_wake(F, Y, slopes, active):
+def multiclass_wake(F, Y, slopes, active, cost):
     """Activate the classes that violate optimality at F, and those with p > 0 in the same row."""
     k = F.shape[1]
     scores, shares = np.empty(k), np.empty(k, np.bool_)
     for i in range(F.shape[0]):
         top, support = -np.inf, np.inf
+        own = np.argmax(Y[i])
         for j in range(k):
-            own = Y[i, j] > 0
-            scores[j] = F[i, j] if own else F[i, j] + 1.0
-            shares[j] = slopes[i, j] < (1.0 if own else 0.0)
+            scores[j] = F[i, j] + cost[own, j]
+            shares[j] = slopes[i, j] < (1.0 if j == own else 0.0)
             top = max(top, scores[j])
             if shares[j]:
                 support = min(support, scores[j])

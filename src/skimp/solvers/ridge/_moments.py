@@ -54,6 +54,31 @@ class Covariance:
         """Sum of the variances of the targets."""
         return float(self.targets.sum())
 
+    def merged(self, other: "Covariance") -> "Covariance":
+        """Return the covariances of the rows of both, to rounding.
+
+        The difference of the means adds to the covariances; see Chan, Golub and LeVeque (1979),
+        Updating formulae and a pairwise algorithm for computing sample variances.
+        """
+        weight = self.weight + other.weight
+        a, b = self.weight / weight, other.weight / weight
+        z, y = other.mean - self.mean, other.target_mean - self.target_mean
+        within = a * self.within
+        within += b * other.within
+        within += np.outer(a * b * z, z)
+        squares = self.weight**2 / self.size + other.weight**2 / other.size
+        return Covariance(
+            n_rows=self.n_rows + other.n_rows,
+            weight=weight,
+            size=weight**2 / squares,
+            centred=self.centred,
+            within=within,
+            across=a * self.across + b * other.across + np.outer(a * b * z, y),
+            targets=a * self.targets + b * other.targets + a * b * y**2,
+            mean=self.mean + b * z,
+            target_mean=self.target_mean + b * y,
+        )
+
     def ordered(self, order: Array) -> "Covariance":
         """Return the covariances with the columns in another order."""
         within = self.within[np.ix_(order, order)]

@@ -1,0 +1,108 @@
+"""Streams of rows: partial_fit against fit, and its memory."""
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import Bar, benchmark, in_fresh_process
+
+
+@benchmark
+def partial_fit_exact() -> list[Bar]:
+    """100 blocks against one fit with the same map, kernel and penalty, squared loss, float64."""
+    from sklearn.base import clone
+
+    from skimp import KernelClassifier, KernelRegressor
+    from skimp.budgets import Fixed
+    from skimp.features import Nystroem, RandomFourier
+    from skimp.kernels import Gaussian
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 8))
+    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=len(X)) + 10
+    labels = np.digitize(y, [9.5, 10.5])
+    weight = rng.random(len(X))
+    maps = {
+        "300 landmarks": Nystroem(budget=300, selector=Fixed(X[:300])),
+        "500 Fourier features": RandomFourier(n_components=500, random_state=0),
+    }
+    bars = []
+    for name, approximation in maps.items():
+        for alpha in (1e-4, 1e-7):
+            parts: dict[str, Any] = {"approximation": approximation, "alpha": alpha}
+            number = KernelRegressor(Gaussian(0.05), solver="direct", **parts)
+            label = KernelClassifier(Gaussian(0.05), loss="squared", solver="direct", **parts)
+            expected = (
+                number.fit(X, y, weight).predict(X),
+                label.fit(X, labels).decision_function(X),
+            )
+            number, label = clone(number), clone(label)
+            for part in np.array_split(np.arange(len(X)), 100):
+                number.partial_fit(X[part], y[part], sample_weight=weight[part])
+                label.partial_fit(X[part], labels[part], classes=[0, 1, 2])
+            found = number.predict(X), label.decision_function(X)
+            differences = [
+                float(np.abs(a - b).max() / np.abs(b).max())
+                for a, b in zip(found, expected, strict=True)
+            ]
+            details = dict(zip(("regression", "classification"), differences, strict=True))
+            bars.append(
+                Bar(
+                    f"100 blocks, {name}, alpha {alpha:g}: difference to one fit",
+                    max(differences),
+                    1e-8,
+                    details=details,
+                )
+            )
+    return bars
+
+
+_STREAM = """
+import json, time
+import numpy as np
+from benchmarks.harness import peak_bytes
+from skimp import KernelClassifier
+from skimp.features import RandomFourier
+from skimp.kernels import Gaussian
+
+rng = np.random.default_rng(0)
+features = RandomFourier(Gaussian(0.05), n_components=500, random_state=0)
+model = KernelClassifier(approximation=features, alpha=1e-6, {parts})
+peaks, scores, began = [], [], time.perf_counter()
+for block in range(100):
+    X = rng.normal(size=(10_000, 20))
+    y = X[:, 0] + X[:, 1] * X[:, 2] > 0
+    if block:
+        scores.append(model.score(X, y))
+    model.partial_fit(X, y, classes=[False, True])
+    peaks.append(peak_bytes())
+seconds = time.perf_counter() - began
+found = {{"early": peaks[9], "late": peaks[-1], "seconds": seconds, "score": scores[-1]}}
+print(json.dumps(found))
+"""
+
+
+@benchmark
+def stream_memory() -> list[Bar]:
+    """Peak memory of a stream of 10^6 generated rows, in blocks of 10,000, in a fresh process.
+
+    With several threads, how many blocks are in work at once depends on their timing, so the peak
+    differs from run to run by tens of MB. Only the one with a single thread has a limit.
+    """
+    bars = []
+    for name, parts in {"direct": "loss='squared', solver='direct'"}.items():
+        for threads, limit in ((1, 5.0), (2, None)):
+            found = in_fresh_process(_STREAM.format(parts=f"{parts}, n_jobs={threads}"))
+            bars.append(
+                Bar(
+                    f"{name}, {threads} threads: growth of the peak from 10^5 to 10^6 rows, MB",
+                    (found["late"] - found["early"]) / 1e6,
+                    limit,
+                    details={
+                        "peak MB": found["late"] / 1e6,
+                        "seconds": found["seconds"],
+                        "accuracy": found["score"],
+                    },
+                )
+            )
+    return bars

@@ -1,0 +1,249 @@
+"""Coordinate descent for L1 and elastic-net penalties."""
+
+from dataclasses import replace
+from typing import ClassVar, final
+
+import numpy as np
+
+from skimp._core._threads import single_threaded_blas
+from skimp._core._types import Array
+from skimp._core._work import DOUBLE, MapCost, Size, Stage, gemm, stream
+from skimp._params._memory import require_memory
+from skimp._params._rules import Rule, broken, check_params, integer, number
+from skimp.data import LOCAL, Context, Rows, keep_rows, kept_bytes
+from skimp.losses import Loss
+from skimp.solvers._base import Problem, Solution, Solver, Status
+from skimp.solvers._costs import count_iterations, outline_of, pass_work, row_bytes
+from skimp.solvers._descent import minimum_along
+from skimp.solvers._l1_steps import FIRST, MATRIX, L1Steps
+from skimp.solvers._objective import Objective, Point
+
+_LEAST = 16
+"""Size of the smallest working set."""
+_USUAL = 6
+"""Steps at the default tolerance (measured: 2 to 10, more for weaker penalties)."""
+_FLAT = 0.1
+"""Accept a step if the slope at its end is below this fraction of the initial slope."""
+_SHORT, _LONG = 0.05, 0.5
+"""If less than the first fraction of a step is taken, replace the curvature by a majorant; if less
+than the second, do not trust the model."""
+_ZERO = 1e-10
+"""Fraction of the initial objective that is treated as zero, for minima of zero."""
+
+
+@final
+class L1CD(Solver):
+    r"""Coordinate descent for L1 and elastic-net penalties, with exact zeros in the coefficients.
+
+    Minimizes, for a smooth loss and each output separately,
+
+    .. math::
+        \frac{1}{\sum_i w_i} \sum_i w_i \, \ell(y_i, c^T z_i + b) + \alpha \rho \|c\|_1
+        + \alpha (1 - \rho) \, c^T P c
+
+    where :math:`\rho` is ``l1_ratio``, and c are the coefficients of the features as given: an
+    exact zero means that a landmark or feature is not used. The intercept is not penalized. All
+    coefficients are zero if :math:`\alpha \rho` is at least the largest
+    :math:`|\sum_i w_i \, \ell'_i \, z_{ij}| / \sum_i w_i` of a constant model.
+
+    Each step minimizes a quadratic model of the loss over a working set of features: those in use,
+    and those that promise the largest decrease. Coordinate descent in random order sets
+
+    .. math:: c_j \leftarrow \frac{S(\beta_j c_j - g_j, \; \alpha \rho)}{\beta_j}, \qquad
+        S(u, \lambda) = \operatorname{sign}(u) \max(|u| - \lambda, 0)
+
+    where g is the gradient of the model and :math:`\beta_j` its second derivative. The Hessian of
+    the model is summed once per step, so that sweeps do not read the rows. Between sweeps, all
+    nonzero coefficients move together towards the minimum for their signs. A line search ends the
+    step.
+
+    The solver stops after a step of which the model expects a decrease of at most ``tol`` times
+    the objective. Since the model becomes exact near the minimum, this estimates the distance to
+    the minimum before the step. For the squared loss, the model is exact everywhere.
+
+    A step takes three passes over the rows, with n (4 D k + a^2 k) operations for n rows, D
+    features, k outputs and a features in the working set; rows with a curvature of zero are
+    skipped. The squared loss shares the n a^2 operations among outputs. The features take n D
+    numbers of memory if the memory limit allows it; otherwise they are recomputed in each pass.
+
+    Parameters
+    ----------
+    l1_ratio : float, default=1.0
+        Share :math:`\rho` of the L1 norm in the penalty, from 0 (ridge) to 1 (lasso).
+    tol : float, default=1e-4
+        Relative tolerance of the objective.
+    max_iter : int, default=200
+        Maximum number of steps.
+    random_state : int, default=0
+        Seed of the order of coordinates.
+
+    References
+    ----------
+    Shalev-Shwartz and Tewari (2011), Stochastic methods for l1-regularized loss minimization. A
+    step of theirs uses a bound of the curvature; here it is the curvature itself.
+
+    Friedman, Hastie and Tibshirani (2010), Regularization paths for generalized linear models via
+    coordinate descent, section 2.2 (sums over rows in place of rows).
+
+    Yuan, Ho and Lin (2012), An improved GLMNET for L1-regularized logistic regression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skimp.data import open_rows
+    >>> from skimp.losses import squared
+    >>> from skimp.solvers import L1CD, Problem
+    >>> rng = np.random.default_rng(0)
+    >>> Z = rng.normal(size=(200, 30))
+    >>> y = 2 * Z[:, [3]] - Z[:, [8]]
+    >>> solution = L1CD().solve(Problem(open_rows(Z, target=y), squared, alpha=0.1))
+    >>> np.flatnonzero(solution.coef).tolist()
+    [3, 8]
+    """
+
+    rules: ClassVar[dict[str, Rule]] = {
+        "l1_ratio": number(at_least=0, at_most=1),
+        "tol": number(above=0),
+        "max_iter": integer(at_least=1),
+        "random_state": integer(at_least=0),
+    }
+
+    def __init__(
+        self,
+        l1_ratio: float = 1.0,
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        random_state: int = 0,
+    ):
+        self.l1_ratio = l1_ratio
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    @property
+    def ridge(self) -> bool:
+        """Whether the penalty has no L1 norm."""
+        return self.l1_ratio == 0
+
+    def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:
+        """Minimize the objective; see `Solver.solve`."""
+        check_params(self)
+        owner, loss = type(self).__name__, problem.loss
+        if loss.joint or not np.isfinite(loss.max_curvature):
+            wording = "a smooth loss with separate outputs and a finite max_curvature"
+            raise broken(owner, "loss", f"{wording}, such as 'squared_hinge' or 'log'", loss)
+        if not problem.alpha > 0:
+            raise broken(owner, "alpha", "a number > 0", problem.alpha)
+        with single_threaded_blas():
+            return self._descend(problem, context)
+
+    def _descend(self, problem: Problem, context: Context) -> Solution:
+        threshold = problem.alpha * self.l1_ratio
+        k = int(np.asarray(next(problem.rows.reblocked(1).blocks()).y).shape[1])
+        rows, taken, how = _kept_in_memory(problem, k, context)
+        width = rows.n_features
+        start = problem.start or (np.zeros((width, k)), np.zeros(k))
+        smooth = replace(problem, alpha=problem.alpha * (1 - self.l1_ratio))
+        objective = Objective(smooth, rows, context)
+        point = objective.at(*(np.array(part, np.float64) for part in start))
+        steps = L1Steps(smooth, objective, threshold, taken)
+        history: list[float] = []
+        expected, shortened, status = np.inf, False, Status.MAX_ITER
+
+        def value(point: Point) -> float:
+            return point.value + threshold * float(np.abs(point.coef).sum())
+
+        def model() -> tuple[Array, Array]:
+            return point.coef, point.intercept
+
+        least = _ZERO * value(point)
+        with context.phase("l1_cd", unit="steps", total=self.max_iter) as phase:
+            while len(history) < self.max_iter and status is Status.MAX_ITER:
+                if shortened or not point.curvature.any(axis=0).all():
+                    point = objective.cautious(point)
+                seed = [self.random_state, len(history)]
+                step, decrease = steps.step(point, seed)
+                moved, share = _search(objective, point, step, threshold)
+                expected = decrease / (max(least, value(moved)) or 1.0)
+                falls = value(moved) <= value(point) + objective.rounding(point).sum()
+                stalled, shortened = not falls and point.cautious, share < _SHORT or not falls
+                point = moved if falls else point
+                history.append(value(point))
+                stop = phase.advance(f"objective {history[-1]:.5g}", model)
+                if stop or (problem.monitor is not None and problem.monitor(*model())):
+                    status = Status.STOPPED_EARLY
+                elif expected <= self.tol and share >= _LONG:
+                    status = Status.CONVERGED
+                elif stalled:
+                    status = Status.STALLED
+        used = int(np.count_nonzero(point.coef.any(axis=1)))
+        seen = f"expected decrease {expected:.1e} in step {len(history)}"
+        return Solution(
+            coef=point.coef,
+            intercept=point.intercept,
+            n_iter=len(history),
+            status=status,
+            message=f"l1_cd: {status.value}, {seen}, {used} of {width} features used, {how}",
+            history=np.array(history),
+            # unbiased for the lasso (Zou, Hastie and Tibshirani 2007)
+            dimension=None if self.ridge else float(used),
+            solver="l1_cd",
+        )
+
+    def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
+        """Return the cost of the steps; see `Solver.cost`."""
+        n, k, D, t = size.n_rows, size.n_outputs, mapped.width, size.threads
+        steps = count_iterations(_USUAL, self.tol, 1e-4, self.max_iter)
+        a = min(D, 2 * FIRST)
+        keeping = n * row_bytes(mapped)
+        own = _needed_bytes(n, k, D) + 8 * (t + 2) * k * a**2
+        kept = keeping + own <= size.memory
+        block = outline_of(mapped, size).block_rows * (row_bytes(mapped) + 16 * a) + mapped.scratch
+        work = steps * (2 * pass_work(mapped, size, exact=True) + gemm(n * k * a**2, DOUBLE))
+        work += (1.0 if kept else 2 + 3 * steps) * mapped.mapping + stream(2 * keeping)
+        return Stage("solve", work, mapped.held + own + t * block + (keeping if kept else 0))
+
+
+def _needed_bytes(n: int, k: int, width: int) -> int:
+    """Return the memory of a descent in addition to features and working sets, in bytes."""
+    # targets, and predictions and curvatures of two points; gradients and steps
+    return 40 * n * k + 64 * width * k
+
+
+def _kept_in_memory(problem: Problem, k: int, context: Context) -> tuple[Rows, int, str]:
+    """Return rows with features in memory if they fit, the bytes in use and a message."""
+    rows, memory = problem.rows, problem.outline(context).memory
+    own = _needed_bytes(rows.n_rows, k, rows.n_features)
+    least, first = (MATRIX * k * min(rows.n_features, size) ** 2 for size in (_LEAST, FIRST))
+    what = f"l1_cd on {rows.n_rows} rows with {rows.n_features} features and {k} outputs"
+    require_memory(own + least, memory, what, "use fewer rows or fewer features")
+    keeping = kept_bytes(rows)
+    if own + first + keeping > memory:
+        return rows, own, "features recomputed in each pass"
+    with context.phase("features", unit="rows", total=rows.n_rows):
+        return keep_rows(rows, context), own + keeping, "features kept in memory"
+
+
+def _search(
+    objective: Objective, point: Point, step: Array, threshold: float
+) -> tuple[Point, float]:
+    """Go to the minimum of each output along a step, at most to its end, which has exact zeros.
+
+    Returns the new point and the smallest fraction of the step that an output took.
+    """
+    change = objective.along(step)
+    smooth = objective.slope_along(point, step, change)
+    c, d = point.coef, step[:-1]
+
+    def slope(t: Array) -> Array:
+        """Return the derivative from below: at zero, a coefficient keeps its sign."""
+        at = c + t * d
+        signs = np.where(at == 0, -np.sign(d), np.sign(at))
+        rises: Array = smooth(t) + threshold * np.sum(signs * d, axis=0)
+        return rises
+
+    initial = np.sum(point.gradient * step, axis=0)
+    initial += threshold * np.sum(np.where(c == 0, np.abs(d), np.sign(c) * d), axis=0)
+    flat = np.maximum(objective.rounding(point), -_FLAT * initial)
+    t = minimum_along(slope, flat, 0)
+    return objective.moved(point, step, t, change), float(t.min())
