@@ -117,24 +117,22 @@ def test_features_that_do_not_fit(loss):
     np.testing.assert_allclose(streamed.history[-1], kept.history[-1], rtol=2e-7)
 
 
-def test_the_centre_moves_faster_until_the_sign_changes():
-    intercept = FreeIntercept(squared_norm=20.0, alpha=0.5, k=2)
+def test_the_centre_takes_secant_steps():
+    intercept = FreeIntercept(squared_norm=20.0, alpha=0.5, k=4)
     assert intercept.constant == 2.0
     assert FreeIntercept(squared_norm=0.0, alpha=0.5, k=2).constant == 0.5
-    b = np.array([1.0, -1.0])
-    # s = b / 2 at first, since the centre is 0
-    change, product = intercept.move(b)
-    assert (change.tolist(), product) == ([1.0, -1.0], 1.0)
-    b += change
-    # the first output keeps its pull, the second one changes its sign
-    b += [0.0, 1.5]
-    change, _ = intercept.move(b)
-    assert change.tolist() == [2.0, 0.5]
-    b += change
-    # the first output is nearly there: the pace stays
-    b -= [0.75, 0.0]
-    change, _ = intercept.move(b)
-    assert change.tolist() == [0.5, 1.0]
+    # b is the centre plus the pull, which is 2 s
+    centre = np.zeros(4)
+    for pull, pace in (
+        ([8.0, 8.0, 8.0, 0.0], [1.0, 1.0, 1.0, 1.0]),
+        # a linear function would be zero after twice the last change, after 4/3 of it, and nowhere
+        ([6.0, 2.0, 9.0, 0.0], [4.0, 4 / 3, 4.0, 1.0]),
+        ([0.0, -1.0, 4.5, 0.0], [1.0, 1.0, 8.0, 1.0]),
+    ):
+        change, product = intercept.move(centre + pull)
+        np.testing.assert_allclose(change, np.multiply(pace, pull))
+        assert product == pytest.approx(np.divide(pull, 2.0) @ (centre + pull))
+        centre += change
 
 
 @pytest.mark.parametrize("joint", [False, True])
