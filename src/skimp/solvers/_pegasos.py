@@ -51,7 +51,7 @@ class Pegasos(Solver):
     order : {"reshuffled", "fixed", "iid"}, default="reshuffled"
         Whether each pass draws a new permutation of the rows, all passes use one permutation, or
         rows are drawn independently of each other.
-    tol : float, default=1e-3
+    tol : float, default=1e-2
         Stop if the objective is about this fraction above the minimum, as estimated from its change
         in the second half of the passes.
     max_iter : int, default=100
@@ -75,7 +75,7 @@ class Pegasos(Solver):
     >>> from skimp.solvers import Pegasos, Problem
     >>> Z = np.array([[-2.0], [-1.0], [1.0], [3.0]])
     >>> rows = open_rows(Z, target=np.sign(Z))
-    >>> solution = Pegasos(max_iter=1000).solve(Problem(rows, hinge, alpha=0.1))
+    >>> solution = Pegasos(tol=1e-4, max_iter=1000).solve(Problem(rows, hinge, alpha=0.1))
     >>> bool(abs(solution.coef.item() - 1) < 0.05)
     True
     """
@@ -97,7 +97,7 @@ class Pegasos(Solver):
         project: bool = False,
         average: bool = True,
         order: str = "reshuffled",
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         max_iter: int = 100,
         random_state: int = 0,
     ):

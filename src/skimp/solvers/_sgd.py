@@ -63,7 +63,7 @@ class SGD(Solver):
         number of threads does not matter. A gradient is late within a pass only.
     coordinates : {"whitened", "raw"}, default="whitened"
         The coordinates of the steps. Without landmarks they are the same.
-    tol : float, default=1e-3
+    tol : float, default=1e-2
         Stop if the objective is about this fraction above the minimum, as estimated from its change
         in the second half of the passes.
     max_iter : int, default=100
@@ -89,7 +89,7 @@ class SGD(Solver):
     >>> rng = np.random.default_rng(0)
     >>> Z = rng.normal(size=(1000, 3))
     >>> y = Z @ np.array([[1.0], [2.0], [3.0]]) + 5
-    >>> solution = SGD().solve(Problem(open_rows(Z, target=y), huber, alpha=1e-4))
+    >>> solution = SGD(tol=1e-4).solve(Problem(open_rows(Z, target=y), huber, alpha=1e-4))
     >>> solution.coef.ravel().round(2).tolist(), solution.intercept.round(2).item()
     ([1.0, 2.0, 3.0], 5.0)
     """
@@ -117,7 +117,7 @@ class SGD(Solver):
         order: str = "reshuffled",
         delay: int = 0,
         coordinates: str = "whitened",
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         max_iter: int = 100,
         random_state: int = 0,
     ):

@@ -279,7 +279,7 @@ class Steps(Learner):
     def solution(self) -> Solution:
         coef, intercept = self.model()
         message = f"{self.rule.name}: learnt from a stream in {self._t:,} steps"
-        return self._solution(coef, intercept, self._passes, Status.CONVERGED, message, [])
+        return self._solution(coef, intercept, self._passes, Status.LEARNING, message, [])
 
     def _solution(
         self, coef: Array, intercept: Array, n: int, status: Status, message: str, history: Any
@@ -353,7 +353,9 @@ def open_passes(steps: Steps, problem: Problem, context: Context) -> Passes:
     needed = own_bytes(rows.n_rows, k, rows.n_features)
     what = f"stochastic gradients on {rows.n_rows} rows with {k} outputs"
     require_memory(needed, limit, what, "use a smaller budget or fewer features")
-    return Passes(rows, rule.order, rule.seed, limit - needed, context)
+    # each thread computes features in a buffer
+    buffers = context.threads * rows.block_rows * rows.n_features * rows.dtype.itemsize
+    return Passes(rows, rule.order, rule.seed, max(0, limit - needed - buffers), context)
 
 
 def own_bytes(n_rows: int, n_outputs: int, width: int) -> int:
@@ -389,8 +391,10 @@ def steps_cost(
         mapping += gemm(2 * n * D**2, DOUBLE)
         block += outline.block_rows * D * (8 + mapped.dtype.itemsize)
         held += 24 * D**2
-    kept = keeping <= size.memory - held
-    held += size.threads * block + (keeping if kept else max(0.0, size.memory - held))
+    held += size.threads * block
+    room = max(0.0, size.memory - mapped.held - held)
+    kept = keeping <= room
+    held += min(keeping, room)
     threads = 1 if loss.joint else min(size.threads, k)
     products = 1.5 if average else 1.0
     if mapped.groups:
