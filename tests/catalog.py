@@ -77,7 +77,7 @@ from skimp.losses import (
     squared_epsilon_insensitive,
     squared_hinge,
 )
-from skimp.solvers import L1CD, PCG, Auto, DualCD, Newton, direct
+from skimp.solvers import L1CD, PCG, SGD, Auto, DualCD, Newton, Pegasos, direct
 from tests.reference import naive
 
 
@@ -335,6 +335,16 @@ SOLVERS = [
     *(
         _solver_row(DualCD(tol=1e-7, max_iter=3000), loss, tol=1e-6)
         for loss in (hinge, epsilon_insensitive, quantile, multiclass_hinge)
+    ),
+    # stochastic solvers come within a few per cent of the minimum in a short test
+    *(
+        _solver_row(solver, loss, tol=5e-2)
+        for solver, loss in (
+            (Pegasos(tol=2e-4, max_iter=2000), hinge),
+            (Pegasos(tol=2e-4, max_iter=2000), softmax),
+            (SGD(tol=5e-4, max_iter=2000), log),
+            (SGD(tol=5e-4, max_iter=2000), softmax),
+        )
     ),
     *(_solver_row(L1CD(0.0, tol=1e-14), loss, tol=1e-6) for loss in (*_PARABOLIC, log)),
     _solver_row(Auto(tol=1e-14), squared, tol=1e-6),

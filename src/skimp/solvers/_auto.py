@@ -7,12 +7,13 @@ from skimp._core._work import MapCost, Size, Stage
 from skimp._params._rules import NONE, Rule, check_params, integer, number
 from skimp.data import LOCAL, Context
 from skimp.losses import Loss, Squared
-from skimp.solvers._base import Outline, Problem, Solution, Solver
+from skimp.solvers._base import Learner, Outline, Problem, Solution, Solver
 from skimp.solvers._costs import outline_of
 from skimp.solvers._direct import Direct
 from skimp.solvers._dual_cd import DualCD, has_dual
 from skimp.solvers._newton import Newton
 from skimp.solvers._pcg import PCG
+from skimp.solvers._sgd import SGD
 
 _FEW_CODED = 1000
 DIRECT_FEATURES = 3000
@@ -56,6 +57,7 @@ class Auto(Solver):
     'auto chose dual_cd, since the loss is not smooth'
     """
 
+    incremental: ClassVar[bool] = True
     rules: ClassVar[dict[str, Rule]] = {
         "tol": NONE | number(above=0),
         "max_iter": NONE | integer(at_least=1),
@@ -72,6 +74,17 @@ class Auto(Solver):
         solution = solver.solve(problem, context)
         message = f"auto chose {solution.solver}, since {why}; {solution.message}"
         return replace(solution, message=message)
+
+    def learner(self, problem: Problem) -> Learner:
+        """Return the learner of `Direct` for the squared loss, and of `SGD` for other losses.
+
+        `SGD` also learns if there are more than 3,000 features.
+        """
+        check_params(self)
+        few = problem.rows.n_features <= DIRECT_FEATURES
+        if isinstance(problem.loss, Squared) and few:
+            return Direct().learner(problem)
+        return SGD().learner(problem)
 
     def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
         """Return the cost of the chosen solver; see `Solver.cost`."""
