@@ -57,6 +57,11 @@ def partial_fit_exact() -> list[Bar]:
     return bars
 
 
+_LEARNERS = {
+    "direct": "loss='squared', solver='direct'",
+    "sgd": "loss='squared_hinge', solver='sgd'",
+    "pegasos": "loss='hinge', solver='pegasos'",
+}
 _STREAM = """
 import json, time
 import numpy as np
@@ -90,7 +95,7 @@ def stream_memory() -> list[Bar]:
     differs from run to run by tens of MB. Only the one with a single thread has a limit.
     """
     bars = []
-    for name, parts in {"direct": "loss='squared', solver='direct'"}.items():
+    for name, parts in _LEARNERS.items():
         for threads, limit in ((1, 5.0), (2, None)):
             found = in_fresh_process(_STREAM.format(parts=f"{parts}, n_jobs={threads}"))
             bars.append(

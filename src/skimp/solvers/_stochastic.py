@@ -278,7 +278,7 @@ class Steps(Learner):
 
     def solution(self) -> Solution:
         coef, intercept = self.model()
-        message = f"{self.rule.name}: learnt from a stream in {self._t:,} steps"
+        message = f"{self.rule.name}: {self._t:,} steps"
         return self._solution(coef, intercept, self._passes, Status.LEARNING, message, [])
 
     def _solution(
