@@ -327,8 +327,8 @@ class Steps(Learner):
                 elif gap <= tol and self._t >= _LEAST_STEPS:
                     status = Status.CONVERGED
         taken = len(history) - 1
-        seen = f"about {gap:.1e} above the minimum after {taken} passes"
-        message = f"{rule.name}: {seen} with {self._t:,} steps{note}"
+        seen = f"about {gap:.1e} above the minimum after " if np.isfinite(gap) else ""
+        message = f"{rule.name}: {seen}{taken} passes with {self._t:,} steps{note}"
         message += ", stopped early" if status is Status.STOPPED_EARLY else ""
         return self._solution(*self.model(), taken, status, message, history[1:])
 
