@@ -1,4 +1,4 @@
-"""Streams of rows: partial_fit against fit, and its memory."""
+"""Streams of rows, and solvers that visit one row after another."""
 
 from typing import Any
 
@@ -57,6 +57,11 @@ def partial_fit_exact() -> list[Bar]:
     return bars
 
 
+_LEARNERS = {
+    "direct": "loss='squared', solver='direct'",
+    "sgd": "loss='squared_hinge', solver='sgd'",
+    "pegasos": "loss='hinge', solver='pegasos'",
+}
 _STREAM = """
 import json, time
 import numpy as np
@@ -90,7 +95,7 @@ def stream_memory() -> list[Bar]:
     differs from run to run by tens of MB. Only the one with a single thread has a limit.
     """
     bars = []
-    for name, parts in {"direct": "loss='squared', solver='direct'"}.items():
+    for name, parts in _LEARNERS.items():
         for threads, limit in ((1, 5.0), (2, None)):
             found = in_fresh_process(_STREAM.format(parts=f"{parts}, n_jobs={threads}"))
             bars.append(
@@ -102,6 +107,64 @@ def stream_memory() -> list[Bar]:
                         "peak MB": found["late"] / 1e6,
                         "seconds": found["seconds"],
                         "accuracy": found["score"],
+                    },
+                )
+            )
+    return bars
+
+
+@benchmark
+def free_intercept() -> list[Bar]:
+    """Hinge loss with an intercept that is not penalized, against libsvm, on 2,000 rows.
+
+    The objective is ``a^T K a + C sum_i max(0, 1 - y_i f_i)``, where f = K a + b and
+    C = 1 / (n alpha). The C of `SVC`, which has a factor 1/2 before the penalty, is half of that.
+    """
+    from sklearn.svm import SVC
+
+    from benchmarks.solvers import labelled_rows
+    from skimp.data import open_rows
+    from skimp.features import RandomFourier
+    from skimp.kernels import Gaussian
+    from skimp.losses import hinge
+    from skimp.solvers import DualCD, Problem
+
+    def objective(K: Any, y: Any, C: float, a: Any, b: float) -> float:
+        return float(a @ K @ a + C * np.sum(np.maximum(0, 1 - y * (K @ a + b))))
+
+    bars, n = [], 2000
+    for name in ("a9a", "ijcnn1", "mnist 3 vs 8"):
+        X, labels, gamma = labelled_rows(name)
+        Z = RandomFourier(Gaussian(gamma), n_components=300, random_state=0).fit_transform(X)
+        features = open_rows(Z.astype(np.float64), target=labels[:, None])
+        sample = np.random.default_rng(0).permutation(len(labels))[:n]
+        K, y = Gaussian(gamma)(X[sample]).astype(np.float64), labels[sample]
+        for alpha in (1e-3, 1e-4, 1e-5, 1e-6):
+            C = 1 / (n * alpha)
+            svc = SVC(C=C / 2, kernel="precomputed", tol=1e-8).fit(K, y)
+            dual = np.zeros(n)
+            dual[svc.support_] = svc.dual_coef_[0]
+            best = objective(K, y, C, dual, svc.intercept_[0])
+            problem = Problem(open_rows(K, target=y[:, None]), hinge, alpha, penalty=K)
+            ours = DualCD(tol=5e-5, max_iter=100_000).solve(problem)
+            found = objective(K, y, C, ours.coef[:, 0], ours.intercept[0])
+            sweeps = [
+                DualCD(penalize_intercept=penalize).solve(Problem(features, hinge, alpha)).n_iter
+                for penalize in (False, True)
+            ]
+            bars.append(
+                Bar(
+                    f"{name}, alpha {alpha:g}: objective, free intercept, over SVC's - 1",
+                    found / best - 1,
+                    1e-4,
+                    details={
+                        "objective": found,
+                        "SVC's": best,
+                        "intercept": float(ours.intercept[0]),
+                        "SVC's intercept": float(svc.intercept_[0]),
+                        "sweeps": ours.n_iter,
+                        "sweeps on 300 features of all rows": sweeps[0],
+                        "penalized": sweeps[1],
                     },
                 )
             )

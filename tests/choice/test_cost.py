@@ -64,6 +64,12 @@ CASES = {
         Nystroem(budget=500, selector="uniform"),
         {"loss": "squared_hinge", "solver": "l1_cd", "n_outputs": 3},
     ),
+    "fourier pegasos": (RandomFourier(n_components=500), {"loss": "hinge", "solver": "pegasos"}),
+    "landmarks sgd": (
+        Nystroem(budget=500, selector="uniform"),
+        {"loss": "log", "solver": "sgd", "n_outputs": 3, "memory": 200000000},
+    ),
+    "binning pegasos": (RandomBinning(n_grids=50), {"loss": "hinge", "solver": "pegasos"}),
     "structured": (RandomFourier(n_components=500, sampling="structured"), {}),
     "fastfood": (RandomFourier(form="phase", n_components=500, sampling="fastfood"), {}),
     "sparse": (RandomFourier(n_components=500), {"n_features": 2000, "density": 0.01}),
@@ -126,6 +132,9 @@ fourier hinge tight  draw 4e-05/0.16  solve 6.951/200
 fourier svr          draw 4e-05/0.16  solve 15.45/425.5
 fourier l1           draw 4e-05/0.16  solve 2.742/465.4
 landmarks l1         select 0.0002/1.76  factor 0.003426/4.57  solve 7.153/491.7
+fourier pegasos      draw 4e-05/0.16  solve 2.025/424.6
+landmarks sgd        select 0.0002/1.76  factor 0.003426/4.57  solve 21.59/200
+binning pegasos      draw 0.1267/25.33  solve 3.015/18.29
 structured           draw 8.192e-06/0.03277  solve 0.5522/42.88
 fastfood             draw 1.638e-05/0.06554  solve 0.629/42.9
 sparse               draw 0.004/16  solve 0.9589/34.48

@@ -20,7 +20,7 @@ from skimp.solvers._intercepts import Balance, FreeIntercept
 from tests.duals import LOSSES, Identity, data, memory, objective, solved
 from tests.sources import ChunkedRows
 
-FREE = DualCD(tol=1e-9, max_iter=20_000, penalize_intercept=False)
+FREE = DualCD(tol=1e-9, max_iter=20_000)
 
 
 def value(loss, X, Y, found, *, alpha=0.05, weight=None):
@@ -68,7 +68,7 @@ def test_the_gap_bounds_the_distance_to_the_minimum(loss):
     problem = {"weight": weight, "alpha": 0.02, "fit_intercept": True}
     best = solved(loss, X, Y, solver=FREE, **problem).history[-1]
     for options in ({"tol": 1e-2}, {"tol": 1e-4}, {"tol": 1e-9, "max_iter": 3}):
-        found = solved(loss, X, Y, solver=DualCD(penalize_intercept=False, **options), **problem)
+        found = solved(loss, X, Y, solver=DualCD(**options), **problem)
         gap = float(re.search(r"gap (\S+) after", found.message)[1])
         assert (found.status is Status.CONVERGED) == (gap <= options["tol"])
         reached = value(loss, X, Y, found, alpha=0.02, weight=weight)
@@ -88,7 +88,7 @@ def test_without_an_intercept_nothing_changes():
 @pytest.mark.parametrize("loss", [epsilon_insensitive, quantile, squared], ids=repr)
 def test_an_intercept_far_away(loss, scale):
     X, Y, _ = data(loss)
-    solver = DualCD(tol=1e-6, penalize_intercept=False)
+    solver = DualCD(tol=1e-6)
     near = solved(loss, X, Y, alpha=1.0, solver=solver, fit_intercept=True)
     far = solved(loss, X, Y + scale, alpha=1.0, solver=solver, fit_intercept=True)
     assert far.converged
@@ -109,7 +109,7 @@ def test_equal_targets_cost_nothing(loss):
 def test_features_that_do_not_fit(loss):
     X, Y, weight = data(loss, n=200)
     rows = ChunkedRows(X, Y, weight).mapped(Identity(4))
-    solver, limit = DualCD(tol=1e-7, penalize_intercept=False), memory(200, 3, 4)
+    solver, limit = DualCD(tol=1e-7), memory(200, 3, 4)
     streamed = solver.solve(Problem(rows, loss, 0.05, memory_limit=limit))
     kept = solver.solve(Problem(rows, loss, 0.05))
     assert "recomputed in every sweep" in streamed.message
@@ -117,24 +117,22 @@ def test_features_that_do_not_fit(loss):
     np.testing.assert_allclose(streamed.history[-1], kept.history[-1], rtol=2e-7)
 
 
-def test_the_centre_moves_faster_until_the_sign_changes():
-    intercept = FreeIntercept(squared_norm=20.0, alpha=0.5, k=2)
+def test_the_centre_takes_secant_steps():
+    intercept = FreeIntercept(squared_norm=20.0, alpha=0.5, k=4)
     assert intercept.constant == 2.0
     assert FreeIntercept(squared_norm=0.0, alpha=0.5, k=2).constant == 0.5
-    b = np.array([1.0, -1.0])
-    # s = b / 2 at first, since the centre is 0
-    change, product = intercept.move(b)
-    assert (change.tolist(), product) == ([1.0, -1.0], 1.0)
-    b += change
-    # the first output keeps its pull, the second one changes its sign
-    b += [0.0, 1.5]
-    change, _ = intercept.move(b)
-    assert change.tolist() == [2.0, 0.5]
-    b += change
-    # the first output is nearly there: the pace stays
-    b -= [0.75, 0.0]
-    change, _ = intercept.move(b)
-    assert change.tolist() == [0.5, 1.0]
+    # b is the centre plus the pull, which is 2 s
+    centre = np.zeros(4)
+    for pull, pace in (
+        ([8.0, 8.0, 8.0, 0.0], [1.0, 1.0, 1.0, 1.0]),
+        # a linear function would be zero after twice the last change, after 4/3 of it, and nowhere
+        ([6.0, 2.0, 9.0, 0.0], [4.0, 4 / 3, 4.0, 1.0]),
+        ([0.0, -1.0, 4.5, 0.0], [1.0, 1.0, 8.0, 1.0]),
+    ):
+        change, product = intercept.move(centre + pull)
+        np.testing.assert_allclose(change, np.multiply(pace, pull))
+        assert product == pytest.approx(np.divide(pull, 2.0) @ (centre + pull))
+        centre += change
 
 
 @pytest.mark.parametrize("joint", [False, True])

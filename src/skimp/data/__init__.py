@@ -1,7 +1,7 @@
 """Data sources that are read in row blocks, and the context that runs computations over them."""
 
 from skimp.data._array import ArrayRows
-from skimp.data._block import Block, concatenate_rows, rechunk
+from skimp.data._block import Block, concatenate_rows, join, rechunk
 from skimp.data._callbacks import Reporting, clone_without_callbacks
 from skimp.data._codes import Codes
 from skimp.data._context import LOCAL, Context
@@ -35,6 +35,7 @@ __all__ = [
     "concatenate_rows",
     "has_weight",
     "is_frame",
+    "join",
     "keep_rows",
     "kept_bytes",
     "kept_layout",

@@ -59,6 +59,10 @@ class ArrayRows(Rows):
         """Return rows by number, without reading the others."""
         return self._whole[numbers]
 
+    @property
+    def in_memory(self) -> bool:
+        return True
+
     def targets(self, context: Context = LOCAL) -> Array | None:
         return self._whole.y
 

@@ -89,6 +89,11 @@ class Rows(ABC):
         """The number of rows if it is known without reading them, else None."""
         return self._n_rows
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether `take` reads only the rows it returns."""
+        return False
+
     def remember_n_rows(self, count: int) -> None:
         """Store the number of rows that a pass has counted."""
         self._n_rows = count
@@ -202,6 +207,14 @@ class _View(Rows, ABC):
     @property
     def known_n_rows(self) -> int | None:
         return self._source.known_n_rows
+
+    @property
+    def in_memory(self) -> bool:
+        return self._source.in_memory
+
+    def take(self, numbers: Array, context: Context = LOCAL) -> Block:
+        """Return rows by number, and change only these."""
+        return self.replace(self._source.take(numbers, context), Scratch())
 
     def remember_n_rows(self, count: int) -> None:
         self._source.remember_n_rows(count)

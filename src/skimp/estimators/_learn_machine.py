@@ -18,12 +18,12 @@ def learn_machine(task: Task, before: Fitted | None) -> Fitted:
 
     The first call chooses what is left open and fits the map, as `fit_machine` does.
     """
-    n = task.rows.n_rows
     if before is None:
         _refuse_few_rows(task)
         learning = _Learning(task.spec.solver)
         fitted = fit_machine(task, solve=learning)
-        return _noted(fitted, fitted.solution, Stream(learning.learner, n, n))
+        begun = Stream(learning.learner, learning.n_rows, learning.n_rows)
+        return _noted(fitted, fitted.solution, begun)
     stream, clock, context = before.stream, Clock(), task.context
     assert stream is not None, "it was made by an earlier call"
     if task.spec.memory_limit is not None:
@@ -39,13 +39,15 @@ def learn_machine(task: Task, before: Fitted | None) -> Fitted:
         phases=tuple(phases),
         kernel_evaluations=before.kernel_evaluations + tally.count,
     )
-    return _noted(known, solution, Stream(learner, stream.first_rows, stream.n_rows + n))
+    n_rows = stream.n_rows + task.rows.n_rows
+    return _noted(known, solution, Stream(learner, stream.first_rows, n_rows))
 
 
 class _Learning:
     """Solve a problem with a learner, and keep the learner."""
 
     learner: Learner
+    n_rows: int
 
     def __init__(self, solver: Solver):
         self._solver = solver
@@ -53,6 +55,8 @@ class _Learning:
     def __call__(self, problem: Problem, context: Context) -> Solution:
         described = replace(problem, rows=NoRows(problem.rows), monitor=None)
         self.learner = self._solver.learner(described).learn(problem.rows, context)
+        # a limit may have excluded some rows
+        self.n_rows = problem.rows.n_rows
         return self.learner.solution()
 
 

@@ -78,10 +78,10 @@ class Sides(Targets):
         known = set(self.classes.tolist())
         unknown = [label for label in count_labels(rows, self.owner, context) if label not in known]
         if unknown:
-            shown = ", ".join(repr(label) for label in np.array(sorted(unknown)[:5]).tolist())
+            first = np.array(sorted(unknown, key=str)[:5]).tolist()
             raise ValueError(
                 f"y must hold labels from the classes {self.classes.tolist()} of the first call, "
-                f"found {shown}."
+                f"found {', '.join(map(repr, first))}."
             )
 
 

@@ -72,6 +72,11 @@ class Loss(Parametrized, ABC):
         """Return the second derivative with respect to f; its diagonal for a joint loss."""
 
     @property
+    def max_slope(self) -> float:
+        """Upper bound of the absolute first derivative; infinity if there is none."""
+        return np.inf
+
+    @property
     def max_curvature(self) -> float:
         """Upper bound of the second derivative; of its eigenvalues for a joint loss."""
         return np.inf

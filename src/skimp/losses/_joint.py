@@ -124,6 +124,11 @@ class MulticlassHinge(Loss):
         slope[np.arange(len(f)), self._ahead(y, f).argmax(axis=1)] += 1
         return slope
 
+    @property
+    def max_slope(self) -> float:
+        """Return 1."""
+        return 1.0
+
     def curvature(self, y: Array, f: Array) -> Array:
         """Return zeros."""
         return np.zeros_like(f)
@@ -176,6 +181,11 @@ class Softmax(Loss):
         pv = p * v
         product: Array = pv - p * pv.sum(axis=1, keepdims=True)
         return product
+
+    @property
+    def max_slope(self) -> float:
+        """Return 1."""
+        return 1.0
 
     @property
     def max_curvature(self) -> float:

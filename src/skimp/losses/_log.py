@@ -45,6 +45,11 @@ class Log(Loss):
         return variance
 
     @property
+    def max_slope(self) -> float:
+        """Return 1."""
+        return 1.0
+
+    @property
     def max_curvature(self) -> float:
         """Return 1/4."""
         return 0.25

@@ -69,6 +69,12 @@ class PiecewiseLoss(Loss):
         return bend
 
     @property
+    def max_slope(self) -> float:
+        """Return the largest absolute limit of the slope."""
+        limits = np.broadcast_arrays(*self.limits(np.array([-1.0, 1.0])))
+        return float(np.max(np.abs(limits)))
+
+    @property
     def max_curvature(self) -> float:
         """Return 2 for parabolas and infinity for lines."""
         return 2.0 if self.curve else np.inf

@@ -17,6 +17,8 @@ from skimp.solvers._l1_cd import L1CD
 from skimp.solvers._monitors import Deadline, EarlyStopping
 from skimp.solvers._newton import Newton
 from skimp.solvers._pcg import PCG
+from skimp.solvers._pegasos import Pegasos
+from skimp.solvers._sgd import SGD
 from skimp.solvers.ridge import solve_exact
 
 auto = Auto()
@@ -25,11 +27,14 @@ dual_cd = DualCD()
 l1_cd = L1CD()
 newton = Newton()
 pcg = PCG()
+pegasos = Pegasos()
+sgd = SGD()
 
 __all__ = [
     "DIRECT_FEATURES",
     "L1CD",
     "PCG",
+    "SGD",
     "Auto",
     "Deadline",
     "Direct",
@@ -37,6 +42,7 @@ __all__ = [
     "EarlyStopping",
     "Learner",
     "Newton",
+    "Pegasos",
     "Problem",
     "Solution",
     "Solver",
@@ -52,5 +58,7 @@ __all__ = [
     "l1_cd",
     "newton",
     "pcg",
+    "pegasos",
+    "sgd",
     "solve_exact",
 ]

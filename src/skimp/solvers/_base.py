@@ -258,6 +258,8 @@ _NAMES = {
     "newton": "Newton",
     "pcg": "PCG",
     "dual_cd": "DualCD",
+    "pegasos": "Pegasos",
+    "sgd": "SGD",
     "l1_cd": "L1CD",
 }
 

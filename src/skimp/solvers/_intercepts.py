@@ -10,6 +10,8 @@ from skimp._core._types import Array
 
 _SHARE = 0.1
 """Penalty of a free intercept: a constant feature with this share of the mean squared norm."""
+_SEARCH, _REFINE = 4.0, 1.25
+"""Growth of the pace before s changes its sign, and after that."""
 _CHUNK = 4096
 
 
@@ -69,12 +71,12 @@ class FreeIntercept(Intercept):
     r"""An intercept without a penalty, by the method of multipliers.
 
     The dual then has the constraint s = 0. Sweeps keep a weak penalty around a centre
-    :math:`b^0`. After each check the centre moves by :math:`t \kappa s`, and so does b. At a fixed
-    point, s = 0. The pace t starts at 1, doubles while s keeps its sign and does not halve, and
-    returns to 1 if s changes its sign.
+    :math:`b^0`. After each check the centre moves by :math:`t \kappa s`, and so does b, until
+    s = 0. The pace t is that of a secant step, from the last two centres and s, but at least 1. It
+    grows by a factor of at most 4 until s changes its sign, and of at most 1.25 after that.
 
     A weaker penalty takes fewer sweeps and more moves. With :math:`\kappa = \alpha`, the first
-    move has the size of the mean derivative of the loss.
+    move is half the mean derivative of the loss.
 
     References
     ----------
@@ -87,6 +89,7 @@ class FreeIntercept(Intercept):
     def __init__(self, squared_norm: float, alpha: float, k: int):
         self.constant = max(_SHARE * squared_norm, alpha)
         self._centre, self._last, self._pace = np.zeros(k), np.zeros(k), np.ones(k)
+        self._growth = np.ones(k)
 
     def place(self, b: Array, at: Array) -> None:
         """Move the centre so that b is at the starting point."""
@@ -96,9 +99,14 @@ class FreeIntercept(Intercept):
     def move(self, b: Array) -> tuple[Array, float]:
         """Move the centre; return its change and the product of s and b."""
         pull = b - self._centre
-        kept = pull * self._last > 0
-        slow = kept & (np.abs(pull) > 0.5 * np.abs(self._last))
-        self._pace = np.where(slow, 2 * self._pace, np.where(kept, self._pace, 1.0))
+        fastest = self._growth * self._pace
+        with np.errstate(divide="ignore", invalid="ignore"):
+            secant = self._pace * self._last / (self._last - pull)
+        # the secant is not positive if the pull has become larger
+        self._pace = np.clip(np.where(secant > 0, secant, fastest), 1.0, fastest)
+        self._pace[pull == 0] = 1.0
+        found = (self._growth == _REFINE) | (pull * self._last < 0)
+        self._growth = np.where(found, _REFINE, _SEARCH)
         self._last = pull
         change: Array = self._pace * pull
         self._centre += change

@@ -89,7 +89,7 @@ def _inner(loss: Loss, a: Array, b: Array) -> Array:
 
 
 def _check_arrays(loss: Loss, y: Array, f: Array, v: Array) -> None:
-    """Check shapes, dtypes and large predictions."""
+    """Check shapes, dtypes, the bound of the slope, and large predictions."""
     value_shape = (len(y), 1) if loss.joint else y.shape
     shapes = (value_shape, y.shape, y.shape, y.shape, value_shape)
     large, results = 1e4 * np.where(v > 0, 1.0, -1.0), []
@@ -109,6 +109,8 @@ def _check_arrays(loss: Loss, y: Array, f: Array, v: Array) -> None:
         require(all(fit), "shapes and dtypes are those of f, or (n, 1) for a joint value")
         require(all(np.isfinite(o).all() for o in out), "results are finite up to 1e4")
         require(out[0].min() >= 0, "the loss is not negative")
+        steepest = float(np.abs(slope).max())
+        require(steepest <= loss.max_slope * (1 + 1e-6), "slopes are at most max_slope")
         results.append(out)
     for double, single in zip(*results[:2], strict=True):
         tol = 1e-4 * max(1.0, np.abs(y).max(), np.abs(double).max())

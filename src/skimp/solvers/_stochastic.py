@@ -1,0 +1,406 @@
+"""Stochastic gradient steps: the state that `Pegasos` and `SGD` share."""
+
+import copy
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+
+from skimp._core._blocks import Scratch, fold
+from skimp._core._linalg import check_representable
+from skimp._core._types import Array, Matrix
+from skimp._core._work import DOUBLE, MapCost, Size, Stage, Work, gathers, gemm, stream
+from skimp._params._memory import parse_bytes, require_memory
+from skimp.data import LOCAL, ArrayRows, Context, Rows
+from skimp.losses import Hinge, Loss
+from skimp.solvers._base import Learner, Problem, Solution, Status
+from skimp.solvers._compiled import as_layout, compiled_loss
+from skimp.solvers._coordinates import Coordinates
+from skimp.solvers._costs import outline_of, pass_work, row_bytes
+from skimp.solvers._objective import mean_loss
+from skimp.solvers._passes import MeanWeight, Passes
+
+_SAMPLED = 2**14
+"""Rows on which the objective is measured if the features do not fit into memory."""
+_THREADED = 2**18
+"""Numbers in the rows of a share above which threads pay off."""
+_DISTANCE = {True: 1.0, False: 1 / (np.sqrt(2) - 1)}
+"""Suboptimality in units of the change since half of the passes, by the kind of step sizes."""
+_LEAST_STEPS = 64
+"""Least number of steps before the solver may stop, and in a pass over the sample below."""
+_TUNED, _TRIAL_PASSES, _LARGEST_POWER = 2048, 4, 10
+"""Rows and passes of a trial of theta, and the largest power of 4."""
+_LEAST_TUNED, _UNTUNED = 64, 4.0
+"""Rows below which trials say little, and theta without trials, in units of the guess."""
+
+
+@dataclass(frozen=True)
+class StepRule:
+    r"""How a solver takes its steps.
+
+    Attributes
+    ----------
+    name : str
+        The name of the solver.
+    batch_size : int
+        Rows per step.
+    average : bool
+        Whether the result is the average of the coefficients after each step t, with weights t,
+        rather than the last coefficients.
+    order : str
+        Order of the rows; see `Passes`.
+    seed : int
+        Seed of the order.
+    inverse : bool
+        Whether step t has the size :math:`\theta / (1 + 2 \alpha \theta t)` rather than
+        :math:`\theta / \sqrt t`. If theta is infinite, this is :math:`1 / (2 \alpha t)`.
+    theta : float or None
+        The first step size; None to estimate it on a sample of the rows.
+    free : bool
+        Whether the intercept is not penalized.
+    project : bool
+        Whether to project the coefficients onto a ball that contains the minimum.
+    delay : int
+        Number of steps by which gradients are late.
+    raw : bool
+        Whether to step in the coefficients as they are, with gradients of the penalty matrix.
+    """
+
+    name: str
+    batch_size: int
+    average: bool
+    order: str
+    seed: int
+    inverse: bool
+    theta: float | None
+    free: bool = False
+    project: bool = False
+    delay: int = 0
+    raw: bool = False
+
+
+class Steps(Learner):
+    """Coefficients that learn by stochastic gradient steps.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem; its rows only describe the features.
+    rule : StepRule
+        How to take steps.
+    """
+
+    def __init__(self, problem: Problem, rule: StepRule, coordinates: Coordinates | None = None):
+        self.problem, self.rule = problem, rule
+        if coordinates is None:
+            coordinates = Coordinates.of(replace(problem, penalty=None) if rule.raw else problem)
+        self.coordinates = coordinates
+        self.penalty = problem.penalty if rule.raw else None
+        self._t, self._passes, self._k = 0, 0, 0
+        self._largest = np.inf
+        self._weights = MeanWeight()
+
+    def begin(self, n_outputs: int, start: tuple[Array, Array] | None, t: int = 0) -> None:
+        """Start from zero coefficients, or from others as if after t steps."""
+        problem, rule, coordinates = self.problem, self.rule, self.coordinates
+        coded = problem.rows.coded is not None and coordinates.W is None
+        width = problem.rows.n_features if coordinates.W is None else coordinates.W.shape[1]
+        self._k, self._t = n_outputs, t
+        self._loss = compiled_loss(problem.loss, n_outputs, owner=rule.name)
+        n_shares = 1 if problem.loss.joint else n_outputs
+        # codes sum a single output in a different order than several
+        n_shares = max(1, n_shares // 2) if coded else n_shares
+        self._shares = list(pairwise(n_outputs * i // n_shares for i in range(n_shares + 1)))
+        sizes = [last - first for first, last in self._shares]
+        # store the outputs of a coded feature side by side: one cache miss serves all of them
+        self._V = [np.zeros((size, width), order="F" if coded else "C") for size in sizes]
+        self._U = [np.zeros_like(V) for V in self._V]
+        # s, C, intercepts and their weighted sums; see `skimp._core.loops._stochastic`
+        self._scalars = np.zeros((4, n_outputs))
+        self._scalars[0] = 1
+        self._weight = 0.0
+        n_values = 1 if problem.loss.joint else n_outputs
+        # sums of the loss of the zero model, and the number of rows
+        self._zero = np.zeros((2, n_values))
+        if start is not None:
+            coef, intercept = start
+            v = coordinates.from_coef(coef)
+            for share, V in zip(self._shares, self._V, strict=True):
+                V[...] = v[:, slice(*share)].T
+            self._scalars[2] = intercept
+
+    def learn(self, rows: Rows, context: Context = LOCAL) -> Self:
+        """Return steps that have also passed once over these rows."""
+        other = self._copy()
+        room = parse_bytes(self.problem.memory_limit)
+        features = self.coordinates.features(rows)
+        passes = Passes(features, self.rule.order, self.rule.seed, room, context, other._weights)
+        if other._k == 0:
+            n_outputs = n_outputs_of(rows)
+            other.tune(passes, n_outputs, context)
+            other.begin(n_outputs, self.problem.start)
+        other.run(passes, context)
+        return other
+
+    def _copy(self) -> Self:
+        other = copy.copy(self)
+        other._weights = copy.copy(self._weights)
+        if self._k:
+            other._V, other._U = ([A.copy("K") for A in part] for part in (self._V, self._U))
+            other._scalars, other._zero = self._scalars.copy(), self._zero.copy()
+        return other
+
+    def tune(self, passes: Passes, n_outputs: int, context: Context) -> None:
+        """Estimate theta, if it is not given, on a sample of the rows.
+
+        Starting from a guess by the norms of the rows, theta is quadrupled or quartered as long as
+        that lowers the objective after a few passes over the sample.
+        """
+        rule, problem, rows = self.rule, self.problem, passes.rows
+        if rule.theta is not None:
+            return
+        size = max(_TUNED, _LEAST_STEPS * rule.batch_size)
+        drawn = rows.sample(min(size, rows.n_rows), rule.seed, context)
+        sample = ArrayRows(drawn.X, drawn.y, drawn.weight)
+        few = Passes(sample, "fixed", rule.seed, 2**62, context.quiet)
+        bend = min(problem.loss.max_curvature, problem.loss.max_slope)
+        guess = 1 / (bend * (mean_square(drawn.X) + problem.fit_intercept))
+        if rows.n_rows < _LEAST_TUNED:
+            self.rule = replace(rule, theta=_UNTUNED * guess)
+            return
+        found: dict[int, float] = {}
+
+        def value(power: int) -> float:
+            if power not in found:
+                trial = replace(rule, theta=guess * 4.0**power)
+                steps = Steps(problem, trial, self.coordinates)
+                steps.begin(n_outputs, None)
+                for _ in range(_TRIAL_PASSES):
+                    steps.run(few, context.quiet)
+                found[power] = steps.objective(sample, context.quiet)
+            return found[power]
+
+        best, way = 0, 1 if value(1) < value(0) else -1
+        while abs(best) < _LARGEST_POWER and value(best + way) < value(best):
+            best += way
+        self.rule = replace(rule, theta=guess * 4.0**best)
+
+    def run(self, passes: Passes, context: Context) -> None:
+        """Take the steps of one pass over the rows."""
+        from skimp._core.loops._stochastic import steps
+
+        rule, problem = self.rule, self.problem
+        alpha, constant = problem.alpha, float(problem.fit_intercept)
+        assert rule.theta is not None, "it was given or estimated"
+        size, shift = (0.0, 1 / (2 * alpha * rule.theta)) if rule.inverse else (rule.theta, 0.0)
+        P = np.zeros((0, 0)) if self.penalty is None else self.penalty
+
+        def visit(X: Any, Y: Array, factor: Array, order: Array) -> None:
+            before, limits = self._t, self._limits(Y)
+            self._bound_steps(X, len(Y))
+            sizes = (alpha, size, shift, self._largest, constant)
+            numbers = (rule.batch_size, rule.delay, *sizes, rule.free, rule.average)
+
+            def step(number: int, _: Scratch) -> int:
+                first, last = share = self._shares[number]
+                scalars = self._scalars[:, first:last]
+                bound = limits if problem.loss.joint else limits[first:last]
+                rows, state = (
+                    (X, order, share, Y, factor),
+                    (self._V[number], self._U[number], scalars),
+                )
+                return int(steps(*rows, self._loss, numbers, bound, P, before, *state))
+
+            numbers_of_shares = range(len(self._shares))
+            threads = context.threads if len(order) * self._V[0].size > _THREADED else 1
+            self._t = fold(numbers_of_shares, step, lambda _, t: t, before, threads)
+            # the sum of t over the steps
+            self._weight += (self._t - before) * (self._t + before + 1) / 2
+
+        passes.run(self._passes, visit)
+        self._passes += 1
+        check_representable(*self._V, self._scalars)
+
+    def _bound_steps(self, X: Any, n_rows: int) -> None:
+        """Limit the step size if the slope of the loss has no bound.
+
+        Longer steps would overshoot on the row with the largest norm.
+        """
+        from skimp._core.loops._rows import squared_norms
+
+        loss = self.problem.loss
+        if loss.max_slope < np.inf:
+            return
+        Q = np.zeros(n_rows)
+        squared_norms(X, Q)
+        steepest = loss.max_curvature * (Q.max() + self.problem.fit_intercept)
+        if steepest > 0:
+            self._largest = min(self._largest, 1 / (steepest * (1 + self.rule.delay)))
+
+    def _limits(self, Y: Array) -> Array:
+        """Return the radius of the ball that contains the minimum, for each output."""
+        loss = self.problem.loss
+        if not self.rule.project:
+            return np.full(1 if loss.joint else self._k, np.inf)
+        values = loss.value(Y, np.zeros_like(Y))
+        # duality gives a smaller ball for the hinge loss
+        values = values / 2 if isinstance(loss, Hinge) else values
+        self._zero[0] += values.sum(axis=0)
+        self._zero[1] += len(Y)
+        return np.asarray(np.sqrt(self._zero[0] / self._zero[1] / self.problem.alpha))
+
+    def point(self) -> tuple[Array, Array]:
+        """Return the coefficients in the coordinates of the steps, and the intercepts."""
+        s, C, b, sums = self._scalars
+        average = self.rule.average and self._weight > 0
+        parts = []
+        for (first, last), V, U in zip(self._shares, self._V, self._U, strict=True):
+            factor = C[first:last] / self._weight if average else s[first:last]
+            parts.append(factor * V.T - (U.T / self._weight if average else 0.0))
+        return np.hstack(parts), sums / self._weight if average else b.copy()
+
+    def model(self) -> tuple[Array, Array]:
+        """Return the coefficients and the intercepts."""
+        v, b = self.point()
+        if self.problem.loss.joint and self.rule.free:
+            # a joint loss does not depend on a constant common to all outputs
+            b = b - b.mean()
+        return self.coordinates.to_coef(v), b
+
+    def objective(self, rows: Rows, context: Context) -> float:
+        """Return the objective, with the loss measured on these rows of features."""
+        v, b = self.point()
+        P, dtype = self.penalty, rows.dtype
+        squares = np.sum(v * (v if P is None else P @ v)) + (0.0 if self.rule.free else b @ b)
+        loss = mean_loss(rows, self.problem.loss, v.astype(dtype), b.astype(dtype), context)
+        return float(loss + self.problem.alpha * squares)
+
+    def solution(self) -> Solution:
+        coef, intercept = self.model()
+        message = f"{self.rule.name}: {self._t:,} steps"
+        return self._solution(coef, intercept, self._passes, Status.LEARNING, message, [])
+
+    def _solution(
+        self, coef: Array, intercept: Array, n: int, status: Status, message: str, history: Any
+    ) -> Solution:
+        penalized = self.problem.fit_intercept and not self.rule.free
+        note = ", the intercept is penalized" if penalized else ""
+        return Solution(
+            coef=coef,
+            intercept=intercept,
+            n_iter=n,
+            status=status,
+            message=message + self.coordinates.note + note,
+            history=np.array(history),
+            solver=self.rule.name,
+            intercept_penalized=penalized,
+        )
+
+    def solve(self, passes: Passes, tol: float, max_iter: int, context: Context) -> Solution:
+        """Run passes until the objective hardly changes.
+
+        With steps of size 1 / t, the suboptimality falls as 1 / t. After p passes it is therefore
+        about as large as the change of the objective since pass p / 2. With steps of size
+        1 / sqrt(t), it is 1 / (sqrt(2) - 1) times as large. The solver stops if this estimate is at
+        most ``tol`` times the objective.
+        """
+        problem, rule = self.problem, self.rule
+        rows, note = passes.rows, passes.note
+        if note:
+            sample = rows.sample(min(_SAMPLED, rows.n_rows), rule.seed, context)
+            rows = ArrayRows(sample.X, sample.y, sample.weight)
+            note += f", objective measured on {rows.n_rows:,} rows"
+        before = np.inf if problem.start is None else self.objective(rows, context)
+        history, gap, status = [before], np.inf, Status.MAX_ITER
+        with context.phase(rule.name, unit="passes", total=max_iter) as phase:
+            while len(history) <= max_iter and status is Status.MAX_ITER:
+                self.run(passes, context)
+                history.append(self.objective(rows, context))
+                now, late = history[-1], history[(len(history) - 1) // 2 :]
+                gap = _DISTANCE[rule.inverse] * (max(late) - min(late)) / (now or 1.0)
+                stop = phase.advance(f"objective {now:.5g}", self.model)
+                if problem.monitor is not None:
+                    stop |= bool(problem.monitor(*self.model()))
+                if stop:
+                    status = Status.STOPPED_EARLY
+                elif gap <= tol and self._t >= _LEAST_STEPS:
+                    status = Status.CONVERGED
+        taken = len(history) - 1
+        seen = f"about {gap:.1e} above the minimum after " if np.isfinite(gap) else ""
+        message = f"{rule.name}: {seen}{taken} passes with {self._t:,} steps{note}"
+        message += ", stopped early" if status is Status.STOPPED_EARLY else ""
+        return self._solution(*self.model(), taken, status, message, history[1:])
+
+
+def solve_by_steps(
+    problem: Problem, rule: StepRule, tol: float, max_iter: int, context: Context
+) -> Solution:
+    """Minimize by stochastic gradient steps."""
+    steps = Steps(problem, rule)
+    passes = open_passes(steps, problem, context)
+    k = n_outputs_of(problem.rows)
+    batches = -(-problem.rows.n_rows // rule.batch_size)
+    steps.tune(passes, k, context)
+    steps.begin(k, problem.start, 0 if problem.start is None else batches)
+    return steps.solve(passes, tol, max_iter, context)
+
+
+def open_passes(steps: Steps, problem: Problem, context: Context) -> Passes:
+    """Return passes over the rows of a problem, within its memory limit."""
+    rows, rule = steps.coordinates.features(problem.rows), steps.rule
+    k, limit = n_outputs_of(rows), parse_bytes(problem.memory_limit)
+    needed = own_bytes(rows.n_rows, k, rows.n_features)
+    what = f"stochastic gradients on {rows.n_rows} rows with {k} outputs"
+    require_memory(needed, limit, what, "use a smaller budget or fewer features")
+    # each thread computes features in a buffer
+    buffers = context.threads * rows.block_rows * rows.n_features * rows.dtype.itemsize
+    return Passes(rows, rule.order, rule.seed, max(0, limit - needed - buffers), context)
+
+
+def own_bytes(n_rows: int, n_outputs: int, width: int) -> int:
+    """Return the memory of the steps in addition to the features, in bytes."""
+    # targets, order and weights; V, U, the average and coefficients
+    return 8 * n_rows * (n_outputs + 4) + 40 * n_outputs * width
+
+
+def mean_square(X: Matrix) -> float:
+    """Return the mean squared norm of rows, or 1 if it is zero."""
+    from skimp._core.loops._rows import squared_norms
+
+    Q = np.zeros(X.shape[0])
+    squared_norms(as_layout(X, DOUBLE), Q)
+    return float(Q.mean()) or 1.0
+
+
+def n_outputs_of(rows: Rows) -> int:
+    """Return the number of outputs, from the first row."""
+    return int(np.asarray(next(rows.reblocked(1).blocks()).y).shape[1])
+
+
+def steps_cost(
+    mapped: MapCost, size: Size, loss: Loss, passes: float, *, average: bool, raw: bool = False
+) -> Stage:
+    """Return the cost of passes; see `Solver.cost`."""
+    n, k, D = size.n_rows, size.n_outputs, mapped.width
+    row, outline = row_bytes(mapped), outline_of(mapped, size)
+    held = float(own_bytes(n, k, D))
+    keeping, mapping = n * row, mapped.mapping
+    block = outline.block_rows * row + mapped.scratch
+    if mapped.landmarks and not raw:
+        mapping += gemm(2 * n * D**2, DOUBLE)
+        block += outline.block_rows * D * (8 + mapped.dtype.itemsize)
+        held += 24 * D**2
+    held += size.threads * block
+    room = max(0.0, size.memory - mapped.held - held)
+    kept = keeping <= room
+    held += min(keeping, room)
+    threads = 1 if loss.joint else min(size.threads, k)
+    products = 1.5 if average else 1.0
+    if mapped.groups:
+        step = gathers(products * n * mapped.groups * k, threads)
+    else:
+        step = Work(sweeps=products * n * D * k / threads)
+    work = passes * (step + 0.5 * pass_work(mapped, size))
+    work += (1.0 if kept else passes) * mapping + stream(2 * keeping)
+    return Stage("solve", work, mapped.held + held)
