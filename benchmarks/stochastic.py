@@ -1,9 +1,12 @@
 """Streams of rows, and solvers that visit one row after another."""
 
+import time
+import warnings
 from typing import Any
 
 import numpy as np
 
+from benchmarks.datasets import train_test
 from benchmarks.harness import Bar, benchmark, in_fresh_process
 
 
@@ -169,3 +172,63 @@ def free_intercept() -> list[Bar]:
                 )
             )
     return bars
+
+
+@benchmark
+def l1_objective() -> list[Bar]:
+    """L1 penalty without an intercept: objective and seconds against LIBLINEAR, tight tolerance."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import LinearSVC
+
+    from skimp.data import open_rows
+    from skimp.losses import log, squared_hinge
+    from skimp.solvers import Problem, l1_cd
+
+    bars = []
+    for name in ("a9a", "ijcnn1", "mnist 3 vs 8"):
+        X, y = _two_classes(name)
+        rows = open_rows(X, target=y[:, None])
+        for loss in (log, squared_hinge):
+            l1_cd.solve(Problem(open_rows(X[:99], target=y[:99, None]), loss, 0.01))
+            for alpha in (1e-2, 1e-3, 1e-4):
+                options = {"C": 1 / (len(y) * alpha), "fit_intercept": False, "random_state": 0}
+                options |= {"tol": 1e-6, "max_iter": 5000}
+                theirs = LinearSVC(penalty="l1", dual=False, **options)
+                if loss is log:
+                    theirs = LogisticRegression(l1_ratio=1, solver="liblinear", **options)
+                start = time.perf_counter()
+                found = l1_cd.solve(Problem(rows, loss, alpha, fit_intercept=False))
+                middle = time.perf_counter()
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    theirs.fit(X, y)
+                end = time.perf_counter()
+                ours, best = (
+                    float(loss.value(y, X @ c).mean() + alpha * np.abs(c).sum())
+                    for c in (found.coef[:, 0], theirs.coef_[0])
+                )
+                bars.append(
+                    Bar(
+                        f"{name}, {loss!r}, alpha {alpha:g}: objective / LIBLINEAR's - 1",
+                        ours / best - 1,
+                        1e-4,
+                        details={
+                            "seconds / LIBLINEAR's": (middle - start) / (end - middle),
+                            "s": middle - start,
+                            "steps": found.n_iter,
+                            "features in use": int(np.count_nonzero(found.coef)),
+                            "LIBLINEAR's": int(np.count_nonzero(theirs.coef_)),
+                        },
+                    )
+                )
+    return bars
+
+
+def _two_classes(name: str) -> tuple[Any, Any]:
+    """Return the training rows of a set in float64, and labels 1 and -1."""
+    X, y, *_ = train_test(name.split()[0])
+    if name == "mnist 3 vs 8":
+        digit = y.astype(int)
+        chosen = (digit == 3) | (digit == 8)
+        X, y = X[chosen] / 255, np.where(digit[chosen] == 3, 1.0, -1.0)
+    return X.astype(np.float64), np.where(y > 0, 1.0, -1.0)

@@ -24,11 +24,11 @@ def take_steps(solver, problem, n_passes):
     v, b = np.zeros((X.shape[1], Y.shape[1])), np.zeros(Y.shape[1])
     sums, late, t = [np.zeros_like(v), np.zeros_like(b), 0.0], [], 0
     delay, largest = 0 if pegasos else solver.delay, np.inf
-    if np.isinf(loss.max_slope):
-        norms = np.sum(X**2, axis=1).max() + problem.fit_intercept
-        largest = 1 / (loss.max_curvature * norms * (1 + delay))
     for number in range(n_passes):
         order, factor = _order(solver, share, number)
+        if np.isinf(loss.max_slope):
+            norms = factor * (np.sum(X**2, axis=1) + problem.fit_intercept)
+            largest = 1 / (loss.max_curvature * norms.max() * (1 + delay))
         batches = np.split(order, range(solver.batch_size, len(order), solver.batch_size))
         for batch in [*batches, *[None] * delay]:
             if batch is not None:
@@ -42,7 +42,7 @@ def take_steps(solver, problem, n_passes):
             v = v - eta * (2 * alpha * P @ v + gradient)
             b = b - problem.fit_intercept * eta * (in_b + (2 * alpha * b if pegasos else 0))
             if pegasos and solver.project:
-                v, b = _project(v, b, loss, Y, alpha)
+                v, b = _project(v, b, loss, Y, share, alpha)
             sums = [sums[0] + t * v, sums[1] + t * b, sums[2] + t]
     if solver.average:
         v, b = sums[0] / sums[2], sums[1] / sums[2]
@@ -55,7 +55,8 @@ def _order(solver, share, number):
     seed = [solver.random_state] if solver.order == "fixed" else [solver.random_state, number]
     rng = np.random.default_rng(seed)
     if solver.order == "iid":
-        drawn = rng.choice(len(share), round(share.sum()), p=share / share.sum())
+        size = int(share.sum() + rng.random())
+        drawn = rng.choice(len(share), size, p=share / share.sum())
         return drawn, np.ones(len(share))
     visits = np.ceil(share - 1e-9).astype(int)
     order = rng.permutation(np.repeat(np.arange(len(share)), visits))
@@ -70,8 +71,8 @@ def _step_size(solver, alpha, t):
     return solver.theta / (1 + 2 * alpha * solver.theta * t)
 
 
-def _project(v, b, loss, Y, alpha):
-    radius = np.sqrt(loss.value(Y, np.zeros_like(Y)).mean(axis=0) / alpha)
+def _project(v, b, loss, Y, share, alpha):
+    radius = np.sqrt(np.average(loss.value(Y, np.zeros_like(Y)), axis=0, weights=share) / alpha)
     if isinstance(loss, Hinge):
         radius = np.full(1, 1 / np.sqrt(2 * alpha))
     norm = np.sqrt(np.sum(v**2, axis=0) + b**2)
