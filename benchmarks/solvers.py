@@ -16,19 +16,23 @@ def _digits() -> tuple[Any, ...]:
     return X.astype(np.float32) / 255, y, X_test.astype(np.float32) / 255, y_test
 
 
+def labelled_rows(name: str) -> tuple[Any, Any, float]:
+    """Return the rows of a set, labels 1 and -1, and a bandwidth."""
+    if name == "mnist 3 vs 8":
+        X, y, *_ = _digits()
+        digit = y.astype(int)
+        X, y = X[(digit == 3) | (digit == 8)], digit[(digit == 3) | (digit == 8)]
+        return X, np.where(y == 3, 1.0, -1.0), 0.02
+    X, y, *_ = train_test(name)
+    return X.astype(np.float64), np.where(y > 0, 1.0, -1.0), 0.05
+
+
 def _features(name: str) -> tuple[Any, Any]:
     """Return 300 Fourier features in float64, and labels 1 and -1, of a set."""
     from skimp.features import RandomFourier
     from skimp.kernels import Gaussian
 
-    if name == "mnist 3 vs 8":
-        X, y, *_ = _digits()
-        digit = y.astype(int)
-        X, y = X[(digit == 3) | (digit == 8)], digit[(digit == 3) | (digit == 8)]
-        y, gamma = np.where(y == 3, 1.0, -1.0), 0.02
-    else:
-        X, y, *_ = train_test(name)
-        X, y, gamma = X.astype(np.float64), np.where(y > 0, 1.0, -1.0), 0.05
+    X, y, gamma = labelled_rows(name)
     features = RandomFourier(Gaussian(gamma), n_components=300, random_state=0)
     return features.fit_transform(X).astype(np.float64), y
 

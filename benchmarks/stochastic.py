@@ -1,6 +1,7 @@
-"""Streams of rows: partial_fit against fit, and its memory."""
+"""Streams of rows, and solvers that visit one row after another."""
 
 import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,11 @@ def partial_fit_exact() -> list[Bar]:
     return bars
 
 
+_LEARNERS = {
+    "direct": "loss='squared', solver='direct'",
+    "sgd": "loss='squared_hinge', solver='sgd'",
+    "pegasos": "loss='hinge', solver='pegasos'",
+}
 _STREAM = """
 import json, time
 import numpy as np
@@ -94,7 +100,7 @@ def stream_memory() -> list[Bar]:
     differs from run to run by tens of MB. Only the one with a single thread has a limit.
     """
     bars = []
-    for name, parts in {"direct": "loss='squared', solver='direct'"}.items():
+    for name, parts in _LEARNERS.items():
         for threads, limit in ((1, 5.0), (2, None)):
             found = in_fresh_process(_STREAM.format(parts=f"{parts}, n_jobs={threads}"))
             bars.append(
@@ -161,3 +167,121 @@ def sarah_objective() -> list[Bar]:
                 bars.append(Bar(f"{about}: above the optimum", excess, 1e-3, details=seconds))
                 bars.append(Bar(f"{about}: passes", passes, 30))
     return bars
+
+
+@benchmark
+def free_intercept() -> list[Bar]:
+    """Hinge loss with an intercept that is not penalized, against libsvm, on 2,000 rows.
+
+    The objective is ``a^T K a + C sum_i max(0, 1 - y_i f_i)``, where f = K a + b and
+    C = 1 / (n alpha). The C of `SVC`, which has a factor 1/2 before the penalty, is half of that.
+    """
+    from sklearn.svm import SVC
+
+    from benchmarks.solvers import labelled_rows
+    from skimp.data import open_rows
+    from skimp.features import RandomFourier
+    from skimp.kernels import Gaussian
+    from skimp.losses import hinge
+    from skimp.solvers import DualCD, Problem
+
+    def objective(K: Any, y: Any, C: float, a: Any, b: float) -> float:
+        return float(a @ K @ a + C * np.sum(np.maximum(0, 1 - y * (K @ a + b))))
+
+    bars, n = [], 2000
+    for name in ("a9a", "ijcnn1", "mnist 3 vs 8"):
+        X, labels, gamma = labelled_rows(name)
+        Z = RandomFourier(Gaussian(gamma), n_components=300, random_state=0).fit_transform(X)
+        features = open_rows(Z.astype(np.float64), target=labels[:, None])
+        sample = np.random.default_rng(0).permutation(len(labels))[:n]
+        K, y = Gaussian(gamma)(X[sample]).astype(np.float64), labels[sample]
+        for alpha in (1e-3, 1e-4, 1e-5, 1e-6):
+            C = 1 / (n * alpha)
+            svc = SVC(C=C / 2, kernel="precomputed", tol=1e-8).fit(K, y)
+            dual = np.zeros(n)
+            dual[svc.support_] = svc.dual_coef_[0]
+            best = objective(K, y, C, dual, svc.intercept_[0])
+            problem = Problem(open_rows(K, target=y[:, None]), hinge, alpha, penalty=K)
+            ours = DualCD(tol=5e-5, max_iter=100_000).solve(problem)
+            found = objective(K, y, C, ours.coef[:, 0], ours.intercept[0])
+            sweeps = [
+                DualCD(penalize_intercept=penalize).solve(Problem(features, hinge, alpha)).n_iter
+                for penalize in (False, True)
+            ]
+            bars.append(
+                Bar(
+                    f"{name}, alpha {alpha:g}: objective, free intercept, over SVC's - 1",
+                    found / best - 1,
+                    1e-4,
+                    details={
+                        "objective": found,
+                        "SVC's": best,
+                        "intercept": float(ours.intercept[0]),
+                        "SVC's intercept": float(svc.intercept_[0]),
+                        "sweeps": ours.n_iter,
+                        "sweeps on 300 features of all rows": sweeps[0],
+                        "penalized": sweeps[1],
+                    },
+                )
+            )
+    return bars
+
+
+@benchmark
+def l1_objective() -> list[Bar]:
+    """L1 penalty without an intercept: objective and seconds against LIBLINEAR, tight tolerance."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import LinearSVC
+
+    from skimp.data import open_rows
+    from skimp.losses import log, squared_hinge
+    from skimp.solvers import Problem, l1_cd
+
+    bars = []
+    for name in ("a9a", "ijcnn1", "mnist 3 vs 8"):
+        X, y = _two_classes(name)
+        rows = open_rows(X, target=y[:, None])
+        for loss in (log, squared_hinge):
+            l1_cd.solve(Problem(open_rows(X[:99], target=y[:99, None]), loss, 0.01))
+            for alpha in (1e-2, 1e-3, 1e-4):
+                options = {"C": 1 / (len(y) * alpha), "fit_intercept": False, "random_state": 0}
+                options |= {"tol": 1e-6, "max_iter": 5000}
+                theirs = LinearSVC(penalty="l1", dual=False, **options)
+                if loss is log:
+                    theirs = LogisticRegression(l1_ratio=1, solver="liblinear", **options)
+                start = time.perf_counter()
+                found = l1_cd.solve(Problem(rows, loss, alpha, fit_intercept=False))
+                middle = time.perf_counter()
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    theirs.fit(X, y)
+                end = time.perf_counter()
+                ours, best = (
+                    float(loss.value(y, X @ c).mean() + alpha * np.abs(c).sum())
+                    for c in (found.coef[:, 0], theirs.coef_[0])
+                )
+                bars.append(
+                    Bar(
+                        f"{name}, {loss!r}, alpha {alpha:g}: objective / LIBLINEAR's - 1",
+                        ours / best - 1,
+                        1e-4,
+                        details={
+                            "seconds / LIBLINEAR's": (middle - start) / (end - middle),
+                            "s": middle - start,
+                            "steps": found.n_iter,
+                            "features in use": int(np.count_nonzero(found.coef)),
+                            "LIBLINEAR's": int(np.count_nonzero(theirs.coef_)),
+                        },
+                    )
+                )
+    return bars
+
+
+def _two_classes(name: str) -> tuple[Any, Any]:
+    """Return the training rows of a set in float64, and labels 1 and -1."""
+    X, y, *_ = train_test(name.split()[0])
+    if name == "mnist 3 vs 8":
+        digit = y.astype(int)
+        chosen = (digit == 3) | (digit == 8)
+        X, y = X[chosen] / 255, np.where(digit[chosen] == 3, 1.0, -1.0)
+    return X.astype(np.float64), np.where(y > 0, 1.0, -1.0)

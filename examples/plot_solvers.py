@@ -8,8 +8,8 @@ after a number of passes over the rows and a number of seconds.
 
 # %%
 # The problem has 10,000 rows, two overlapping classes, 300 features of a Gaussian kernel and the
-# squared hinge loss. There is no intercept, because only some of the solvers penalize it.
-# scikit-learn's ``LinearSVC`` and ``SGDClassifier`` get the same features.
+# squared hinge loss. There is no intercept, because scikit-learn's solvers penalize it
+# and ours do not. Its ``LinearSVC`` and ``SGDClassifier`` get the same features.
 
 # sphinx_gallery_thumbnail_number = 1
 import warnings

@@ -27,7 +27,7 @@ NUMBERS = [
 ]
 LOSSES = [*LABELS, *NUMBERS, multiclass_hinge]
 
-tight = DualCD(tol=1e-10, max_iter=20_000)
+tight = DualCD(tol=1e-10, max_iter=20_000, penalize_intercept=True)
 
 
 class Identity:

@@ -229,8 +229,9 @@ class Interrupted(Rows):
             yield block
 
 
-def test_rows_that_cannot_be_read_leave_the_model_unchanged():
-    model = stream(regressor(), X, NUMBERS, blocks=2)
+@pytest.mark.parametrize("solver", ["direct", "sgd"])
+def test_rows_that_cannot_be_read_leave_the_model_unchanged(solver):
+    model = stream(regressor(solver=solver), X, NUMBERS, blocks=2)
     before = pickle.dumps(model)
     with pytest.raises(OSError, match="disk is gone"):
         model.partial_fit(Interrupted(ChunkedRows(X, NUMBERS)))
@@ -273,14 +274,19 @@ def test_fit_starts_anew_and_cannot_be_continued():
     model = stream(regressor(), X, NUMBERS, blocks=3).fit(X[:100], NUMBERS[:100])
     expected = regressor().fit(X[:100], NUMBERS[:100])
     assert np.array_equal(model.predict(X), expected.predict(X))
-    with pytest.raises(ValueError, match=r"cannot continue a model of fit.*clone\(model\)"):
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(AttributeError, match=r"cannot continue a model of fit.*clone\(model\)"):
         model.partial_fit(X, NUMBERS)
     assert clone(model).partial_fit(X, NUMBERS).score(X, NUMBERS) > 0.9
 
 
+SOLVERS = ["auto", "direct", "sgd", "pegasos"]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
-def test_a_copy_goes_on_alike(copied):
-    model = stream(regressor(), X[:300], NUMBERS[:300], blocks=3)
+def test_a_copy_goes_on_alike(copied, solver):
+    model = stream(regressor(solver=solver), X[:300], NUMBERS[:300], blocks=3)
     other = copied(model)
     for part in (model, other):
         stream(part, X[300:], NUMBERS[300:], blocks=3)
@@ -288,8 +294,9 @@ def test_a_copy_goes_on_alike(copied):
     assert not hasattr(clone(model), "fitted_")
 
 
-def test_memory_does_not_grow():
-    model = regressor(FOURIER).partial_fit(X, NUMBERS)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_memory_does_not_grow(solver):
+    model = regressor(FOURIER, solver=solver).partial_fit(X, NUMBERS)
     few = len(pickle.dumps(model))
     stream(model, np.tile(X, (20, 1)), np.tile(NUMBERS, 20), blocks=20)
     assert abs(len(pickle.dumps(model)) - few) < 100
@@ -320,6 +327,53 @@ def test_river_learns_one_row_at_a_time():
     np.testing.assert_allclose(found, expected, rtol=1e-8)
     known = classifier(FOURIER).fit(X[:50], LABELS[:50])
     assert [label.predict_one(record) for record in records] == known.predict(X[:50]).tolist()
+
+
+def test_river_learns_probabilities():
+    compat = pytest.importorskip("river.compat")
+    model = KernelClassifier(approximation=FOURIER, loss="log", alpha=1e-3)
+    online = compat.convert_sklearn_to_river(model, classes=["a", "b", "c"])
+    records = [dict(zip("xyz", row, strict=True)) for row in X[:200].tolist()]
+    assert online.predict_proba_one(records[0]) == dict.fromkeys("abc", 1 / 3)
+    for record, label in zip(records, LABELS.tolist(), strict=False):
+        online.learn_one(record, label)
+    found = [online.predict_proba_one(record) for record in records]
+    np.testing.assert_allclose([sum(row.values()) for row in found], 1)
+    own = [row[label] for row, label in zip(found, LABELS, strict=False)]
+    frequencies = np.unique(LABELS[:200], return_counts=True)[1] / 200
+    assert np.log(own).mean() > frequencies @ np.log(frequencies)
+
+
+@pytest.mark.parametrize("model", [KernelClassifier(), KernelRegressor()], ids=repr)
+def test_scikit_learn_checks_of_later_calls(model):
+    # scikit-learn looks for partial_fit after fit, and skips the second half of two checks
+    first, y = np.random.RandomState(0).normal(size=(15, 4)), np.repeat(np.arange(3), 5)
+    known = {"classes": np.unique(y)} if isinstance(model, KernelClassifier) else {}
+    model = clone(model).set_params(random_state=0).partial_fit(first, y, **known)
+    assert model.n_features_in_ == 4
+    message = f"X has 1 features, but {type(model).__name__} is expecting 4 features as input"
+    with pytest.raises(ValueError, match=message):
+        model.partial_fit(first[:, [1]], y)
+    model = clone(model).partial_fit(pd.DataFrame(first, columns=list("abcd")), y, **known)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.partial_fit(pd.DataFrame(first, columns=list("dcba")), y)
+
+
+@pytest.mark.parametrize(
+    ("model", "chosen"),
+    [
+        (KernelRegressor(approximation=FOURIER), "auto chose direct, since the loss is squared"),
+        (KernelClassifier(approximation=FOURIER), "auto chose sgd, since Newton would need all"),
+        (
+            KernelRegressor(approximation=FOURIER, memory_limit="2MB", alpha=1e-3),
+            "auto chose sgd, since PCG would need all rows at once; sgd: 600 steps",
+        ),
+    ],
+)
+def test_auto_explains_its_choice(model, chosen):
+    known = {"classes": [False, True]} if isinstance(model, KernelClassifier) else {}
+    y = NUMBERS > 5 if known else NUMBERS
+    assert clone(model).partial_fit(X, y, **known).solution_.message.startswith(chosen)
 
 
 class Mean(Learner):

@@ -7,6 +7,7 @@ from sklearn.svm import SVC, SVR, LinearSVC
 from skimp.features import RandomFourier
 from skimp.kernels import Gaussian
 from skimp.losses import EpsilonInsensitive
+from skimp.solvers import DualCD
 from tests.models import classifier, regressor
 from tests.problems import difference, labelled, regression
 
@@ -24,7 +25,7 @@ def features(model, X):
 def mirrored():
     """Return rows in pairs x and -x, and a target that changes its sign from one to the other.
 
-    The solution is odd: its intercept is zero, whether it is penalized, as ours, or not.
+    The solution is odd: its intercept is zero, whether it is fitted or not.
     """
     X, _, _ = regression(N // 2)
     y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.3 * X[:, 2] ** 2
@@ -51,9 +52,19 @@ def test_kernel_support_vector_regression(fit_intercept):
     assert difference(ours.predict(X), theirs.predict(X)) <= 1e-5
 
 
+def test_the_intercept_is_that_of_libsvm():
+    X, _, _ = labelled(N, n_classes=2)
+    y = np.where(X[:, 0] + X[:, 1] ** 2 > 2, 1, -1)
+    ours = classifier(None, Gaussian(0.5), loss="hinge", **OURS).set_params(fit_intercept=True)
+    theirs = SVC(C=C, gamma=0.5, tol=1e-8).fit(X, y)
+    assert difference(ours.fit(X, y).decision_function(X), theirs.decision_function(X)) <= 1e-5
+    assert abs(theirs.intercept_.item()) > 0.1
+
+
 def test_a_penalized_intercept_is_a_constant_feature():
     X, y, _ = labelled(N, n_classes=2)
-    ours = classifier(None, "linear", loss="hinge", **OURS).set_params(fit_intercept=True)
+    ours = classifier(None, "linear", loss="hinge", solver=DualCD(penalize_intercept=True), **OURS)
+    ours.set_params(fit_intercept=True)
     theirs = LinearSVC(loss="hinge", dual=True, random_state=0, **EXACT)
     theirs.fit(np.column_stack([X, np.ones(N)]), y)
     assert difference(ours.fit(X, y).intercept_, theirs.coef_[0, -1:]) <= 1e-4

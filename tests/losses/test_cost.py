@@ -8,7 +8,7 @@ import pytest
 from skimp import KernelClassifier
 from skimp._params._rules import check_params
 from skimp.losses import MulticlassHinge, multiclass_hinge
-from skimp.solvers import DualCD
+from skimp.solvers import DualCD, Pegasos
 from skimp.solvers._compiled import compiled_loss
 from tests.catalog import COST
 from tests.duals import data, solved
@@ -94,6 +94,14 @@ def test_scaled_costs_and_penalty_scale_the_scores():
     ten = solved(MulticlassHinge(10 * np.array(COST)), X, Y, alpha=0.01, **options)
     np.testing.assert_allclose(ten.coef, 10 * one.coef, atol=1e-2)
     np.testing.assert_allclose(ten.history[-1], 10 * one.history[-1], rtol=2e-8)
+
+
+def test_stochastic_steps_know_the_costs():
+    X, Y, weight = data(multiclass_hinge)
+    options = {"weight": weight, "alpha": 0.1}
+    best = solved(MulticlassHinge(COST), X, Y, solver=DualCD(tol=1e-6), **options).history[-1]
+    found = solved(MulticlassHinge(COST), X, Y, solver=Pegasos(max_iter=300), **options)
+    assert best * (1 - 1e-6) <= found.history[-1] <= 1.02 * best
 
 
 def two_blobs(n, seed):

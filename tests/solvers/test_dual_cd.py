@@ -7,7 +7,7 @@ from sklearn.svm import LinearSVC, LinearSVR
 
 from skimp.data import ArrayRows, Codes
 from skimp.losses import Huber, Quantile, hinge, log, multiclass_hinge, squared
-from skimp.solvers import DualCD, Problem, direct, dual_cd
+from skimp.solvers import DualCD, Problem, direct
 from tests.duals import LOSSES, data, objective, solved, tight
 
 OTHERS = (Huber, Quantile)
@@ -53,13 +53,14 @@ def test_equals_scikit_learn(loss):
 def test_history_ends_at_the_objective_and_the_gap_bounds_it(loss):
     alpha = 0.02
     X, Y, weight = data(loss)
-    found = solved(loss, X, Y, weight=weight, alpha=alpha, solver=dual_cd, fit_intercept=True)
+    solver = DualCD(penalize_intercept=True)
+    found = solved(loss, X, Y, weight=weight, alpha=alpha, solver=solver, fit_intercept=True)
     best = solved(loss, X, Y, weight=weight, alpha=alpha, fit_intercept=True).history[-1]
     reached = objective(loss, X, Y, found.coef, found.intercept, alpha=alpha, weight=weight)
     assert found.converged
     np.testing.assert_allclose(found.history[-1], reached, rtol=1e-10)
     assert (np.diff(found.history) <= 0).all()
-    assert best * (1 - 1e-9) <= reached <= best * (1 + 1.01 * dual_cd.tol)
+    assert best * (1 - 1e-9) <= reached <= best * (1 + 1.01 * solver.tol)
     gap = float(re.search(r"gap (\S+) after", found.message)[1])
     assert reached - best <= (gap * 1.1 + 1e-9) * reached
 
@@ -103,7 +104,7 @@ def test_it_says_where_sweeps_ran_out():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("tol", 0.0), ("max_iter", 0), ("random_state", -1)],
+    [("tol", 0.0), ("max_iter", 0), ("random_state", -1), ("penalize_intercept", 1)],
 )
 def test_bad_parameters(name, value):
     X, Y, _ = data(hinge)

@@ -20,7 +20,7 @@ from skimp.solvers._intercepts import Balance, FreeIntercept
 from tests.duals import LOSSES, Identity, data, memory, objective, solved
 from tests.sources import ChunkedRows
 
-FREE = DualCD(tol=1e-9, max_iter=20_000, penalize_intercept=False)
+FREE = DualCD(tol=1e-9, max_iter=20_000)
 
 
 def value(loss, X, Y, found, *, alpha=0.05, weight=None):
@@ -68,7 +68,7 @@ def test_the_gap_bounds_the_distance_to_the_minimum(loss):
     problem = {"weight": weight, "alpha": 0.02, "fit_intercept": True}
     best = solved(loss, X, Y, solver=FREE, **problem).history[-1]
     for options in ({"tol": 1e-2}, {"tol": 1e-4}, {"tol": 1e-9, "max_iter": 3}):
-        found = solved(loss, X, Y, solver=DualCD(penalize_intercept=False, **options), **problem)
+        found = solved(loss, X, Y, solver=DualCD(**options), **problem)
         gap = float(re.search(r"gap (\S+) after", found.message)[1])
         assert (found.status is Status.CONVERGED) == (gap <= options["tol"])
         reached = value(loss, X, Y, found, alpha=0.02, weight=weight)
@@ -88,7 +88,7 @@ def test_without_an_intercept_nothing_changes():
 @pytest.mark.parametrize("loss", [epsilon_insensitive, quantile, squared], ids=repr)
 def test_an_intercept_far_away(loss, scale):
     X, Y, _ = data(loss)
-    solver = DualCD(tol=1e-6, penalize_intercept=False)
+    solver = DualCD(tol=1e-6)
     near = solved(loss, X, Y, alpha=1.0, solver=solver, fit_intercept=True)
     far = solved(loss, X, Y + scale, alpha=1.0, solver=solver, fit_intercept=True)
     assert far.converged
@@ -109,7 +109,7 @@ def test_equal_targets_cost_nothing(loss):
 def test_features_that_do_not_fit(loss):
     X, Y, weight = data(loss, n=200)
     rows = ChunkedRows(X, Y, weight).mapped(Identity(4))
-    solver, limit = DualCD(tol=1e-7, penalize_intercept=False), memory(200, 3, 4)
+    solver, limit = DualCD(tol=1e-7), memory(200, 3, 4)
     streamed = solver.solve(Problem(rows, loss, 0.05, memory_limit=limit))
     kept = solver.solve(Problem(rows, loss, 0.05))
     assert "recomputed in every sweep" in streamed.message

@@ -156,6 +156,37 @@ def test_more_features_than_the_first_working_set_holds(loss):
     assert np.abs(slope).max() < 0.09 + 1e-7
 
 
+@pytest.mark.parametrize("loss", [squared, squared_hinge, log], ids=repr)
+def test_correlated_features_take_few_steps(loss):
+    # kernel columns with a condition number above 1e12 and a weak penalty
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    Z = np.exp(-0.1 * np.sum((X[:, None] - X[:50]) ** 2, axis=2))
+    assert np.linalg.cond(Z) > 1e6
+    F = np.sin(3 * X[:, :1]) + rng.normal(size=(200, 1))
+    found = solved(loss, Z, np.where(F > 0, 1.0, -1.0), 1e-5, tol=1e-9)
+    assert found.converged
+    assert found.n_iter <= 15
+    # proximal gradients would take millions of steps: compare with the optimality conditions
+    Y, c = np.where(F > 0, 1.0, -1.0), found.coef
+    slope = Z.T @ loss.gradient(Y, Z @ c + found.intercept) / 200
+    np.testing.assert_allclose(slope[c != 0], -1e-5 * np.sign(c[c != 0]), atol=1e-8)
+    assert np.abs(slope).max() < 1e-5 + 1e-8
+
+
+def test_rows_without_loss_take_few_steps():
+    # separable classes and a weak penalty: most rows have no curvature
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(30, 50))
+    Y = np.sign(Z[:, :1] + rng.normal(size=(30, 1)))
+    found = solved(squared_hinge, Z, Y, 1e-5, tol=1e-8)
+    assert found.converged
+    assert found.n_iter <= 100
+    slope = Z.T @ squared_hinge.gradient(Y, Z @ found.coef + found.intercept) / 30
+    used = found.coef != 0
+    np.testing.assert_allclose(slope[used], -1e-5 * np.sign(found.coef[used]), rtol=1e-2)
+
+
 def test_more_features_in_use_than_memory_holds():
     Z, Y, _ = data(squared, width=400, rows=60)
     with pytest.raises(MemoryError, match=r"features in use needs .*: choose a larger alpha"):

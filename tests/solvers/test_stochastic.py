@@ -8,7 +8,7 @@ from scipy import sparse
 
 from skimp.data import Context, open_rows
 from skimp.losses import as_loss
-from skimp.solvers import SGD, DualCD, Pegasos, Problem, Status
+from skimp.solvers import SGD, Direct, DualCD, Pegasos, Problem, Status
 from tests.reference.steps import take_steps
 from tests.sources import ChunkedRows
 
@@ -103,7 +103,7 @@ def test_features_that_do_not_fit_are_drawn_in_buffers(in_memory):
     )
     found = Pegasos(max_iter=50).solve(problem)
     free = replace(problem, memory_limit=None)
-    best = DualCD(tol=1e-6).solve(free).history[-1]
+    best = DualCD(tol=1e-6, penalize_intercept=True).solve(free).history[-1]
     assert ("drawn freely" if in_memory else "shuffled") in found.message
     assert "in buffers of" in found.message
     objective = found.history[-1]
@@ -155,6 +155,47 @@ def test_one_row_at_a_time_is_one_pass_in_the_given_order():
         )
     np.testing.assert_allclose(learner.solution().coef, v, rtol=1e-9)
     np.testing.assert_allclose(learner.solution().intercept, b, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", ["reshuffled", "iid"])
+@pytest.mark.parametrize("size", [1, 50])
+def test_weights_count_across_the_blocks_of_a_stream(size, order):
+    rng = np.random.default_rng(3)
+    X, weight = rng.normal(size=(2000, 2)), rng.choice([0.05, 1.0], 2000)
+    # light rows have the opposite slope
+    y = np.where(weight > 0.5, 1.0, -1.0)[:, None] * X[:, :1]
+    problem = Problem(open_rows(X, target=y), as_loss("squared", owner="test"), 1e-3)
+    learner = Pegasos(order=order).learner(problem)
+    for start in range(0, len(X), size):
+        part = slice(start, start + size)
+        learner = learner.learn(open_rows(X[part], target=y[part], weight=weight[part]))
+    # the minimum is near (1 - 0.05) / (1 + 0.05) = 0.905; without weights it would be 0
+    np.testing.assert_allclose(learner.solution().coef[:, 0], [0.905, 0.0], atol=0.08)
+
+
+def test_the_ball_contains_the_minimum_of_weighted_rows():
+    heavy = np.arange(60) % 10 == 0
+    rows = open_rows(Z, target=10.0 * heavy[:, None] * Z[:, :1], weight=heavy * 999.0 + 1)
+    problem = Problem(rows, as_loss("squared", owner="test"), 0.5, fit_intercept=False)
+    found = Pegasos(project=True, tol=1e-4, max_iter=1000).solve(problem)
+    np.testing.assert_allclose(found.history[-1], Direct().solve(problem).history[-1], rtol=2e-3)
+
+
+def test_raw_steps_do_not_diverge_if_the_penalty_is_strong():
+    for loss in ("hinge", "squared"):
+        problem = pose(loss, alpha=1e4, penalty=R.T @ R, fit_intercept=False)
+        best = DualCD(tol=1e-6).solve(problem).history[-1]
+        found = SGD(coordinates="raw", max_iter=20).solve(problem)
+        assert found.history[-1] == pytest.approx(best, rel=0.02)
+
+
+def test_batches_and_delays_longer_than_a_pass():
+    options = {"theta": 0.5, "max_iter": 2, "tol": 1e-9}
+    for name, longest in (("batch_size", 60), ("delay", 59)):
+        coefs = [
+            SGD(**options, **{name: size}).solve(pose("log")).coef for size in (longest, 10**9)
+        ]
+        np.testing.assert_array_equal(*coefs)
 
 
 @pytest.mark.parametrize("solver", [Pegasos(), SGD()], ids=repr)

@@ -120,12 +120,6 @@ class KernelMachine(Reporting, Parametrized, ABC):
     def _learn(self, X: Any, y: Any, sample_weight: Any, encode: _Encode) -> Self:
         """Learn from more rows; the first call encodes the targets with ``encode``."""
         before: Fitted | None = vars(self).get("fitted_")
-        if before is not None and not self._is_learning:
-            raise ValueError(
-                f"{type(self).__name__}: partial_fit cannot continue a model of fit, which keeps "
-                "no sums over its rows: pass these rows to partial_fit of an unfitted copy, "
-                "sklearn.base.clone(model)."
-            )
         with all_or_nothing(self), self._reporting(5, X, y, sample_weight) as context:
             task = self._read(X, y, sample_weight, context, encode, before)
             self._set_fitted(learn_machine(task, before))
@@ -301,7 +295,12 @@ class KernelMachine(Reporting, Parametrized, ABC):
 
 
 def lacks_partial_fit(model: Any) -> str:
-    """Return why a model has no ``partial_fit`` for its parameters, or ''."""
+    """Return why a model has no ``partial_fit``, or ''."""
+    if "fitted_" in vars(model) and not model._is_learning:
+        return (
+            "cannot continue a model of fit, which keeps no sums over its rows: pass all rows to "
+            "partial_fit of an unfitted copy, sklearn.base.clone(model)."
+        )
     if not as_solver(model.solver, owner=type(model).__name__).incremental:
         names = ", ".join(repr(name) for name in incremental_solvers())
         return f"needs a solver among {names}, got {model.solver!r}, which needs all rows at once."

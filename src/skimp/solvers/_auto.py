@@ -1,11 +1,11 @@
 """Automatic choice of the solver."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, final
 
 from skimp._core._work import MapCost, Size, Stage
 from skimp._params._rules import NONE, Rule, check_params, integer, number
-from skimp.data import LOCAL, Context
+from skimp.data import LOCAL, Context, Rows
 from skimp.losses import Loss, Squared
 from skimp.solvers._base import Learner, Outline, Problem, Solution, Solver
 from skimp.solvers._costs import outline_of
@@ -36,7 +36,8 @@ class Auto(Solver):
 
     The first row that applies decides. The equations fit if they respect the memory limit. Coded
     features, those of `RandomBinning`, go to `Direct` only if they are at most 1,000 or not more
-    than the rows. See each solver for its cost.
+    than the rows. See each solver for its cost. ``partial_fit`` uses `SGD` instead of solvers that
+    need all rows at once.
 
     Parameters
     ----------
@@ -71,20 +72,15 @@ class Auto(Solver):
         """Choose a solver and minimize with it; see `Solver.solve`."""
         check_params(self)
         solver, why = self._choose(problem.outline(context), problem.loss)
-        solution = solver.solve(problem, context)
-        message = f"auto chose {solution.solver}, since {why}; {solution.message}"
-        return replace(solution, message=message)
+        return _explained(solver.solve(problem, context), why)
 
     def learner(self, problem: Problem) -> Learner:
-        """Return the learner of `Direct` for the squared loss, and of `SGD` for other losses.
-
-        `SGD` also learns if there are more than 3,000 features.
-        """
+        """Return the learner of the chosen solver, or of `SGD` if that needs all rows at once."""
         check_params(self)
-        few = problem.rows.n_features <= DIRECT_FEATURES
-        if isinstance(problem.loss, Squared) and few:
-            return Direct().learner(problem)
-        return SGD().learner(problem)
+        solver, why = self._choose(problem.outline(), problem.loss)
+        if not solver.incremental:
+            solver, why = SGD(), f"{type(solver).__name__} would need all rows at once"
+        return _Chosen(solver.learner(problem), why)
 
     def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
         """Return the cost of the chosen solver; see `Solver.cost`."""
@@ -117,3 +113,22 @@ class Auto(Solver):
         given = {name: value for name, value in self.get_params().items() if value is not None}
         solver.set_params(**{name: value for name, value in given.items() if name in known})
         return solver, why
+
+
+@dataclass(frozen=True)
+class _Chosen(Learner):
+    """The learner of the chosen solver, and the reason for the choice."""
+
+    learner: Learner
+    why: str
+
+    def learn(self, rows: Rows, context: Context = LOCAL) -> "_Chosen":
+        return replace(self, learner=self.learner.learn(rows, context))
+
+    def solution(self) -> Solution:
+        return _explained(self.learner.solution(), self.why)
+
+
+def _explained(solution: Solution, why: str) -> Solution:
+    message = f"auto chose {solution.solver}, since {why}; {solution.message}"
+    return replace(solution, message=message)

@@ -31,11 +31,12 @@ class DualCD(Solver):
     Variables that are optimal at a bound are skipped (shrinking) until a check of the duality gap
     finds that they should move.
 
-    The intercept is the coefficient of a constant feature. With ``penalize_intercept=False`` it has
-    no penalty, as in the other solvers, and the dual has the constraint
-    :math:`\sum_i C_i \beta_i = 0`. A weak penalty around a point that moves after each check then
-    replaces the penalty around zero (method of multipliers). For the duality gap, dual variables
-    are scaled down until they satisfy the constraint.
+    The intercept is not penalized, so the dual has the constraint
+    :math:`\sum_i C_i \beta_i = 0`. Sweeps treat the intercept as the coefficient of a constant
+    feature, with a weak penalty around a point that moves after each check until the constraint
+    holds (method of multipliers). For the duality gap, dual variables are scaled down until they
+    satisfy the constraint. With ``penalize_intercept=True`` the penalty is that of the other
+    coefficients, around zero, and there is no constraint.
 
     A sweep takes 4 n D k operations for D features and k outputs. The number of sweeps grows as
     alpha becomes smaller. If the features fit into memory, they take n D numbers, plus 2 n k for
@@ -48,9 +49,9 @@ class DualCD(Solver):
         Stop if the duality gap, relative to the objective, is at most this.
     max_iter : int, default=1000
         Maximum number of sweeps.
-    penalize_intercept : bool, default=True
-        Whether to penalize the intercept like the coefficients, as `LinearSVC` of scikit-learn
-        does. False solves the problem of `SVC` and of the other solvers.
+    penalize_intercept : bool, default=False
+        Whether to penalize the intercept like the coefficients, as scikit-learn's ``LinearSVC``
+        does. False solves the problem of the other solvers and of ``SVC``.
     random_state : int, default=0
         Seed of the row order.
 
@@ -95,7 +96,7 @@ class DualCD(Solver):
         self,
         tol: float = 1e-3,
         max_iter: int = 1000,
-        penalize_intercept: bool = True,
+        penalize_intercept: bool = False,
         random_state: int = 0,
     ):
         self.tol = tol

@@ -76,7 +76,7 @@ class FreeIntercept(Intercept):
     grows by a factor of at most 4 until s changes its sign, and of at most 1.25 after that.
 
     A weaker penalty takes fewer sweeps and more moves. With :math:`\kappa = \alpha`, the first
-    move has the size of the mean derivative of the loss.
+    move is half the mean derivative of the loss.
 
     References
     ----------

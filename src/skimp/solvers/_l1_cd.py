@@ -24,9 +24,14 @@ _USUAL = 6
 """Steps at the default tolerance (measured: 2 to 10, more for weaker penalties)."""
 _FLAT = 0.1
 """Accept a step if the slope at its end is below this fraction of the initial slope."""
-_SHORT, _LONG = 0.05, 0.5
-"""If less than the first fraction of a step is taken, replace the curvature by a majorant; if less
-than the second, do not trust the model."""
+_SHORT, _LONG = 0.25, 0.5
+"""If less than the first fraction of a step is taken, raise the curvature; if less than the
+second, the model is wrong."""
+_RAISE, _FIRST_SHARE, _LAST_SHARE = 10, 1e-3, 1e-9
+"""The share of a majorant of the loss below which its curvature is raised: its factor after a
+short step, its first value, and the value at which a long step ends it."""
+_DOUBT = 1e-3
+"""Factor of the tolerance for steps with a wrong model or raised curvature."""
 _ZERO = 1e-10
 """Fraction of the initial objective that is treated as zero, for minima of zero."""
 
@@ -54,12 +59,15 @@ class L1CD(Solver):
 
     where g is the gradient of the model and :math:`\beta_j` its second derivative. The Hessian of
     the model is summed once per step, so that sweeps do not read the rows. Between sweeps, all
-    nonzero coefficients move together towards the minimum for their signs. A line search ends the
-    step.
+    nonzero coefficients move together to the minimum for their signs. A line search ends the step.
+    If it takes only a small part of the step, because many rows have no curvature, the next steps
+    raise their curvature.
 
     The solver stops after a step of which the model expects a decrease of at most ``tol`` times
     the objective. Since the model becomes exact near the minimum, this estimates the distance to
-    the minimum before the step. For the squared loss, the model is exact everywhere.
+    the minimum before the step. The tolerance is a thousand times smaller for a step whose decrease
+    differs from the expected one by more than half of it. For the squared loss, the model is exact
+    everywhere.
 
     A step takes three passes over the rows, with n (4 D k + a^2 k) operations for n rows, D
     features, k outputs and a features in the working set; rows with a curvature of zero are
@@ -72,7 +80,7 @@ class L1CD(Solver):
         Share :math:`\rho` of the L1 norm in the penalty, from 0 (ridge) to 1 (lasso).
     tol : float, default=1e-4
         Relative tolerance of the objective.
-    max_iter : int, default=200
+    max_iter : int, default=500
         Maximum number of steps.
     random_state : int, default=0
         Seed of the order of coordinates.
@@ -112,7 +120,7 @@ class L1CD(Solver):
         self,
         l1_ratio: float = 1.0,
         tol: float = 1e-4,
-        max_iter: int = 200,
+        max_iter: int = 500,
         random_state: int = 0,
     ):
         self.l1_ratio = l1_ratio
@@ -148,7 +156,7 @@ class L1CD(Solver):
         point = objective.at(*(np.array(part, np.float64) for part in start))
         steps = L1Steps(smooth, objective, threshold, taken)
         history: list[float] = []
-        expected, shortened, status = np.inf, False, Status.MAX_ITER
+        expected, raised, status = np.inf, 0.0, Status.MAX_ITER
 
         def value(point: Point) -> float:
             return point.value + threshold * float(np.abs(point.coef).sum())
@@ -159,20 +167,30 @@ class L1CD(Solver):
         least = _ZERO * value(point)
         with context.phase("l1_cd", unit="steps", total=self.max_iter) as phase:
             while len(history) < self.max_iter and status is Status.MAX_ITER:
-                if shortened or not point.curvature.any(axis=0).all():
-                    point = objective.cautious(point)
+                if raised or not point.curvature.any(axis=0).all():
+                    above = objective.cautious(point)
+                    curvature = np.maximum(point.curvature, (raised or 1.0) * above.curvature)
+                    point = replace(above, curvature=curvature)
                 seed = [self.random_state, len(history)]
                 step, decrease = steps.step(point, seed)
                 moved, share = _search(objective, point, step, threshold)
                 expected = decrease / (max(least, value(moved)) or 1.0)
-                falls = value(moved) <= value(point) + objective.rounding(point).sum()
-                stalled, shortened = not falls and point.cautious, share < _SHORT or not falls
+                rounding = float(objective.rounding(point).sum())
+                fallen = value(point) - value(moved)
+                falls = fallen >= -rounding
+                right = share >= _LONG and abs(fallen - decrease) <= decrease / 2 + rounding
+                goal = self.tol * (1.0 if right and not point.cautious else _DOUBT)
+                stalled = not falls and raised == 1
+                if share < _SHORT or not falls:
+                    raised = min(1.0, max(_RAISE * raised, _FIRST_SHARE))
+                elif share == 1:
+                    raised = raised / _RAISE if raised > _LAST_SHARE else 0.0
                 point = moved if falls else point
                 history.append(value(point))
                 stop = phase.advance(f"objective {history[-1]:.5g}", model)
                 if stop or (problem.monitor is not None and problem.monitor(*model())):
                     status = Status.STOPPED_EARLY
-                elif expected <= self.tol and share >= _LONG:
+                elif expected <= goal:
                     status = Status.CONVERGED
                 elif stalled:
                     status = Status.STALLED

@@ -27,10 +27,10 @@ _NEGLIGIBLE = 1e-3
 """Share of the decrease so far below which a round is the last one."""
 _NEAR = 0.75
 """Unused features enter a working set if their gradient is at least this share of the threshold."""
-_FLOOR = 1e-12
-"""Smallest diagonal entry of the quadratic model, relative to the largest."""
-_JITTER = 1e-10
-"""Shift of a singular matrix, relative to its mean diagonal entry."""
+_DAMPING, _FLOOR = 1e-10, 1e-14
+"""Curvature that the model adds, relative to the bound: if there is none, and at least."""
+_DAMPINGS = (1e-13, 1e-11, 1e-9)
+"""Relative increases of the diagonal that are tried in turn, because matrices may be singular."""
 _DENSE = 0.05
 """Share of nonzero features above which dense products are faster than sparse ones."""
 
@@ -165,8 +165,10 @@ class L1Steps:
             # eliminate the intercept, which is not penalized
             H -= np.outer(border / corner, border)
             g = g - border * (slope / corner)
-        diagonal = np.einsum("ii->i", H)
-        np.maximum(diagonal, max(_FLOOR * diagonal.max(), np.finfo(float).tiny), out=diagonal)
+        # rows without curvature may leave the model without a minimum
+        missing = 1 - point.curvature[:, output].sum(dtype=np.float64) / problem.loss.max_curvature
+        added = max(_DAMPING * missing, _FLOOR) * self._bounds[A]
+        H.flat[:: len(H) + 1] += np.maximum(added, np.finfo(float).tiny)
         new, decrease = minimize_quadratic(H, g, old, self._threshold, rng)
         d = np.append(new - old, 0.0)
         if fits:
@@ -180,8 +182,8 @@ def minimize_quadratic(
 ) -> tuple[Array, float]:
     """Minimize ``g . d + d . H d / 2 + threshold |c + d|_1``; return c + d and the decrease.
 
-    A round takes a few sweeps of coordinate descent in random order, then a step of all nonzero
-    coefficients together, which helps if features are correlated.
+    A round takes a few sweeps of coordinate descent in random order, which find the signs, then
+    goes to the minimum for these signs.
     """
     from skimp._core.loops._l1 import coordinate_steps
 
@@ -197,40 +199,47 @@ def minimize_quadratic(
 
 
 def _step_together(H: Array, g: Array, c: Array, threshold: float) -> float:
-    """Step towards the minimum for the signs of c; coefficients that reach zero stay there.
+    """Go to the minimum for the signs of c; coefficients that reach zero on the way stay there.
 
     Updates c and g, and returns the decrease, like `coordinate_steps`.
     """
-    used = np.flatnonzero(c)
+    used, decrease = np.flatnonzero(c), 0.0
+    rows = H[used]
     if not len(used):
-        return 0.0
-    B = H[np.ix_(used, used)]
-    R = cholesky(B)
-    if R is None:
-        # a direction without curvature leads to the next zero
-        R = cholesky(B, jitter=_JITTER)
-    if R is None:
-        return 0.0
-    slopes, d = threshold * np.sign(c), np.zeros_like(c)
-    d[used] = -linalg.cho_solve((R, False), (g + slopes)[used], check_finite=False)
-    change, decrease = H @ d, 0.0
+        return decrease
+    B = rows[:, used]
+    for damping in _DAMPINGS:
+        B.flat[:: len(B) + 1] *= 1 + damping
+        R = cholesky(B)
+        if R is not None:
+            break
+    else:
+        return decrease
+    inverse = linalg.cho_solve((R, False), np.eye(len(used)), check_finite=False)
     while True:
-        slope, curvature = float((g + slopes) @ d), float(d @ change)
-        t = -slope / curvature if curvature > 0 else np.inf
-        crossing = np.flatnonzero(d * c < 0) if threshold > 0 else used[:0]
-        ways = -c[crossing] / d[crossing]
-        blocked = len(crossing) > 0 and ways.min() < t
-        if blocked:
-            t, first = float(ways.min()), crossing[ways.argmin()]
-        if not 0 < t < np.inf:
+        slopes = g[used] + threshold * np.sign(c[used])
+        d = -inverse @ slopes
+        change = d @ rows
+        slope, curvature = float(slopes @ d), float(change[used] @ d)
+        if not slope < 0 < curvature:
             return decrease
-        c += t * d
+        # not beyond a damped step, because the minimum may be at infinity
+        t, first = min(1.0, -slope / curvature), -1
+        crossing = np.flatnonzero(d * c[used] < 0)
+        if threshold > 0 and len(crossing):
+            ways = -c[used[crossing]] / d[crossing]
+            if ways.min() < t:
+                t, first = float(ways.min()), int(crossing[ways.argmin()])
+        c[used] += t * d
         g += t * change
         decrease -= t * (slope + t * curvature / 2)
-        if not blocked:
+        if first < 0:
             return decrease
-        change -= d[first] * H[first]
-        c[first] = d[first] = slopes[first] = 0.0
+        # the inverse without this row and column
+        c[used[first]] = 0.0
+        column = inverse[:, first].copy()
+        inverse -= np.outer(column, column / column[first])
+        inverse[first] = inverse[:, first] = 0.0
 
 
 def _matrix(block: Block) -> Any:

@@ -70,11 +70,12 @@ class Metric:
     constant: float
 
     @classmethod
-    def of(cls, sample: Sample, problem: Problem, batch: int, n_rows: float, seed: int) -> "Metric":
-        """Estimate the metric from a sample of ``n_rows`` rows, which may be infinitely many."""
+    def of(cls, sample: Sample, problem: Problem, batch: int, seed: int) -> "Metric":
+        """Estimate a bound of the Hessian from a sample of rows."""
         X, scale = _weighted(sample.X, sample.weight, problem.loss.max_curvature)
         constant, (n, width) = float(problem.fit_intercept), X.shape
-        rank = min(RANK, width, n)
+        full = width + problem.fit_intercept
+        rank = min(RANK, full, n)
         # multiplications by the directions take about as long as the rows of a mini-batch
         filled = X.nnz if sparse.issparse(X) else X.size
         kept = int(np.clip(batch * filled / (n * width), 1, rank))
@@ -90,12 +91,11 @@ class Metric:
             values, turn = np.linalg.eigh(T.T @ T / n)
             U = (Q @ turn)[:, ::-1].T
         values = np.maximum(values[::-1], 0)
-        rest = values[kept] if kept < rank else values[-1] if rank < min(width + 1, n) else 0.0
+        rest = values[kept] if kept < rank else values[-1] if rank < min(full, n) else 0.0
         U, values = U[:kept], values[:kept]
         rho = 2 * problem.alpha + rest
         parts = np.ascontiguousarray(U[:, :-1]), U[:, -1].copy()
-        metric = cls(*parts, values, rho, problem.loss.max_curvature, constant)
-        return metric.widened(sample.X, sample.weight, largest_leverage(batch, n_rows))
+        return cls(*parts, values, rho, problem.loss.max_curvature, constant)
 
     def widened(self, X: Matrix, weight: Array, largest: float) -> "Metric":
         """Increase rho until no row has a leverage :math:`C x^T M^{-1} x` above ``largest``."""

@@ -22,14 +22,12 @@ Visit: TypeAlias = Callable[[Any, Array, Array, Array], None]
 class Passes:
     """Passes over rows of features, each in random order.
 
-    Weights are numbers of visits, as far as possible: a row is visited as often as the quotient of
-    its weight and the mean weight says, rounded up, and a row of weight 0 never. Its gradients are
-    multiplied by a factor that makes up for the rounding.
+    Weights are numbers of visits, as far as possible; see `Visits`.
 
     Features that fit into ``room`` bytes are kept, and rows are drawn freely. Otherwise the
-    features of as many rows as fit are computed at a time. If the source has its rows in memory,
-    these are drawn freely too; if it can only be read in order, rows are shuffled within the
-    buffer.
+    features of as many rows as fit into a third of ``room`` are computed at a time, which leaves
+    space for a copy of them. If the source has its rows in memory, these are drawn freely too; if
+    it can only be read in order, rows are shuffled within the buffer.
 
     Parameters
     ----------
@@ -44,8 +42,8 @@ class Passes:
         Bytes for features.
     context : Context
         Number of threads and progress reports.
-    weights : MeanWeight, optional
-        Weights of earlier rows of a stream.
+    visits : Visits, optional
+        Visits to earlier rows of a stream.
 
     Attributes
     ----------
@@ -62,10 +60,10 @@ class Passes:
         seed: int,
         room: int,
         context: Context,
-        weights: "MeanWeight | None" = None,
+        visits: "Visits | None" = None,
     ):
         self._order, self._seed, self._context = order, seed, context
-        self._weights = MeanWeight() if weights is None else weights
+        self._visits = Visits() if visits is None else visits
         self.note = ""
         self._whole: tuple[Any, Array, Array] | None = None
         if kept_bytes(rows) <= room:
@@ -76,7 +74,7 @@ class Passes:
             return
         self.rows = rows
         numbers, dtype = kept_layout(rows)
-        self._size = max(_LEAST, room // (numbers * dtype.itemsize))
+        self._size = max(_LEAST, room // (3 * numbers * dtype.itemsize))
         drawn = "rows drawn freely" if rows.in_memory else "rows shuffled"
         self.note = f", features recomputed in every pass, {drawn} in buffers of {self._size:,}"
 
@@ -104,12 +102,15 @@ class Passes:
 
     def _draw(self, weight: Array, seed: list[int]) -> tuple[Array, Array]:
         """Return the factor of each row, and the order of visits."""
-        rng, share = np.random.default_rng(seed), self._weights.share(weight)
+        rng, n = np.random.default_rng(seed), len(weight)
         if self._order == "iid":
-            drawn = rng.choice(len(share), round(share.sum()), p=share / share.sum())
-            return np.ones(len(share)), drawn
-        visits, factor = count_visits(share)
-        return factor, rng.permutation(np.repeat(np.arange(len(share)), visits))
+            share = self._visits.share(weight)
+            total = float(share.sum())
+            # round at random, so that light rows are drawn even if they come one at a time
+            size = int(total + rng.random())
+            return np.ones(n), rng.choice(n, size, p=share / total if total else None)
+        visits, factor = self._visits.count(weight)
+        return factor, rng.permutation(np.repeat(np.arange(n), visits))
 
     def _take(self, numbers: Array) -> Block:
         """Return some rows, with their features computed by all threads."""
@@ -125,45 +126,50 @@ class Passes:
     def _run_in_order(self, seed: list[int], visit: Visit) -> None:
         waiting: list[Block] = []
 
-        def empty() -> None:
+        def empty(end: int) -> None:
             block = join(waiting)
             waiting.clear()
-            self._visit(block, [*seed, block.start], visit)
+            self._visit(block, [*seed, end], visit)
 
-        def add(count: int, block: Block) -> int:
-            if count + block.size > self._size and waiting:
-                empty()
-                count = 0
-            # a copy: the features may be in a buffer that the next block overwrites
-            waiting.append(block[np.arange(block.size)])
-            return count + block.size
+        def add(end: int, block: Block) -> int:
+            used = 0
+            while used < block.size:
+                # fill the buffer, so that the order does not depend on the size of the blocks
+                size = min(block.size - used, self._size - end % self._size)
+                # a copy: the features may be in a buffer that the next block overwrites
+                waiting.append(block[np.arange(used, used + size)])
+                used, end = used + size, end + size
+                if end % self._size == 0:
+                    empty(end)
+            return end
 
-        self._context.map_reduce(self.rows, lambda block, _: block, add, 0)
+        end = self._context.map_reduce(self.rows, lambda block, _: block, add, 0)
         if waiting:
-            empty()
+            empty(end)
 
 
-class MeanWeight:
-    """Mean of the positive weights so far."""
+class Visits:
+    """How often to visit rows, by their weights relative to the mean weight of all rows so far.
+
+    A row is visited as often as the quotient of its weight and the mean weight says, rounded up,
+    and a row of weight 0 never. Its gradients are multiplied by a factor that makes up for the
+    rounding. The mean of the factors over all visits so far is 1.
+    """
 
     def __init__(self) -> None:
-        self._total, self._count = 0.0, 0
+        self._weight, self._rows, self._visits = 0.0, 0, 0
 
     def share(self, weight: Array) -> Array:
-        """Add weights, and return them divided by the mean of all weights so far."""
-        self._total += float(weight.sum())
-        self._count += int(np.count_nonzero(weight))
-        return weight * (self._count / self._total) if self._total else weight
+        """Add rows, and return their weights divided by the mean weight of all rows so far."""
+        self._weight += float(weight.sum())
+        self._rows += int(np.count_nonzero(weight))
+        return weight * (self._rows / self._weight) if self._weight else weight
 
-
-def count_visits(share: Array) -> tuple[Array, Array]:
-    """Return how often to visit rows that should be visited ``share`` times, and their factors.
-
-    The mean of the factors over all visits is 1, and visits times factors are proportional to
-    ``share``. No factor exceeds 2 if the mean share is at least 1.
-    """
-    # the mean of equal weights has a rounding error
-    visits = np.ceil(share - _ROUNDING)
-    total = share.sum()
-    scale = visits.sum() / total if total else 1.0
-    return visits.astype(np.int64), scale * share / np.maximum(visits, 1)
+    def count(self, weight: Array) -> tuple[Array, Array]:
+        """Add rows, and return how often to visit them, and their factors."""
+        # the mean of equal weights has a rounding error
+        visits = np.ceil(self.share(weight) - _ROUNDING).astype(np.int64)
+        self._visits += int(visits.sum())
+        # from the sums so far: within a block of one row, a weight would cancel
+        scale = self._visits / (self._weight or 1.0)
+        return visits, scale * weight / np.maximum(visits, 1)

@@ -26,8 +26,7 @@ class Pegasos(Solver):
 
     where x are the features in coordinates in which the penalty is :math:`\|v\|^2`. Pegasos'
     :math:`\lambda` is :math:`2 \alpha`. The intercept is the coefficient of a constant feature and
-    is penalized. A row of twice the weight is visited
-    twice as often.
+    is penalized. A row of twice the weight is visited twice as often.
 
     The suboptimality falls as :math:`1 / (\alpha t)`, whatever the number of rows. It suits data
     with very many rows and penalties of about 1e-5 or more. For losses with an unbounded slope,

@@ -15,7 +15,7 @@ from skimp.solvers._base import Learner, Problem, Solution, Solver, Status
 from skimp.solvers._compiled import compiled_loss
 from skimp.solvers._coordinates import Coordinates
 from skimp.solvers._costs import count_iterations, outline_of, pass_work, row_bytes
-from skimp.solvers._metric import POWERS, RANK, SAMPLED, Metric
+from skimp.solvers._metric import POWERS, RANK, SAMPLED, Metric, largest_leverage
 from skimp.solvers._sarah_steps import HALVINGS, Iteration, Part, Stream
 from skimp.solvers._stochastic import n_outputs_of
 
@@ -118,7 +118,9 @@ class SARAH(Solver):
         n, k, seed = rows.n_rows, n_outputs_of(rows), self.random_state
         iteration = Iteration(problem, k, self.batch_size, type(self).__name__)
         sample = rows.sample(min(SAMPLED, capacity), seed, context)
-        metric = Metric.of(sample, problem, min(self.batch_size, capacity), n, seed)
+        batch = min(self.batch_size, capacity)
+        metric = Metric.of(sample, problem, batch, seed)
+        metric = metric.widened(sample.X, sample.weight, largest_leverage(batch, n))
         if capacity == n:
             whole = next(rows.reblocked(n).blocks())
             part = Part.of(whole.X, whole.y, whole.weights())
@@ -173,9 +175,10 @@ class SARAH(Solver):
     def learner(self, problem: Problem) -> Learner:
         """Return a learner for ``partial_fit``; see `Solver.learner`.
 
-        It makes one iteration on each block of rows, with the step size multiplied by the share of
-        the block in all rows so far. This only approximates the solution of all rows. M is
-        estimated on the first block, and grows with the rows of later ones.
+        It makes one iteration on each block of rows. The step size is the share of the block in all
+        rows so far, so that late blocks do not overwrite what was learnt. This only approximates
+        the solution of all rows. M is estimated on the first block, and increased for later blocks
+        with larger rows.
         """
         self._check(problem)
         coordinates = Coordinates.of(problem)
@@ -211,7 +214,7 @@ class SARAH(Solver):
         """Return the cost of the iterations; see `Solver.cost`."""
         n, k, D = size.n_rows, size.n_outputs, mapped.width
         row, outline = row_bytes(mapped), outline_of(mapped, size)
-        held = float(_own_bytes(k, D, size.threads) + SAMPLED * D * 16)
+        held = _own_bytes(k, D, size.threads) + 16.0 * min(n, SAMPLED) * (mapped.groups or D)
         mapping, block = mapped.mapping, outline.block_rows * row + mapped.scratch
         if mapped.landmarks:
             mapping += gemm(2 * n * D**2, DOUBLE)

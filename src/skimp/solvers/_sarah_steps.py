@@ -93,6 +93,8 @@ class Iteration:
 
         loss, alpha, k = self._problem.loss, self._problem.alpha, self._k
 
+        # steps that are too long may overflow
+        @np.errstate(over="ignore", invalid="ignore")
         def of_block(block: Block, scratch: Scratch) -> list[Any]:
             X, (Y, weight) = as_layout(block.X, rows.dtype), as_targets(block, DOUBLE)
             F = scratch.array("F", Y.shape, DOUBLE)
@@ -108,11 +110,10 @@ class Iteration:
             return part if total is None else [a + b for a, b in zip(total, part, strict=True)]
 
         initial: list[Any] | None = None
-        # steps that are too long may overflow
+        total = context.map_reduce(rows, of_block, add, initial)
+        if total is None or total[0] == 0:
+            raise no_rows()
         with np.errstate(over="ignore", invalid="ignore"):
-            total = context.map_reduce(rows, of_block, add, initial)
-            if total is None or total[0] == 0:
-                raise no_rows()
             value, sums, ones = (part / total[0] for part in total[1:])
             G, g = sums[:k] + 2 * alpha * V, ones[:k]
             gap, left = 0.0, G
@@ -161,19 +162,19 @@ class Stream(Learner):
         batch = min(self.batch_size, max(1, int(np.count_nonzero(weight))))
         if self.metric is None or self.point is None:
             sample = rows.sample(SAMPLED, self.seed, context)
-            metric = Metric.of(sample, self.problem, batch, np.inf, self.seed)
+            metric = Metric.of(sample, self.problem, batch, self.seed)
             start = iteration.start(self.coordinates, rows)
         elif not weight.any():
             return self
         else:
-            metric = self.metric.widened(whole.X, weight, largest_leverage(batch, np.inf))
-            start = self.point
+            metric, start = self.metric, self.point
         part, total = Part.of(whole.X, whole.y, weight), self.weight + float(weight.sum())
         point = iteration.evaluate(rows, *start, context)
         check_representable(point.G, point.g)
         step = float(weight.sum()) / total
+        near = metric.widened(whole.X, weight, largest_leverage(batch, np.inf) / step)
         for _ in range(HALVINGS):
-            V, b, _ = iteration.run(part, point, metric, step, [self.seed, self.blocks])
+            V, b, _ = iteration.run(part, point, near, step, [self.seed, self.blocks])
             if point.falls_to(iteration.evaluate(rows, V, b, context)):
                 start = V, b
                 break

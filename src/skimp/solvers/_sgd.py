@@ -25,8 +25,7 @@ class SGD(Solver):
     where x are the features in coordinates in which the penalty is :math:`\|v\|^2`. Step sizes are
     :math:`\theta / \sqrt t` or :math:`\theta / (1 + 2 \alpha \theta t)`. By default,
     :math:`\theta` is the value with the lowest objective after four passes over a sample of 2,048
-    rows. A row of twice the weight is visited
-    twice as often.
+    rows. A row of twice the weight is visited twice as often.
 
     On landmarks or Fourier features with the hinge loss, this is ASSET. `Pegasos` without
     an intercept is ASSET*.
@@ -36,8 +35,11 @@ class SGD(Solver):
     .. math:: c \leftarrow c - \eta_t \Bigl(2 \alpha K_{mm} c
         + \frac1k \sum_{i \in A} \ell'(y_i, c^T z_i + b) \, z_i\Bigr),
 
-    from random values, as in the mini-batch algorithms for budgeted SVMs and LS-SVMs. They
-    converge slowly, because :math:`K_{mm}` is ill-conditioned.
+    as in the mini-batch algorithms for budgeted SVMs and LS-SVMs, but from zero instead of random
+    values. They converge slowly, because :math:`K_{mm}` is ill-conditioned.
+
+    The step size is limited for losses with an unbounded slope, such as the squared loss, and in
+    raw coordinates, where longer steps would diverge.
 
     A pass takes 4 n D K operations for D features and K outputs, and 6 n D K with ``average``. Raw
     coordinates take 2 D^2 K more per step. If the features do not fit into memory, they are
@@ -60,7 +62,7 @@ class SGD(Solver):
         rows are drawn independently of each other.
     delay : int, default=0
         Apply each gradient this many steps late, as if as many workers computed them in turn. The
-        number of threads does not matter. A gradient is late within a pass only.
+        number of threads does not matter. The last gradients of a pass are applied at its end.
     coordinates : {"whitened", "raw"}, default="whitened"
         The coordinates of the steps. Without landmarks they are the same.
     tol : float, default=1e-2
@@ -69,7 +71,7 @@ class SGD(Solver):
     max_iter : int, default=100
         Maximum number of passes over the rows.
     random_state : int, default=0
-        Seed of the row order, the sample and the first coefficients.
+        Seed of the row order and of the sample.
 
     References
     ----------

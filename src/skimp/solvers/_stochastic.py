@@ -19,7 +19,7 @@ from skimp.solvers._compiled import as_layout, compiled_loss
 from skimp.solvers._coordinates import Coordinates
 from skimp.solvers._costs import outline_of, pass_work, row_bytes
 from skimp.solvers._objective import mean_loss
-from skimp.solvers._passes import MeanWeight, Passes
+from skimp.solvers._passes import Passes, Visits
 
 _SAMPLED = 2**14
 """Rows on which the objective is measured if the features do not fit into memory."""
@@ -99,7 +99,11 @@ class Steps(Learner):
         self.penalty = problem.penalty if rule.raw else None
         self._t, self._passes, self._k = 0, 0, 0
         self._largest = np.inf
-        self._weights = MeanWeight()
+        if self.penalty is not None:
+            # longer steps would overshoot on the penalty; a row sum bounds its eigenvalues
+            steepest = 2 * problem.alpha * np.abs(self.penalty).sum(axis=0).max()
+            self._largest = 1 / steepest if steepest > 0 else np.inf
+        self._visits = Visits()
 
     def begin(self, n_outputs: int, start: tuple[Array, Array] | None, t: int = 0) -> None:
         """Start from zero coefficients, or from others as if after t steps."""
@@ -121,7 +125,7 @@ class Steps(Learner):
         self._scalars[0] = 1
         self._weight = 0.0
         n_values = 1 if problem.loss.joint else n_outputs
-        # sums of the loss of the zero model, and the number of rows
+        # weighted sums of the loss of the zero model, and of the weights
         self._zero = np.zeros((2, n_values))
         if start is not None:
             coef, intercept = start
@@ -135,7 +139,7 @@ class Steps(Learner):
         other = self._copy()
         room = parse_bytes(self.problem.memory_limit)
         features = self.coordinates.features(rows)
-        passes = Passes(features, self.rule.order, self.rule.seed, room, context, other._weights)
+        passes = Passes(features, self.rule.order, self.rule.seed, room, context, other._visits)
         if other._k == 0:
             n_outputs = n_outputs_of(rows)
             other.tune(passes, n_outputs, context)
@@ -145,7 +149,7 @@ class Steps(Learner):
 
     def _copy(self) -> Self:
         other = copy.copy(self)
-        other._weights = copy.copy(self._weights)
+        other._visits = copy.copy(self._visits)
         if self._k:
             other._V, other._U = ([A.copy("K") for A in part] for part in (self._V, self._U))
             other._scalars, other._zero = self._scalars.copy(), self._zero.copy()
@@ -197,10 +201,15 @@ class Steps(Learner):
         P = np.zeros((0, 0)) if self.penalty is None else self.penalty
 
         def visit(X: Any, Y: Array, factor: Array, order: Array) -> None:
-            before, limits = self._t, self._limits(Y)
-            self._bound_steps(X, len(Y))
+            if not len(order):
+                return
+            before, limits = self._t, self._limits(Y, factor, order)
+            self._bound_steps(X, factor)
+            batch = min(rule.batch_size, len(order))
+            # with more steps of delay, all gradients are still those of the first coefficients
+            delay = min(rule.delay, (len(order) - 1) // batch)
             sizes = (alpha, size, shift, self._largest, constant)
-            numbers = (rule.batch_size, rule.delay, *sizes, rule.free, rule.average)
+            numbers = (batch, delay, *sizes, rule.free, rule.average)
 
             def step(number: int, _: Scratch) -> int:
                 first, last = share = self._shares[number]
@@ -222,23 +231,23 @@ class Steps(Learner):
         self._passes += 1
         check_representable(*self._V, self._scalars)
 
-    def _bound_steps(self, X: Any, n_rows: int) -> None:
+    def _bound_steps(self, X: Any, factor: Array) -> None:
         """Limit the step size if the slope of the loss has no bound.
 
-        Longer steps would overshoot on the row with the largest norm.
+        Longer steps would overshoot on the row with the largest squared norm times factor.
         """
         from skimp._core.loops._rows import squared_norms
 
         loss = self.problem.loss
         if loss.max_slope < np.inf:
             return
-        Q = np.zeros(n_rows)
+        Q = np.zeros(len(factor))
         squared_norms(X, Q)
-        steepest = loss.max_curvature * (Q.max() + self.problem.fit_intercept)
+        steepest = loss.max_curvature * (factor * (Q + self.problem.fit_intercept)).max()
         if steepest > 0:
             self._largest = min(self._largest, 1 / (steepest * (1 + self.rule.delay)))
 
-    def _limits(self, Y: Array) -> Array:
+    def _limits(self, Y: Array, factor: Array, order: Array) -> Array:
         """Return the radius of the ball that contains the minimum, for each output."""
         loss = self.problem.loss
         if not self.rule.project:
@@ -246,8 +255,9 @@ class Steps(Learner):
         values = loss.value(Y, np.zeros_like(Y))
         # duality gives a smaller ball for the hinge loss
         values = values / 2 if isinstance(loss, Hinge) else values
-        self._zero[0] += values.sum(axis=0)
-        self._zero[1] += len(Y)
+        weight = factor * np.bincount(order, minlength=len(Y))
+        self._zero[0] += weight @ values
+        self._zero[1] += weight.sum()
         return np.asarray(np.sqrt(self._zero[0] / self._zero[1] / self.problem.alpha))
 
     def point(self) -> tuple[Array, Array]:
@@ -278,7 +288,7 @@ class Steps(Learner):
 
     def solution(self) -> Solution:
         coef, intercept = self.model()
-        message = f"{self.rule.name}: learnt from a stream in {self._t:,} steps"
+        message = f"{self.rule.name}: {self._t:,} steps"
         return self._solution(coef, intercept, self._passes, Status.LEARNING, message, [])
 
     def _solution(
@@ -327,8 +337,8 @@ class Steps(Learner):
                 elif gap <= tol and self._t >= _LEAST_STEPS:
                     status = Status.CONVERGED
         taken = len(history) - 1
-        seen = f"about {gap:.1e} above the minimum after {taken} passes"
-        message = f"{rule.name}: {seen} with {self._t:,} steps{note}"
+        seen = f"about {gap:.1e} above the minimum after " if np.isfinite(gap) else ""
+        message = f"{rule.name}: {seen}{taken} passes with {self._t:,} steps{note}"
         message += ", stopped early" if status is Status.STOPPED_EARLY else ""
         return self._solution(*self.model(), taken, status, message, history[1:])
 
@@ -353,9 +363,7 @@ def open_passes(steps: Steps, problem: Problem, context: Context) -> Passes:
     needed = own_bytes(rows.n_rows, k, rows.n_features)
     what = f"stochastic gradients on {rows.n_rows} rows with {k} outputs"
     require_memory(needed, limit, what, "use a smaller budget or fewer features")
-    # each thread computes features in a buffer
-    buffers = context.threads * rows.block_rows * rows.n_features * rows.dtype.itemsize
-    return Passes(rows, rule.order, rule.seed, max(0, limit - needed - buffers), context)
+    return Passes(rows, rule.order, rule.seed, limit - needed, context)
 
 
 def own_bytes(n_rows: int, n_outputs: int, width: int) -> int:
@@ -386,15 +394,15 @@ def steps_cost(
     row, outline = row_bytes(mapped), outline_of(mapped, size)
     held = float(own_bytes(n, k, D))
     keeping, mapping = n * row, mapped.mapping
+    kept = keeping <= size.memory - held
     block = outline.block_rows * row + mapped.scratch
     if mapped.landmarks and not raw:
         mapping += gemm(2 * n * D**2, DOUBLE)
         block += outline.block_rows * D * (8 + mapped.dtype.itemsize)
         held += 24 * D**2
     held += size.threads * block
-    room = max(0.0, size.memory - mapped.held - held)
-    kept = keeping <= room
-    held += min(keeping, room)
+    # rows that do not fit are read into a buffer, with a copy
+    held += keeping if kept else min(keeping, max(0.0, size.memory - mapped.held - held))
     threads = 1 if loss.joint else min(size.threads, k)
     products = 1.5 if average else 1.0
     if mapped.groups:

@@ -1,8 +1,9 @@
 """Loops of dual coordinate descent, for any layout of rows (see `_rows`).
 
 Slopes, of shape (n, k), are the dual variables. Row i adds ``C_i slopes_ij x_i`` to the
-coefficients ``V_j`` and ``constant C_i slopes_ij`` to the intercept ``b_j``; ``constant`` is 1 with
-an intercept and 0 without. Inactive slopes do not change.
+coefficients ``V_j`` and ``constant C_i slopes_ij`` to the intercept ``b_j``; ``constant`` is the
+square of the constant feature, 0 without an intercept. ``Q`` holds the squared norms of the rows
+plus ``constant``. Inactive slopes do not change.
 """
 
 import numpy as np
