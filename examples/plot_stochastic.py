@@ -12,7 +12,7 @@ Cotter (2011).
 # There are two problems with two overlapping classes: a linear one with 100,000 rows and 100
 # columns, and one for which a Gaussian kernel is needed, with 30,000 rows and 300 landmarks. The
 # features of the landmarks are computed once, before the clock starts. All solvers minimize the
-# same objective, without an intercept, because only some of them penalize it.
+# same objective, without an intercept, which Pegasos would penalize.
 
 # sphinx_gallery_thumbnail_number = 1
 from time import perf_counter
@@ -154,8 +154,8 @@ plt.show()
 # Logistic regression
 # -------------------
 # For smooth losses there is also Newton's method. It takes few iterations, and each costs several
-# passes. The stochastic solvers are ahead until the distance is about 0.1 %, that is, in the first
-# two passes.
+# passes. The stochastic solvers are ahead until the distance is between 1 % and 0.1 %, that is, in
+# the first two or three passes.
 
 solvers |= {"Newton": Newton(tol=1e-8)}
 logistic = {
