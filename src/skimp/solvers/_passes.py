@@ -25,9 +25,10 @@ class Passes:
     Weights are numbers of visits, as far as possible; see `Visits`.
 
     Features that fit into ``room`` bytes are kept, and rows are drawn freely. Otherwise the
-    features of as many rows as fit into a third of ``room`` are computed at a time, which leaves
-    space for a copy of them and for a sample. If the source has its rows in memory, these are drawn freely too; if
-    it can only be read in order, rows are shuffled within the buffer.
+    features of as many rows as fit into a quarter of ``room`` are computed at a time, which leaves
+    space for a copy of them, a sample, and blocks in the making. If the source has its rows in
+    memory, these are drawn freely too; if it can only be read in order, rows are shuffled within
+    the buffer.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ class Passes:
             return
         self.rows = rows
         numbers, dtype = kept_layout(rows)
-        self.buffer_rows = max(_LEAST, room // (3 * numbers * dtype.itemsize))
+        self.buffer_rows = max(_LEAST, room // (4 * numbers * dtype.itemsize))
         drawn = "rows drawn freely" if rows.in_memory else "rows shuffled"
         drawn += f" in buffers of {self.buffer_rows:,}"
         self.note = f", features recomputed in every pass, {drawn}"
