@@ -15,6 +15,7 @@ from skimp.losses import Loss
 from skimp.solvers._base import Problem, Solution, Solver, Status
 from skimp.solvers._costs import count_iterations, outline_of, pass_work, row_bytes
 from skimp.solvers._descent import minimum_along
+from skimp.solvers._features import n_outputs_of
 from skimp.solvers._l1_steps import FIRST, MATRIX, L1Steps
 from skimp.solvers._objective import Objective, Point
 
@@ -147,7 +148,7 @@ class L1CD(Solver):
 
     def _descend(self, problem: Problem, context: Context) -> Solution:
         threshold = problem.alpha * self.l1_ratio
-        k = int(np.asarray(next(problem.rows.reblocked(1).blocks()).y).shape[1])
+        k = n_outputs_of(problem.rows)
         rows, taken, how = _kept_in_memory(problem, k, context)
         width = rows.n_features
         start = problem.start or (np.zeros((width, k)), np.zeros(k))
@@ -168,11 +169,8 @@ class L1CD(Solver):
         with context.phase("l1_cd", unit="steps", total=self.max_iter) as phase:
             while len(history) < self.max_iter and status is Status.MAX_ITER:
                 if raised or not point.curvature.any(axis=0).all():
-                    above = objective.cautious(point)
-                    curvature = np.maximum(point.curvature, (raised or 1.0) * above.curvature)
-                    point = replace(above, curvature=curvature)
-                seed = [self.random_state, len(history)]
-                step, decrease = steps.step(point, seed)
+                    point = _raise_curvature(objective, point, raised or 1.0)
+                step, decrease = steps.step(point, [self.random_state, len(history)])
                 moved, share = _search(objective, point, step, threshold)
                 expected = decrease / (max(least, value(moved)) or 1.0)
                 rounding = float(objective.rounding(point).sum())
@@ -240,6 +238,12 @@ def _kept_in_memory(problem: Problem, k: int, context: Context) -> tuple[Rows, i
         return rows, own, "features recomputed in each pass"
     with context.phase("features", unit="rows", total=rows.n_rows):
         return keep_rows(rows, context), own + keeping, "features kept in memory"
+
+
+def _raise_curvature(objective: Objective, point: Point, share: float) -> Point:
+    """Return the point with a curvature of at least a share of a majorant's."""
+    above = objective.cautious(point)
+    return replace(above, curvature=np.maximum(point.curvature, share * above.curvature))
 
 
 def _search(
