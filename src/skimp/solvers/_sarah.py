@@ -15,9 +15,9 @@ from skimp.solvers._base import Learner, Problem, Solution, Solver, Status
 from skimp.solvers._compiled import compiled_loss
 from skimp.solvers._coordinates import Coordinates
 from skimp.solvers._costs import count_iterations, outline_of, pass_work, row_bytes
+from skimp.solvers._features import n_outputs_of
 from skimp.solvers._metric import POWERS, RANK, SAMPLED, Metric, largest_leverage
 from skimp.solvers._sarah_steps import HALVINGS, Iteration, Part, Stream
-from skimp.solvers._stochastic import n_outputs_of
 
 _USUAL = 5
 """Iterations at the default tolerance (measured: 3 to 10)."""

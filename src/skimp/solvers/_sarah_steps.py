@@ -13,9 +13,8 @@ from skimp.data import LOCAL, Block, Context, Rows, keep_rows, no_rows
 from skimp.solvers._base import Learner, Problem, Solution, Status
 from skimp.solvers._compiled import as_layout, compiled_loss
 from skimp.solvers._coordinates import Coordinates
-from skimp.solvers._features import as_targets
+from skimp.solvers._features import as_targets, n_outputs_of
 from skimp.solvers._metric import SAMPLED, Metric, largest_leverage
-from skimp.solvers._stochastic import n_outputs_of
 
 HALVINGS = 30
 """Number of halvings of the step size after which rounding errors must be the cause."""
