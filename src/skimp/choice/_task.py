@@ -15,7 +15,7 @@ from skimp.solvers import Auto, Solver
 Encode: TypeAlias = Callable[[Array | None, Array | None], tuple[Array, Array | None]]
 """Maps y and the weights of a block to a matrix of shape (n, n_outputs), and weights."""
 
-_LEAST_TRIED = 50
+_LEAST_TRIED = 10
 """Number of rows below which errors on left-out rows are mostly noise."""
 
 

@@ -151,3 +151,37 @@ def _preconditioned(
     work += 3 * (gemm(3 * min(n, SUMMED * D) * D**2, dtype) + factor(D**3 / 3, dtype))
     work += k / min(k, t) * gemm(t * n * curved * D**2, dtype) + k * factor(2 * D**3)
     return work, held + k * itemsize * D**2 + min(k, t) * (chunk + 8 * D**2)
+
+
+def steps_bytes(n_rows: int, n_outputs: int, width: int) -> int:
+    """Return the memory of stochastic steps in addition to the features, in bytes."""
+    # targets, order and weights; V, U, the average and coefficients
+    return 8 * n_rows * (n_outputs + 4) + 40 * n_outputs * width
+
+
+def steps_cost(
+    mapped: MapCost, size: Size, loss: Loss, passes: float, *, average: bool, raw: bool = False
+) -> Stage:
+    """Return the cost of passes of stochastic steps; see `Solver.cost`."""
+    n, k, D = size.n_rows, size.n_outputs, mapped.width
+    row, outline = row_bytes(mapped), outline_of(mapped, size)
+    held = float(steps_bytes(n, k, D))
+    keeping, mapping = n * row, mapped.mapping
+    kept = keeping <= size.memory - held
+    block = outline.block_rows * row + mapped.scratch
+    if mapped.landmarks and not raw:
+        mapping += gemm(2 * n * D**2, DOUBLE)
+        block += outline.block_rows * D * (8 + mapped.dtype.itemsize)
+        held += 24 * D**2
+    held += size.threads * block
+    # rows that do not fit are read into a buffer, with a copy
+    held += keeping if kept else min(keeping, max(0.0, size.memory - mapped.held - held))
+    threads = 1 if loss.joint else min(size.threads, k)
+    products = 1.5 if average else 1.0
+    if mapped.groups:
+        step = gathers(products * n * mapped.groups * k, threads)
+    else:
+        step = Work(sweeps=products * n * D * k / threads)
+    work = passes * (step + 0.5 * pass_work(mapped, size))
+    work += (1.0 if kept else passes) * mapping + stream(2 * keeping)
+    return Stage("solve", work, mapped.held + held)

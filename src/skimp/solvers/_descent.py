@@ -13,7 +13,7 @@ from skimp.data import ArrayRows, Context, Phase, Rows, keep_rows, kept_bytes
 from skimp.solvers._active import ActiveSteps
 from skimp.solvers._base import SAMPLE, Outline, Problem, Solution, Status
 from skimp.solvers._conjugate_gradients import conjugate_gradients
-from skimp.solvers._features import as_dense_features
+from skimp.solvers._features import as_dense_features, n_outputs_of
 from skimp.solvers._objective import Objective, Point
 from skimp.solvers._preconditioner import Diagonal, Preconditioner
 
@@ -73,7 +73,7 @@ def descend(
     """
     with single_threaded_blas():
         rows, start, outline = problem.rows, problem.start, problem.outline(context)
-        n_outputs = int(np.asarray(next(rows.reblocked(1).blocks()).y).shape[1])
+        n_outputs = n_outputs_of(rows)
         own, what = least_bytes(outline, n_outputs), f"a solver with {outline.width} features"
         require_memory(own, outline.memory, what, "use a smaller budget or fewer features")
         how = "features recomputed in each pass"

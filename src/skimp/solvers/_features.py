@@ -6,7 +6,7 @@ import numpy as np
 
 from skimp._core._linalg import dense
 from skimp._core._types import Array, DType, Matrix
-from skimp.data import Block, Codes
+from skimp.data import Block, Codes, Rows
 
 
 def as_features(X: Matrix, dtype: DType) -> Any:
@@ -27,3 +27,8 @@ def as_targets(block: Block, dtype: DType) -> tuple[Array, Array]:
 def place_of(block: Block) -> slice:
     """Return the row numbers of a block as a slice."""
     return slice(block.start, block.start + block.size)
+
+
+def n_outputs_of(rows: Rows) -> int:
+    """Return the number of outputs, from the first row."""
+    return int(np.asarray(next(rows.reblocked(1).blocks()).y).shape[1])

@@ -15,6 +15,7 @@ from skimp.losses import Loss
 from skimp.solvers._base import Problem, Solution, Solver, Status
 from skimp.solvers._costs import count_iterations, outline_of, pass_work, row_bytes
 from skimp.solvers._descent import minimum_along
+from skimp.solvers._features import n_outputs_of
 from skimp.solvers._l1_steps import FIRST, MATRIX, L1Steps
 from skimp.solvers._objective import Objective, Point
 
@@ -147,7 +148,7 @@ class L1CD(Solver):
 
     def _descend(self, problem: Problem, context: Context) -> Solution:
         threshold = problem.alpha * self.l1_ratio
-        k = int(np.asarray(next(problem.rows.reblocked(1).blocks()).y).shape[1])
+        k = n_outputs_of(problem.rows)
         rows, taken, how = _kept_in_memory(problem, k, context)
         width = rows.n_features
         start = problem.start or (np.zeros((width, k)), np.zeros(k))

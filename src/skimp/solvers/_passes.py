@@ -14,6 +14,8 @@ ORDERS = ("reshuffled", "fixed", "iid")
 _LEAST = 64
 """Least number of rows to shuffle at a time."""
 _ROUNDING = 1e-9
+_MOST = 16
+"""Most visits of a row in a pass."""
 
 Visit: TypeAlias = Callable[[Any, Array, Array, Array], None]
 """Receives rows in the layout of compiled loops, their targets and factors, and the order."""
@@ -25,9 +27,10 @@ class Passes:
     Weights are numbers of visits, as far as possible; see `Visits`.
 
     Features that fit into ``room`` bytes are kept, and rows are drawn freely. Otherwise the
-    features of as many rows as fit into a third of ``room`` are computed at a time, which leaves
-    space for a copy of them. If the source has its rows in memory, these are drawn freely too; if
-    it can only be read in order, rows are shuffled within the buffer.
+    features of as many rows as fit into a quarter of ``room`` are computed at a time, which leaves
+    space for a copy of them, a sample, and blocks in the making. If the source has its rows in
+    memory, these are drawn freely too; if it can only be read in order, rows are shuffled within
+    the buffer.
 
     Parameters
     ----------
@@ -49,6 +52,8 @@ class Passes:
     ----------
     rows : Rows
         The rows, with features kept if they fit.
+    buffer_rows : int
+        Number of rows whose features are computed at a time, if they are not kept.
     note : str
         How rows are drawn if features do not fit, for the message of a solution.
     """
@@ -64,7 +69,7 @@ class Passes:
     ):
         self._order, self._seed, self._context = order, seed, context
         self._visits = Visits() if visits is None else visits
-        self.note = ""
+        self.note, self.buffer_rows = "", rows.n_rows
         self._whole: tuple[Any, Array, Array] | None = None
         if kept_bytes(rows) <= room:
             with context.phase("features", unit="rows", total=rows.n_rows):
@@ -74,9 +79,10 @@ class Passes:
             return
         self.rows = rows
         numbers, dtype = kept_layout(rows)
-        self._size = max(_LEAST, room // (3 * numbers * dtype.itemsize))
+        self.buffer_rows = max(_LEAST, room // (4 * numbers * dtype.itemsize))
         drawn = "rows drawn freely" if rows.in_memory else "rows shuffled"
-        self.note = f", features recomputed in every pass, {drawn} in buffers of {self._size:,}"
+        drawn += f" in buffers of {self.buffer_rows:,}"
+        self.note = f", features recomputed in every pass, {drawn}"
 
     def _prepare(self, block: Block) -> tuple[Any, Array, Array]:
         targets = np.ascontiguousarray(block.y, np.float64)
@@ -90,8 +96,8 @@ class Passes:
             visit(X, Y, *self._draw(weight, seed))
         elif self.rows.in_memory:
             order = np.random.default_rng(seed).permutation(self.rows.n_rows)
-            for start in range(0, len(order), self._size):
-                block = self._take(order[start : start + self._size])
+            for start in range(0, len(order), self.buffer_rows):
+                block = self._take(order[start : start + self.buffer_rows])
                 self._visit(block, [*seed, start], visit)
         else:
             self._run_in_order(seed, visit)
@@ -135,11 +141,11 @@ class Passes:
             used = 0
             while used < block.size:
                 # fill the buffer, so that the order does not depend on the size of the blocks
-                size = min(block.size - used, self._size - end % self._size)
+                size = min(block.size - used, self.buffer_rows - end % self.buffer_rows)
                 # a copy: the features may be in a buffer that the next block overwrites
                 waiting.append(block[np.arange(used, used + size)])
                 used, end = used + size, end + size
-                if end % self._size == 0:
+                if end % self.buffer_rows == 0:
                     empty(end)
             return end
 
@@ -152,8 +158,8 @@ class Visits:
     """How often to visit rows, by their weights relative to the mean weight of all rows so far.
 
     A row is visited as often as the quotient of its weight and the mean weight says, rounded up,
-    and a row of weight 0 never. Its gradients are multiplied by a factor that makes up for the
-    rounding. The mean of the factors over all visits so far is 1.
+    but at most 16 times, and a row of weight 0 never. Its gradients are multiplied by a factor that
+    makes up for the difference. The mean of the factors over all visits so far is 1.
     """
 
     def __init__(self) -> None:
@@ -168,7 +174,7 @@ class Visits:
     def count(self, weight: Array) -> tuple[Array, Array]:
         """Add rows, and return how often to visit them, and their factors."""
         # the mean of equal weights has a rounding error
-        visits = np.ceil(self.share(weight) - _ROUNDING).astype(np.int64)
+        visits = np.ceil(self.share(weight) - _ROUNDING).clip(0, _MOST).astype(np.int64)
         self._visits += int(visits.sum())
         # from the sums so far: within a block of one row, a weight would cancel
         scale = self._visits / (self._weight or 1.0)

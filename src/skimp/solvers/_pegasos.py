@@ -9,8 +9,9 @@ from skimp._params._rules import BOOLEAN, Rule, broken, check_params, integer, n
 from skimp.data import LOCAL, Context
 from skimp.losses import Loss
 from skimp.solvers._base import Learner, Problem, Solution, Solver
+from skimp.solvers._costs import steps_cost
 from skimp.solvers._passes import ORDERS
-from skimp.solvers._stochastic import StepRule, Steps, solve_by_steps, steps_cost
+from skimp.solvers._stochastic import StepRule, Steps, solve_by_steps
 
 
 @final

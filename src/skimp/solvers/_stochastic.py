@@ -10,19 +10,20 @@ import numpy as np
 from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import check_representable, dense
 from skimp._core._types import Array, Matrix
-from skimp._core._work import DOUBLE, MapCost, Size, Stage, Work, gathers, gemm, stream
+from skimp._core._work import DOUBLE
 from skimp._params._memory import parse_bytes, require_memory
 from skimp.data import LOCAL, ArrayRows, Context, Rows, kept_bytes
-from skimp.losses import Hinge, Loss
+from skimp.losses import Hinge
 from skimp.solvers._base import Learner, Problem, Solution, Status
 from skimp.solvers._compiled import as_layout, compiled_loss
 from skimp.solvers._coordinates import Coordinates
-from skimp.solvers._costs import outline_of, pass_work, row_bytes
+from skimp.solvers._costs import steps_bytes
+from skimp.solvers._features import n_outputs_of
 from skimp.solvers._objective import mean_loss
 from skimp.solvers._passes import Passes, Visits
 
-_SAMPLED = 2**14
-"""Rows on which the objective is measured if the features do not fit into memory."""
+_SAMPLED, _LEAST_SAMPLED = 2**14, 2**10
+"""Most and least rows on which the objective is measured if features do not fit into memory."""
 _THREADED = 2**18
 """Numbers in the rows of a share above which threads pay off."""
 _DISTANCE = {True: 1.0, False: 1 / (np.sqrt(2) - 1)}
@@ -186,7 +187,6 @@ class Steps(Learner):
         few = Passes(sample, "fixed", rule.seed, 2**62, context.quiet)
         bend = min(problem.loss.max_curvature, problem.loss.max_slope)
         guess = 4 / (bend * (mean_square(drawn.X) + problem.fit_intercept))
-
         n_passes = -(-_TRIAL_VISITS // len(drawn.weight))
 
         def value(theta: float) -> float:
@@ -230,11 +230,9 @@ class Steps(Learner):
                 first, last = share = self._shares[number]
                 scalars = self._scalars[:, first:last]
                 bound = limits if problem.loss.joint else limits[first:last]
-                rows, state = (
-                    (X, order, share, Y, factor),
-                    (self._V[number], self._U[number], scalars),
-                )
-                return int(steps(*rows, self._loss, numbers, bound, P, before, *state))
+                rows = X, order, share, Y, factor
+                state = before, self._V[number], self._U[number], scalars
+                return int(steps(*rows, self._loss, numbers, bound, P, *state))
 
             numbers_of_shares = range(len(self._shares))
             threads = context.threads if len(order) * self._V[0].size > _THREADED else 1
@@ -346,7 +344,8 @@ class Steps(Learner):
         problem, rule = self.problem, self.rule
         rows, note = passes.rows, passes.note
         if note:
-            sample = rows.sample(min(_SAMPLED, rows.n_rows), rule.seed, context)
+            size = min(_SAMPLED, max(_LEAST_SAMPLED, passes.buffer_rows))
+            sample = rows.sample(min(size, rows.n_rows), rule.seed, context)
             rows = ArrayRows(sample.X, sample.y, sample.weight)
             note += f", objective measured on {rows.n_rows:,} rows"
         before = np.inf if problem.start is None else self.objective(rows, context)
@@ -389,16 +388,10 @@ def open_passes(steps: Steps, problem: Problem, context: Context) -> Passes:
     """Return passes over the rows of a problem, within its memory limit."""
     rows, rule = steps.coordinates.features(problem.rows), steps.rule
     k, limit = n_outputs_of(rows), parse_bytes(problem.memory_limit)
-    needed = own_bytes(rows.n_rows, k, rows.n_features)
+    needed = steps_bytes(rows.n_rows, k, rows.n_features)
     what = f"stochastic gradients on {rows.n_rows} rows with {k} outputs"
     require_memory(needed, limit, what, "use a smaller budget or fewer features")
     return Passes(rows, rule.order, rule.seed, limit - needed, context)
-
-
-def own_bytes(n_rows: int, n_outputs: int, width: int) -> int:
-    """Return the memory of the steps in addition to the features, in bytes."""
-    # targets, order and weights; V, U, the average and coefficients
-    return 8 * n_rows * (n_outputs + 4) + 40 * n_outputs * width
 
 
 def mean_square(X: Matrix) -> float:
@@ -408,36 +401,3 @@ def mean_square(X: Matrix) -> float:
     Q = np.zeros(X.shape[0])
     squared_norms(as_layout(X, DOUBLE), Q)
     return float(Q.mean()) or 1.0
-
-
-def n_outputs_of(rows: Rows) -> int:
-    """Return the number of outputs, from the first row."""
-    return int(np.asarray(next(rows.reblocked(1).blocks()).y).shape[1])
-
-
-def steps_cost(
-    mapped: MapCost, size: Size, loss: Loss, passes: float, *, average: bool, raw: bool = False
-) -> Stage:
-    """Return the cost of passes; see `Solver.cost`."""
-    n, k, D = size.n_rows, size.n_outputs, mapped.width
-    row, outline = row_bytes(mapped), outline_of(mapped, size)
-    held = float(own_bytes(n, k, D))
-    keeping, mapping = n * row, mapped.mapping
-    kept = keeping <= size.memory - held
-    block = outline.block_rows * row + mapped.scratch
-    if mapped.landmarks and not raw:
-        mapping += gemm(2 * n * D**2, DOUBLE)
-        block += outline.block_rows * D * (8 + mapped.dtype.itemsize)
-        held += 24 * D**2
-    held += size.threads * block
-    # rows that do not fit are read into a buffer, with a copy
-    held += keeping if kept else min(keeping, max(0.0, size.memory - mapped.held - held))
-    threads = 1 if loss.joint else min(size.threads, k)
-    products = 1.5 if average else 1.0
-    if mapped.groups:
-        step = gathers(products * n * mapped.groups * k, threads)
-    else:
-        step = Work(sweeps=products * n * D * k / threads)
-    work = passes * (step + 0.5 * pass_work(mapped, size))
-    work += (1.0 if kept else passes) * mapping + stream(2 * keeping)
-    return Stage("solve", work, mapped.held + held)
