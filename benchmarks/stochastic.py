@@ -9,6 +9,8 @@ import numpy as np
 from benchmarks.datasets import train_test
 from benchmarks.harness import Bar, benchmark, in_fresh_process
 
+_SMOOTH = ("squared_hinge", "log")
+
 
 @benchmark
 def partial_fit_exact() -> list[Bar]:
@@ -113,6 +115,57 @@ def stream_memory() -> list[Bar]:
                     },
                 )
             )
+    return bars
+
+
+def _two_classes(name: str) -> tuple[Any, Any, float]:
+    """Return the training rows of a set, labels 1 and -1, and a bandwidth."""
+    X, y, *_ = train_test(name)
+    if name != "mnist":
+        return X.astype(np.float64), np.where(y > 0, 1.0, -1.0)[:, None], 0.05
+    chosen = np.isin(y.astype(int), (3, 8))
+    X, y = X[chosen].astype(np.float64) / 255, y[chosen].astype(int)
+    return X, np.where(y == 3, 1.0, -1.0)[:, None], 0.02
+
+
+def _digit_classes(n_rows: int) -> tuple[Any, Any, float]:
+    """Return the first rows of MNIST with targets of ten classes, and a bandwidth."""
+    X, y, *_ = train_test("mnist")
+    Y = np.where(y[:n_rows, None].astype(int) == np.arange(10), 1.0, -1.0)
+    return X[:n_rows].astype(np.float64) / 255, Y, 0.02
+
+
+@benchmark
+def sarah_objective() -> list[Bar]:
+    """SARAH with its default tolerance against the optimum of newton, and its passes."""
+    from skimp.data import open_rows
+    from skimp.features import Nystroem
+    from skimp.kernels import Gaussian
+    from skimp.losses import as_loss
+    from skimp.solvers import SARAH, Newton, Problem
+
+    bars = []
+    cases = [(name, loss) for name in ("a9a", "ijcnn1", "mnist") for loss in _SMOOTH]
+    for name, loss in [*cases, ("mnist", "softmax")]:
+        X, Y, gamma = _digit_classes(10_000) if loss == "softmax" else _two_classes(name)
+        basis = Nystroem(Gaussian(gamma), budget=512, random_state=0).fit(X).basis()
+        plain = open_rows(X, target=Y)
+        rows = {"linear": (plain, None), "rbf": (plain.mapped(basis), basis.penalty)}
+        for kernel, (features, penalty) in rows.items():
+            for alpha in (1e-3, 1e-4):
+                problem = Problem(features, as_loss(loss, owner="benchmark"), alpha, penalty)
+                best = Newton(tol=1e-9).solve(problem).history[-1]
+                SARAH(max_iter=1).solve(problem)
+                seconds, found = {}, {}
+                for solver in (SARAH(), Newton()):
+                    start = time.perf_counter()
+                    found[type(solver).__name__] = solver.solve(problem)
+                    seconds[f"{type(solver).__name__} s"] = time.perf_counter() - start
+                solution, about = found["SARAH"], f"{name}, {kernel}, {loss}, alpha {alpha:g}"
+                excess = float(solution.history[-1] / best - 1)
+                passes = float(solution.message.split(" passes")[0].split()[-1])
+                bars.append(Bar(f"{about}: above the optimum", excess, 1e-3, details=seconds))
+                bars.append(Bar(f"{about}: passes", passes, 30))
     return bars
 
 

@@ -77,7 +77,7 @@ from skimp.losses import (
     squared_epsilon_insensitive,
     squared_hinge,
 )
-from skimp.solvers import L1CD, PCG, SGD, Auto, DualCD, Newton, Pegasos, direct
+from skimp.solvers import L1CD, PCG, SARAH, SGD, Auto, DualCD, Newton, Pegasos, direct
 from tests.reference import naive
 
 
@@ -346,6 +346,8 @@ SOLVERS = [
             (SGD(tol=5e-4, max_iter=2000), softmax),
         )
     ),
+    *(_solver_row(SARAH(tol=1e-14), loss, tol=1e-6) for loss in (squared_hinge, huber)),
+    *(_solver_row(SARAH(8, tol=1e-8, max_iter=500), loss, tol=1e-3) for loss in (log, softmax)),
     *(_solver_row(L1CD(0.0, tol=1e-14), loss, tol=1e-6) for loss in (*_PARABOLIC, log)),
     _solver_row(Auto(tol=1e-14), squared, tol=1e-6),
     _solver_row(Auto(tol=1e-7), hinge, tol=1e-6),

@@ -70,6 +70,11 @@ CASES = {
         {"loss": "log", "solver": "sgd", "n_outputs": 3, "memory": 200000000},
     ),
     "binning pegasos": (RandomBinning(n_grids=50), {"loss": "hinge", "solver": "pegasos"}),
+    "landmarks sarah": (
+        Nystroem(budget=500, selector="uniform"),
+        {"loss": "log", "solver": "sarah", "n_outputs": 3},
+    ),
+    "binning sarah": (RandomBinning(n_grids=50), {"loss": "log", "solver": "sarah"}),
     "structured": (RandomFourier(n_components=500, sampling="structured"), {}),
     "fastfood": (RandomFourier(form="phase", n_components=500, sampling="fastfood"), {}),
     "sparse": (RandomFourier(n_components=500), {"n_features": 2000, "density": 0.01}),
@@ -135,6 +140,8 @@ landmarks l1         select 0.0002/1.76  factor 0.003426/4.57  solve 7.153/491.7
 fourier pegasos      draw 4e-05/0.16  solve 2.025/424.6
 landmarks sgd        select 0.0002/1.76  factor 0.003426/4.57  solve 21.59/200
 binning pegasos      draw 0.1267/25.33  solve 3.015/18.29
+landmarks sarah      select 0.0002/1.76  factor 0.003426/4.57  solve 1.847/484.5
+binning sarah        draw 0.1267/25.33  solve 2.62/120.7
 structured           draw 8.192e-06/0.03277  solve 0.5522/42.88
 fastfood             draw 1.638e-05/0.06554  solve 0.629/42.9
 sparse               draw 0.004/16  solve 0.9589/34.48

@@ -79,3 +79,38 @@ def _project(v, b, loss, Y, share, alpha):
     norm = np.linalg.norm(norm) if loss.joint else norm
     shrink = np.minimum(1, radius / np.maximum(norm, 1e-300))
     return v * shrink, b * shrink
+
+
+def iterate_sarah(solver, problem, M, n_iterations):
+    """Return the coefficients and intercepts after some iterations of `SARAH` with steps of size 1.
+
+    M is the matrix of the metric, with the intercept last.
+    """
+    Z, Y = (np.asarray(part) for part in (problem.rows.collect().X, problem.rows.targets()))
+    weight = problem.rows.weights()
+    weight = np.ones(len(Z)) if weight is None else weight / weight.mean()
+    W = np.eye(Z.shape[1])
+    if problem.penalty is not None:
+        W = np.linalg.inv(np.linalg.cholesky(problem.penalty).T)
+    X = np.hstack([Z @ W, np.full((len(Z), 1), float(problem.fit_intercept))])
+    P = np.diag([1.0] * W.shape[1] + [0.0])
+
+    def gradient(w, rows):
+        slopes = weight[rows, None] * problem.loss.gradient(Y[rows], X[rows] @ w)
+        return X[rows].T @ slopes / len(rows) + 2 * problem.alpha * P @ w
+
+    w = np.zeros((X.shape[1], Y.shape[1]))
+    for number in range(n_iterations):
+        order = np.random.default_rng([solver.random_state, number]).permutation(len(X))
+        n_steps = -(-2 * len(X) // solver.batch_size)
+        v = gradient(w, np.arange(len(X)))
+        goal = np.sum(v * np.linalg.solve(M, v)) / 8
+        last, w = w, w - np.linalg.solve(M, v)
+        for t in range(n_steps):
+            places = t * solver.batch_size + np.arange(solver.batch_size)
+            batch = order[places % len(order)]
+            v = v + gradient(w, batch) - gradient(last, batch)
+            last, w = w, w - np.linalg.solve(M, v)
+            if np.sum(v * np.linalg.solve(M, v)) <= goal:
+                break
+    return W @ w[:-1], w[-1]

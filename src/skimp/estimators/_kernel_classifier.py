@@ -72,7 +72,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         the scores on rows that are left out one at a time, or held out if there are more than 8,192
         rows. The C of an SVM is 1 / (2 n alpha).
     solver : str or Solver, default="auto"
-        "direct", "pcg", "newton", "dual_cd", "sgd" or "pegasos", which penalizes the
+        "direct", "pcg", "newton", "dual_cd", "sarah", "sgd" or "pegasos", which penalizes the
         intercept. "auto" chooses one of the first four by the loss and gives its reason in
         ``solution_.message``. The exact model with the squared loss has its own solver. "l1_cd"
         replaces the penalty by an L1 norm or an elastic net, so that few features are used; it

@@ -53,7 +53,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         are more than 8,192 rows. It avoids penalties whose predictions lie far outside the range of
         y.
     solver : str or Solver, default="auto"
-        "direct", "pcg", "newton", "dual_cd", "sgd" or "pegasos", which penalizes the
+        "direct", "pcg", "newton", "dual_cd", "sarah", "sgd" or "pegasos", which penalizes the
         intercept. "auto" chooses one of the first four by the loss and gives its reason in
         ``solution_.message``. The exact model with the squared loss has its own solver. "l1_cd"
         replaces the penalty by an L1 norm or an elastic net, so that few features are used; it

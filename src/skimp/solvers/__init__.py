@@ -18,6 +18,7 @@ from skimp.solvers._monitors import Deadline, EarlyStopping
 from skimp.solvers._newton import Newton
 from skimp.solvers._pcg import PCG
 from skimp.solvers._pegasos import Pegasos
+from skimp.solvers._sarah import SARAH
 from skimp.solvers._sgd import SGD
 from skimp.solvers.ridge import solve_exact
 
@@ -28,12 +29,14 @@ l1_cd = L1CD()
 newton = Newton()
 pcg = PCG()
 pegasos = Pegasos()
+sarah = SARAH()
 sgd = SGD()
 
 __all__ = [
     "DIRECT_FEATURES",
     "L1CD",
     "PCG",
+    "SARAH",
     "SGD",
     "Auto",
     "Deadline",
@@ -59,6 +62,7 @@ __all__ = [
     "newton",
     "pcg",
     "pegasos",
+    "sarah",
     "sgd",
     "solve_exact",
 ]

@@ -260,6 +260,7 @@ _NAMES = {
     "dual_cd": "DualCD",
     "pegasos": "Pegasos",
     "sgd": "SGD",
+    "sarah": "SARAH",
     "l1_cd": "L1CD",
 }
 
