@@ -3,9 +3,9 @@ Stochastic and exact solvers
 ============================
 
 Stochastic solvers take a small step for each row. They come near the minimum of the objective in a
-few passes over the rows, and then improve slowly. This example compares them with solvers that
-converge to the minimum. The plots follow figures 4 and 5 of Shalev-Shwartz, Singer, Srebro and
-Cotter (2011).
+few passes over the rows, and most of them then improve slowly. This example compares them with
+solvers that converge to the minimum. The plots follow figures 4 and 5 of Shalev-Shwartz, Singer,
+Srebro and Cotter (2011).
 """
 
 # %%
@@ -162,8 +162,8 @@ plt.show()
 # For smooth losses there are also Newton's method, which takes few iterations of several passes
 # each, and `~skimp.solvers.SARAH`. SARAH takes stochastic steps, but starts each iteration with the
 # gradient of all rows. The noise of its steps therefore vanishes at the minimum, and the distance
-# falls by a constant factor in each iteration. Pegasos and SGD are ahead until the distance is
-# between 1 % and 0.1 %, that is, in the first two or three passes.
+# falls by a constant factor in each iteration. SARAH, Newton and DualCD overtake Pegasos and SGD at
+# a distance between 1 % and 0.01 %.
 
 solvers |= {"Newton": Newton(tol=1e-8), "SARAH": SARAH(tol=1e-6)}
 logistic = {
