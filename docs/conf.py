@@ -54,6 +54,7 @@ html_sidebars = {
         "choosing",
         "kernels",
         "losses_and_solvers",
+        "streams",
         "budgets",
         "features",
         "projections",

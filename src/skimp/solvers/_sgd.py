@@ -26,7 +26,7 @@ class SGD(Solver):
     where x are the features in coordinates in which the penalty is :math:`\|v\|^2`. Features of a
     kernel are centred at the mean of a sample, for which the intercept makes up. Step sizes are
     :math:`\theta / \sqrt t` or :math:`\theta / (1 + 2 \alpha \theta t)`. By default,
-    :math:`\theta` is the value with the lowest objective after four passes over a sample of 2,048
+    :math:`\theta` is the value with the lowest objective after eight passes over a sample of 2,048
     rows. A row of twice the weight is visited twice as often.
 
     On landmarks or Fourier features with the hinge loss, this is ASSET. `Pegasos` without
