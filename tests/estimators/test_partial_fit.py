@@ -344,6 +344,12 @@ def test_river_learns_probabilities():
     assert np.log(own).mean() > frequencies @ np.log(frequencies)
 
 
+def test_few_first_rows_give_a_warning_if_something_is_chosen():
+    with pytest.warns(UserWarning, match="only 20 rows to choose what is 'auto'"):
+        KernelRegressor(random_state=0).partial_fit(X[:20], X[:20, 0])
+
+
+@pytest.mark.filterwarnings("ignore:.*has only 15 rows:UserWarning")
 @pytest.mark.parametrize("model", [KernelClassifier(), KernelRegressor()], ids=repr)
 def test_scikit_learn_checks_of_later_calls(model):
     # scikit-learn looks for partial_fit after fit, and skips the second half of two checks

@@ -66,8 +66,8 @@ def test_all_solvers_have_the_same_minimum(solver, loss):
     exact = DualCD(tol=1e-7, max_iter=5000, penalize_intercept=found.intercept_penalized)
     best = exact.solve(problem).history[-1]
     assert found.status is Status.CONVERGED
-    # the estimate of the distance to the minimum is right within a factor of 2
-    assert best * (1 - 1e-6) <= found.history[-1] <= best * (1 + 2e-3)
+    # the estimate of the distance to the minimum is right within a factor of 5
+    assert best * (1 - 1e-6) <= found.history[-1] <= best * (1 + 5e-3)
 
 
 def test_forms_of_the_rows_give_the_same_steps():

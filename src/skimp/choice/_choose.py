@@ -40,6 +40,12 @@ def choose(trials: Trials) -> Choice:
     dominated = f"{columns.dominant} holds 99 % of the variance of X" if columns.dominant else ""
     fixed = kernel is not None and not free_bandwidths(kernel)
     distant = kernel is not None and kernel.distance_degree is not None
+    if dominated and spec.solver.first_order and not distant:
+        warn_user(
+            f"{spec.owner}: {dominated}, so solver={spec.solver!r} converges slowly or not at all. "
+            "Standardize the columns, or use another solver.",
+            UserWarning,
+        )
     if dominated and fixed and distant and (given is None or given.kernelled):
         warn_user(
             f"{spec.owner}: {dominated}, so kernel={kernel!r} nearly ignores the others. "

@@ -79,7 +79,10 @@ def fit_machine(task: Task, before: Fitted | None = None, solve: Solve | None = 
             with clock.phase("search"), task.context.phase("search", unit="trials") as searching:
                 choice = choose(trials)
                 searching.result = choice.summary
-                if choice.n_rows is not None:
+                if solve is not None:
+                    # a stream would lose the rows that a limit excludes
+                    choice = replace(choice, n_rows=None)
+                elif choice.n_rows is not None:
                     share = choice.n_rows / task.rows.n_rows
                     task = task.on(split_rows(task.rows, share, draw_seed(rng))[1])
                     limits = Limits(task, deadline)
@@ -93,7 +96,8 @@ def fit_machine(task: Task, before: Fitted | None = None, solve: Solve | None = 
     solution = model.solution
     if solve is None and not solution.converged:
         limit = "max_iter" if spec.time_limit is None else "max_iter or time_limit"
-        advice = "scale the columns of X" if spec.loss.smooth else "take a smooth loss"
+        scaled = spec.loss.smooth or spec.solver.first_order
+        advice = "scale the columns of X" if scaled else "take a smooth loss"
         warn_user(
             f"{spec.owner}: the solver stopped before its tolerance was reached, after "
             f"{solution.n_iter} iterations ({solution.message}). Raise {limit}, {advice}, or "

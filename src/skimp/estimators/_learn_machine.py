@@ -5,12 +5,16 @@ from dataclasses import replace
 import numpy as np
 
 from skimp._core._tally import counted
+from skimp._core._warn import warn_user
 from skimp.choice import Limits, Task
 from skimp.data import Context, NoRows
 from skimp.estimators._fit_machine import fit_machine
 from skimp.estimators._fitted import Clock, Fitted, Stream, predicting
 from skimp.estimators._targets import count_labels
 from skimp.solvers import Learner, Problem, Solution, Solver
+
+_SOUND = 50
+"""Rows below which a choice by left-out rows is often poor."""
 
 
 def learn_machine(task: Task, before: Fitted | None) -> Fitted:
@@ -78,6 +82,13 @@ def _refuse_few_rows(task: Task) -> None:
             f"{spec.owner}: the first call of partial_fit needs at least {needed.number} rows "
             f"{needed.purpose}, found {found}: pass more rows in the first call, or "
             f"{needed.remedy}."
+        )
+    if task.has_choices and found < _SOUND:
+        warn_user(
+            f"{spec.owner}: the first call of partial_fit has only {found} rows {needed.purpose}, "
+            f"and later calls do not change the choice. Pass {_SOUND} rows or more in the first "
+            f"call, or {needed.remedy}.",
+            UserWarning,
         )
     if task.has_choices and spec.classes:
         labels = np.array(list(count_labels(task.rows, spec.owner, task.context))).tolist()

@@ -208,6 +208,8 @@ class Solver(Parametrized, ABC):
     rules: ClassVar[dict[str, Rule]] = {}
     incremental: ClassVar[bool] = False
     """Whether the solver has a `learner`, and estimators with it have ``partial_fit``."""
+    first_order: ClassVar[bool] = False
+    """Whether columns of different scale make the solver slow, because it uses only gradients."""
 
     @abstractmethod
     def solve(self, problem: Problem, context: Context = LOCAL) -> Solution:

@@ -31,11 +31,14 @@ class Coordinates:
         The matrix P.
     dropped : int
         Number of directions that are left out because their penalty is nearly zero.
+    centre : array of shape (r,), or None
+        Subtracted from the features x. An intercept that is not penalized makes up for it.
     """
 
     W: Array | None
     penalty: Array | None
     dropped: int
+    centre: Array | None = None
 
     @classmethod
     def of(cls, problem: Problem) -> "Coordinates":
@@ -52,7 +55,9 @@ class Coordinates:
 
     def features(self, rows: Rows) -> Rows:
         """Return rows of features x for rows of features z."""
-        return rows if self.W is None else rows.mapped(_Product(self.W, rows.dtype))
+        if self.W is None and self.centre is None:
+            return rows
+        return rows.mapped(_Affine(self.W, self.centre, rows.n_features, rows.dtype))
 
     def from_coef(self, coef: Array) -> Array:
         """Return the coordinates v of coefficients c."""
@@ -69,6 +74,10 @@ class Coordinates:
         with single_threaded_blas():
             return self.W @ v
 
+    def offset(self, v: Array) -> Array | float:
+        """Return what the centre takes from the predictions of each output."""
+        return 0.0 if self.centre is None else self.centre @ v
+
     @property
     def note(self) -> str:
         """Directions that are left out, for the message of a solution."""
@@ -76,15 +85,18 @@ class Coordinates:
 
 
 @dataclass(frozen=True)
-class _Product:
-    """Map of features z to ``z W``, computed in float64."""
+class _Affine:
+    """Map of features z to ``z W - centre``, computed in float64."""
 
-    W: Array
+    W: Array | None
+    centre: Array | None
+    n_features: int
     dtype: DType
 
     @property
     def width(self) -> int:
-        return int(self.W.shape[1])
+        return self.n_features if self.W is None else int(self.W.shape[1])
 
     def map_block(self, X: Matrix, out: Array) -> None:
-        out[...] = as_features(X, DOUBLE) @ self.W
+        product = X if self.W is None else as_features(X, DOUBLE) @ self.W
+        np.subtract(product, 0.0 if self.centre is None else self.centre, out=out, casting="unsafe")

@@ -14,6 +14,8 @@ ORDERS = ("reshuffled", "fixed", "iid")
 _LEAST = 64
 """Least number of rows to shuffle at a time."""
 _ROUNDING = 1e-9
+_MOST = 16
+"""Most visits of a row in a pass."""
 
 Visit: TypeAlias = Callable[[Any, Array, Array, Array], None]
 """Receives rows in the layout of compiled loops, their targets and factors, and the order."""
@@ -156,8 +158,8 @@ class Visits:
     """How often to visit rows, by their weights relative to the mean weight of all rows so far.
 
     A row is visited as often as the quotient of its weight and the mean weight says, rounded up,
-    and a row of weight 0 never. Its gradients are multiplied by a factor that makes up for the
-    rounding. The mean of the factors over all visits so far is 1.
+    but at most 16 times, and a row of weight 0 never. Its gradients are multiplied by a factor that
+    makes up for the difference. The mean of the factors over all visits so far is 1.
     """
 
     def __init__(self) -> None:
@@ -172,7 +174,7 @@ class Visits:
     def count(self, weight: Array) -> tuple[Array, Array]:
         """Add rows, and return how often to visit them, and their factors."""
         # the mean of equal weights has a rounding error
-        visits = np.ceil(self.share(weight) - _ROUNDING).astype(np.int64)
+        visits = np.ceil(self.share(weight) - _ROUNDING).clip(0, _MOST).astype(np.int64)
         self._visits += int(visits.sum())
         # from the sums so far: within a block of one row, a weight would cancel
         scale = self._visits / (self._weight or 1.0)

@@ -53,8 +53,9 @@ class Pegasos(Solver):
         rows are drawn independently of each other.
     tol : float, default=1e-2
         Stop if the objective is about this fraction above the minimum, as estimated from its change
-        in the second half of the passes.
-    max_iter : int, default=100
+        in the second half of the passes. The estimate is too small if columns have very different
+        scales, because then all steps are short.
+    max_iter : int, default=200
         Maximum number of passes over the rows.
     random_state : int, default=0
         Seed of the row order.
@@ -81,6 +82,7 @@ class Pegasos(Solver):
     """
 
     incremental: ClassVar[bool] = True
+    first_order: ClassVar[bool] = True
     rules: ClassVar[dict[str, Rule]] = {
         "batch_size": integer(at_least=1),
         "project": BOOLEAN,
@@ -98,7 +100,7 @@ class Pegasos(Solver):
         average: bool = True,
         order: str = "reshuffled",
         tol: float = 1e-2,
-        max_iter: int = 100,
+        max_iter: int = 200,
         random_state: int = 0,
     ):
         self.batch_size = batch_size

@@ -23,7 +23,8 @@ class SGD(Solver):
         + \frac1k \sum_{i \in A} \ell'(y_i, v^T x_i + b) \, x_i\Bigr), \qquad
         b \leftarrow b - \frac{\eta_t}{k} \sum_{i \in A} \ell'(y_i, v^T x_i + b)
 
-    where x are the features in coordinates in which the penalty is :math:`\|v\|^2`. Step sizes are
+    where x are the features in coordinates in which the penalty is :math:`\|v\|^2`. Features of a
+    kernel are centred at the mean of a sample, for which the intercept makes up. Step sizes are
     :math:`\theta / \sqrt t` or :math:`\theta / (1 + 2 \alpha \theta t)`. By default,
     :math:`\theta` is the value with the lowest objective after four passes over a sample of 2,048
     rows. A row of twice the weight is visited twice as often.
@@ -68,8 +69,9 @@ class SGD(Solver):
         The coordinates of the steps. Without landmarks they are the same.
     tol : float, default=1e-2
         Stop if the objective is about this fraction above the minimum, as estimated from its change
-        in the second half of the passes.
-    max_iter : int, default=100
+        in the second half of the passes. The estimate is too small if columns have very different
+        scales, because then all steps are short.
+    max_iter : int, default=200
         Maximum number of passes over the rows.
     random_state : int, default=0
         Seed of the row order and of the sample.
@@ -98,6 +100,7 @@ class SGD(Solver):
     """
 
     incremental: ClassVar[bool] = True
+    first_order: ClassVar[bool] = True
     rules: ClassVar[dict[str, Rule]] = {
         "schedule": one_of("sqrt", "inverse"),
         "theta": number(above=0) | one_of("auto"),
@@ -121,7 +124,7 @@ class SGD(Solver):
         delay: int = 0,
         coordinates: str = "whitened",
         tol: float = 1e-2,
-        max_iter: int = 100,
+        max_iter: int = 200,
         random_state: int = 0,
     ):
         self.schedule = schedule

@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 
 from skimp._core._blocks import Scratch, fold
-from skimp._core._linalg import check_representable
+from skimp._core._linalg import check_representable, dense
 from skimp._core._types import Array, Matrix
 from skimp._core._work import DOUBLE
 from skimp._params._memory import parse_bytes, require_memory
-from skimp.data import LOCAL, ArrayRows, Context, Rows
+from skimp.data import LOCAL, ArrayRows, Context, Rows, kept_bytes
 from skimp.losses import Hinge
 from skimp.solvers._base import Learner, Problem, Solution, Status
 from skimp.solvers._compiled import as_layout, compiled_loss
@@ -30,10 +30,10 @@ _DISTANCE = {True: 1.0, False: 1 / (np.sqrt(2) - 1)}
 """Suboptimality in units of the change since half of the passes, by the kind of step sizes."""
 _LEAST_STEPS = 64
 """Least number of steps before the solver may stop, and in a pass over the sample below."""
-_TUNED, _TRIAL_PASSES, _LARGEST_POWER = 2048, 4, 10
-"""Rows and passes of a trial of theta, and the largest power of 4."""
-_LEAST_TUNED, _UNTUNED = 64, 4.0
-"""Rows below which trials say little, and theta without trials, in units of the guess."""
+_TUNED, _LEAST_TUNED, _TRIAL_VISITS = 2048, 64, 2**14
+"""Rows of a trial of theta, rows below which trials say little, and visits of rows in a trial."""
+_LARGEST = 4.0**10
+"""Largest theta, in units of the guess."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,19 @@ class Steps(Learner):
             self._largest = 1 / steepest if steepest > 0 else np.inf
         self._visits = Visits()
 
+    def centre(self, rows: Rows, context: Context) -> None:
+        """Centre computed features at the mean of a sample, if the intercept is free.
+
+        Features of a wide kernel are nearly constant. Their mean would take most of a step.
+        """
+        free = self.rule.free and self.problem.fit_intercept and not self.rule.raw
+        features = self.coordinates.features(rows)
+        if not free or kept_bytes(features) == 0 or rows.coded is not None:
+            return
+        drawn = features.sample(min(_TUNED, rows.n_rows), self.rule.seed, context)
+        mean = np.average(dense(drawn.X, DOUBLE), axis=0, weights=drawn.weight)
+        self.coordinates = replace(self.coordinates, centre=mean)
+
     def begin(self, n_outputs: int, start: tuple[Array, Array] | None, t: int = 0) -> None:
         """Start from zero coefficients, or from others as if after t steps."""
         problem, rule, coordinates = self.problem, self.rule, self.coordinates
@@ -133,13 +146,15 @@ class Steps(Learner):
             v = coordinates.from_coef(coef)
             for share, V in zip(self._shares, self._V, strict=True):
                 V[...] = v[:, slice(*share)].T
-            self._scalars[2] = intercept
+            self._scalars[2] = intercept + coordinates.offset(v)
 
     def learn(self, rows: Rows, context: Context = LOCAL) -> Self:
         """Return steps that have also passed once over these rows."""
         other = self._copy()
         room = parse_bytes(self.problem.memory_limit)
-        features = self.coordinates.features(rows)
+        if other._k == 0:
+            other.centre(rows, context)
+        features = other.coordinates.features(rows)
         passes = Passes(features, self.rule.order, self.rule.seed, room, context, other._visits)
         if other._k == 0:
             n_outputs = n_outputs_of(rows)
@@ -159,8 +174,9 @@ class Steps(Learner):
     def tune(self, passes: Passes, n_outputs: int, context: Context) -> None:
         """Estimate theta, if it is not given, on a sample of the rows.
 
-        Starting from a guess by the norms of the rows, theta is quadrupled or quartered as long as
-        that lowers the objective after a few passes over the sample.
+        Starting from a guess by the norms of the rows, theta is quadrupled as long as that lowers
+        the objective after a few passes over the sample. Smaller values than the guess may suit a
+        short run on rows of nearly one class, but not a long one.
         """
         rule, problem, rows = self.rule, self.problem, passes.rows
         if rule.theta is not None:
@@ -170,26 +186,24 @@ class Steps(Learner):
         sample = ArrayRows(drawn.X, drawn.y, drawn.weight)
         few = Passes(sample, "fixed", rule.seed, 2**62, context.quiet)
         bend = min(problem.loss.max_curvature, problem.loss.max_slope)
-        guess = 1 / (bend * (mean_square(drawn.X) + problem.fit_intercept))
-        if rows.n_rows < _LEAST_TUNED:
-            self.rule = replace(rule, theta=_UNTUNED * guess)
-            return
-        found: dict[int, float] = {}
+        guess = 4 / (bend * (mean_square(drawn.X) + problem.fit_intercept))
+        n_passes = -(-_TRIAL_VISITS // len(drawn.weight))
 
-        def value(power: int) -> float:
-            if power not in found:
-                trial = replace(rule, theta=guess * 4.0**power)
-                steps = Steps(problem, trial, self.coordinates)
-                steps.begin(n_outputs, None)
-                for _ in range(_TRIAL_PASSES):
-                    steps.run(few, context.quiet)
-                found[power] = steps.objective(sample, context.quiet)
-            return found[power]
+        def value(theta: float) -> float:
+            steps = Steps(problem, replace(rule, theta=theta), self.coordinates)
+            steps.begin(n_outputs, None)
+            for _ in range(n_passes):
+                steps.run(few, context.quiet)
+            return steps.objective(sample, context.quiet)
 
-        best, way = 0, 1 if value(1) < value(0) else -1
-        while abs(best) < _LARGEST_POWER and value(best + way) < value(best):
-            best += way
-        self.rule = replace(rule, theta=guess * 4.0**best)
+        theta = guess
+        varies = np.ptp(np.asarray(drawn.y), axis=0) > 0
+        if rows.n_rows >= _LEAST_TUNED and varies.all():
+            best, next_one = value(theta), value(4 * theta)
+            while next_one < best and theta < _LARGEST * guess:
+                theta, best = 4 * theta, next_one
+                next_one = value(4 * theta)
+        self.rule = replace(rule, theta=theta)
 
     def run(self, passes: Passes, context: Context) -> None:
         """Take the steps of one pass over the rows."""
@@ -216,11 +230,9 @@ class Steps(Learner):
                 first, last = share = self._shares[number]
                 scalars = self._scalars[:, first:last]
                 bound = limits if problem.loss.joint else limits[first:last]
-                rows, state = (
-                    (X, order, share, Y, factor),
-                    (self._V[number], self._U[number], scalars),
-                )
-                return int(steps(*rows, self._loss, numbers, bound, P, before, *state))
+                rows = X, order, share, Y, factor
+                state = before, self._V[number], self._U[number], scalars
+                return int(steps(*rows, self._loss, numbers, bound, P, *state))
 
             numbers_of_shares = range(len(self._shares))
             threads = context.threads if len(order) * self._V[0].size > _THREADED else 1
@@ -274,6 +286,7 @@ class Steps(Learner):
     def model(self) -> tuple[Array, Array]:
         """Return the coefficients and the intercepts."""
         v, b = self.point()
+        b = b - self.coordinates.offset(v)
         if self.problem.loss.joint and self.rule.free:
             # a joint loss does not depend on a constant common to all outputs
             b = b - b.mean()
@@ -286,6 +299,18 @@ class Steps(Learner):
         squares = np.sum(v * (v if P is None else P @ v)) + (0.0 if self.rule.free else b @ b)
         loss = mean_loss(rows, self.problem.loss, v.astype(dtype), b.astype(dtype), context)
         return float(loss + self.problem.alpha * squares)
+
+    @property
+    def _least_steps(self) -> float:
+        """Number of steps before the solver may stop.
+
+        While the step size is at its upper limit, averages do not converge.
+        """
+        rule, alpha = self.rule, self.problem.alpha
+        assert rule.theta is not None, "it was given or estimated"
+        sizes = 1 / (2 * alpha) if rule.inverse else rule.theta**2
+        limited = sizes / self._largest ** (1 if rule.inverse else 2)
+        return max(_LEAST_STEPS, 4 * limited)
 
     def solution(self) -> Solution:
         coef, intercept = self.model()
@@ -336,11 +361,11 @@ class Steps(Learner):
                     stop |= bool(problem.monitor(*self.model()))
                 if stop:
                     status = Status.STOPPED_EARLY
-                elif gap <= tol and self._t >= _LEAST_STEPS:
+                elif gap <= tol and self._t >= self._least_steps:
                     status = Status.CONVERGED
         taken = len(history) - 1
-        seen = f"about {gap:.1e} above the minimum after " if np.isfinite(gap) else ""
-        message = f"{rule.name}: {seen}{taken} passes with {self._t:,} steps{note}"
+        seen = f", estimated distance to the minimum {gap:.1e}" if np.isfinite(gap) else ""
+        message = f"{rule.name}: {taken} passes with {self._t:,} steps{seen}{note}"
         message += ", stopped early" if status is Status.STOPPED_EARLY else ""
         return self._solution(*self.model(), taken, status, message, history[1:])
 
@@ -350,6 +375,7 @@ def solve_by_steps(
 ) -> Solution:
     """Minimize by stochastic gradient steps."""
     steps = Steps(problem, rule)
+    steps.centre(problem.rows, context)
     passes = open_passes(steps, problem, context)
     k = n_outputs_of(problem.rows)
     batches = -(-problem.rows.n_rows // rule.batch_size)
