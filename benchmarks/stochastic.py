@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,13 @@ import numpy as np
 from benchmarks.datasets import train_test
 from benchmarks.harness import Bar, benchmark, in_fresh_process
 
-_SMOOTH = ("squared_hinge", "log")
+_SMOOTH = {
+    "a9a": ("squared_hinge", "log"),
+    "ijcnn1": ("squared_hinge", "log"),
+    "mnist 3 vs 8": ("squared_hinge", "log"),
+    "mnist": ("softmax",),
+}
+"""Losses on each set for SARAH; of the ten digits, the first 10,000 rows."""
 
 
 @benchmark
@@ -118,26 +125,13 @@ def stream_memory() -> list[Bar]:
     return bars
 
 
-def _two_classes(name: str) -> tuple[Any, Any, float]:
-    """Return the training rows of a set, labels 1 and -1, and a bandwidth."""
-    X, y, *_ = train_test(name)
-    if name != "mnist":
-        return X.astype(np.float64), np.where(y > 0, 1.0, -1.0)[:, None], 0.05
-    chosen = np.isin(y.astype(int), (3, 8))
-    X, y = X[chosen].astype(np.float64) / 255, y[chosen].astype(int)
-    return X, np.where(y == 3, 1.0, -1.0)[:, None], 0.02
-
-
-def _digit_classes(n_rows: int) -> tuple[Any, Any, float]:
-    """Return the first rows of MNIST with targets of ten classes, and a bandwidth."""
-    X, y, *_ = train_test("mnist")
-    Y = np.where(y[:n_rows, None].astype(int) == np.arange(10), 1.0, -1.0)
-    return X[:n_rows].astype(np.float64) / 255, Y, 0.02
+def _passes(solution: Any) -> float:
+    return float(solution.message.split(" passes")[0].split()[-1])
 
 
 @benchmark
 def sarah_objective() -> list[Bar]:
-    """SARAH with its default tolerance against the optimum of newton, and its passes."""
+    """SARAH after at most 30 passes against the optimum of newton."""
     from skimp.data import open_rows
     from skimp.features import Nystroem
     from skimp.kernels import Gaussian
@@ -145,27 +139,36 @@ def sarah_objective() -> list[Bar]:
     from skimp.solvers import SARAH, Newton, Problem
 
     bars = []
-    cases = [(name, loss) for name in ("a9a", "ijcnn1", "mnist") for loss in _SMOOTH]
-    for name, loss in [*cases, ("mnist", "softmax")]:
-        X, Y, gamma = _digit_classes(10_000) if loss == "softmax" else _two_classes(name)
+    for name, losses in _SMOOTH.items():
+        if name == "mnist":
+            X, digits, *_ = train_test(name)
+            X, digits = X[:10_000] / 255.0, digits[:10_000].astype(int)
+            Y = np.where(digits[:, None] == np.arange(10), 1.0, -1.0)
+        else:
+            X, y = _two_classes(name)
+            Y = y[:, None]
+        gamma = 0.02 if "mnist" in name else 0.05
         basis = Nystroem(Gaussian(gamma), budget=512, random_state=0).fit(X).basis()
         plain = open_rows(X, target=Y)
         rows = {"linear": (plain, None), "rbf": (plain.mapped(basis), basis.penalty)}
-        for kernel, (features, penalty) in rows.items():
+        for (kernel, (features, penalty)), loss in product(rows.items(), losses):
             for alpha in (1e-3, 1e-4):
                 problem = Problem(features, as_loss(loss, owner="benchmark"), alpha, penalty)
                 best = Newton(tol=1e-9).solve(problem).history[-1]
                 SARAH(max_iter=1).solve(problem)
-                seconds, found = {}, {}
+                details: dict[str, Any] = {}
                 for solver in (SARAH(), Newton()):
                     start = time.perf_counter()
-                    found[type(solver).__name__] = solver.solve(problem)
-                    seconds[f"{type(solver).__name__} s"] = time.perf_counter() - start
-                solution, about = found["SARAH"], f"{name}, {kernel}, {loss}, alpha {alpha:g}"
-                excess = float(solution.history[-1] / best - 1)
-                passes = float(solution.message.split(" passes")[0].split()[-1])
-                bars.append(Bar(f"{about}: above the optimum", excess, 1e-3, details=seconds))
-                bars.append(Bar(f"{about}: passes", passes, 30))
+                    found = solver.solve(problem)
+                    details[f"{found.solver} s"] = time.perf_counter() - start
+                    if found.solver == "sarah":
+                        details["passes to converge"] = _passes(found)
+                        limited = found
+                while _passes(limited) > 30:
+                    limited = SARAH(max_iter=limited.n_iter - 1).solve(problem)
+                excess = float(limited.history[-1] / best - 1)
+                about = f"{name}, {kernel}, {loss}, alpha {alpha:g}: above the optimum"
+                bars.append(Bar(about, excess, 1e-3, details=details))
     return bars
 
 

@@ -100,10 +100,18 @@ def iterate_sarah(solver, problem, M, n_iterations):
         return X[rows].T @ slopes / len(rows) + 2 * problem.alpha * P @ w
 
     w = np.zeros((X.shape[1], Y.shape[1]))
+    points = []
     for number in range(n_iterations):
         order = np.random.default_rng([solver.random_state, number]).permutation(len(X))
         n_steps = -(-2 * len(X) // solver.batch_size)
         v = gradient(w, np.arange(len(X)))
+        points = [*points[-2:], (w, v)]
+        if len(points) == 3:
+            steps, changes = ([a[i] - points[2][i] for a in points[:2]] for i in (0, 1))
+            H = np.array([[np.sum(a * b) for b in changes] for a in steps])
+            t = np.linalg.solve((H + H.T) / 2, [-np.sum(a * v) for a in steps])
+            w = w + t[0] * steps[0] + t[1] * steps[1]
+            v = v + t[0] * changes[0] + t[1] * changes[1]
         goal = np.sum(v * np.linalg.solve(M, v)) / 8
         last, w = w, w - np.linalg.solve(M, v)
         for t in range(n_steps):

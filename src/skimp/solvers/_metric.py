@@ -39,8 +39,8 @@ class Metric:
         L_b = \frac{n (b - 1)}{b (n - 1)} L + \frac{n - b}{b (n - 1)} \max_i C \, x_i^T M^{-1} x_i,
         \qquad L \le 1
 
-    :math:`\rho` is so large that :math:`L_b \le 2`. Steps of size 1 then do not diverge. Larger
-    mini-batches allow a smaller :math:`\rho`, and so longer steps.
+    `widened` increases :math:`\rho` until :math:`L_b \le 2`. Steps of size 1 then do not diverge.
+    Larger mini-batches allow a smaller :math:`\rho`, and so longer steps.
 
     Attributes
     ----------

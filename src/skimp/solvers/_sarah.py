@@ -17,7 +17,7 @@ from skimp.solvers._coordinates import Coordinates
 from skimp.solvers._costs import count_iterations, outline_of, pass_work, row_bytes
 from skimp.solvers._features import n_outputs_of
 from skimp.solvers._metric import POWERS, RANK, SAMPLED, Metric, largest_leverage
-from skimp.solvers._sarah_steps import HALVINGS, Iteration, Part, Stream
+from skimp.solvers._sarah_steps import HALVINGS, Iteration, Part, Stream, extrapolate
 
 _USUAL = 5
 """Iterations at the default tolerance (measured: 3 to 10)."""
@@ -36,15 +36,19 @@ class SARAH(Solver):
         w_{t+1} = w_t - \eta M^{-1} v_t, \qquad
         v_{t+1} = v_t + g_B(w_{t+1}) - g_B(w_t)
 
-    It ends if :math:`v_t^T M^{-1} v_t` has fallen to an eighth of its first value, or after two
-    passes over the rows. The coordinates w are those in which the penalty is the squared norm. The
-    intercept is the coefficient of a constant feature; it is not penalized.
+    An iteration ends if :math:`v_t^T M^{-1} v_t` has fallen to an eighth of its first value, or
+    after two passes over the rows. The coordinates w are those in which the penalty is the squared
+    norm. The intercept is the coefficient of a constant feature; it is not penalized.
 
     M is an estimated bound of the Hessian: leading eigenvectors of the second moments of the
     features, on a sample of 2,048 rows, plus a multiple of the identity. It is as small as the
     expected smoothness of mini-batches allows, so that larger mini-batches take longer steps. The
     step size :math:`\eta` is 1. If the objective rises nevertheless, the iteration is repeated with
     half of it.
+
+    From the third iteration on, :math:`w_0` is not the last point, but the minimum of a quadratic
+    function in the plane of the last three points, and :math:`v_0` the gradient of that function.
+    It has the gradients of all rows at the three points. This helps if progress is slow.
 
     The solver stops if the duality gap is at most ``tol`` times the objective. Without an
     intercept, the gap is :math:`\|g\|^2 / (4 \alpha)` for the gradient g. With an intercept b, it
@@ -128,6 +132,7 @@ class SARAH(Solver):
         check_representable(point.G, point.g)
         passes = 1 + (POWERS + 1) * len(sample.weight) / n
         history = [] if problem.start is None else [point.objective]
+        points = [point]
         count, step, status, zero = 0, 1.0, Status.MAX_ITER, _ZERO * point.objective or 1.0
 
         def gap() -> float:
@@ -142,11 +147,14 @@ class SARAH(Solver):
                     key = int(np.random.SeedSequence([seed, count]).generate_state(1)[0])
                     sample = rows.sample(capacity, key, context)
                     part = Part.of(sample.X, sample.y, sample.weight)
-                V, b, taken = iteration.run(part, point, metric, step, [seed, count])
+                begin = extrapolate(points)
+                V, b, taken = iteration.run(part, begin, metric, step, [seed, count])
                 moved = iteration.evaluate(rows, V, b, context)
                 count, passes = count + 1, passes + 1 + taken / n
                 if point.falls_to(moved):
-                    point = moved
+                    point, points = moved, [*points[-2:], moved]
+                elif begin is not point:
+                    points = [point]
                 else:
                     step /= 2
                 history.append(point.objective)

@@ -52,6 +52,30 @@ class Point:
         return other.objective <= self.objective * (1 + _ROUNDING)
 
 
+def extrapolate(points: list[Point]) -> Point:
+    """Return the minimum of a quadratic function in the plane of three points, if there are three.
+
+    The quadratic function has the gradients of the points. With fewer points, return the last one.
+    """
+    last = points[-1]
+    if len(points) < 3:
+        return last
+    steps = [(p.V - last.V, p.b - last.b) for p in points[:-1]]
+    changes = [(p.G - last.G, p.g - last.g) for p in points[:-1]]
+    H = np.array([[_inner(step, change) for change in changes] for step in steps])
+    slope = np.array([_inner(step, (last.G, last.g)) for step in steps])
+    t = -np.linalg.pinv((H + H.T) / 2, rcond=_ROUNDING, hermitian=True) @ slope
+    V, b, G, g = last.V, last.b, last.G, last.g
+    for share, step, change in zip(t, steps, changes, strict=True):
+        V, b = V + share * step[0], b + share * step[1]
+        G, g = G + share * change[0], g + share * change[1]
+    return replace(last, V=V, b=b, G=G, g=g)
+
+
+def _inner(first: tuple[Array, Array], second: tuple[Array, Array]) -> float:
+    return float(np.sum(first[0] * second[0]) + np.sum(first[1] * second[1]))
+
+
 class Part(NamedTuple):
     """Rows for mini-batches: layout, targets, factors of gradients, and numbers to draw from."""
 
