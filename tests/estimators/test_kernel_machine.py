@@ -117,7 +117,7 @@ def test_a_failed_fit_leaves_the_former_model(estimator):
         ("kernel", "wavelet"),
         ("kernel", None),
         ("loss", "zero_one"),
-        ("solver", "sgd"),
+        ("solver", "lbfgs"),
         ("tol", 0),
         ("max_iter", 2.5),
         ("warm_start", 1),

@@ -18,7 +18,7 @@ def test_an_object_passes_through():
     assert as_solver(solver, owner="Model") is solver
 
 
-@pytest.mark.parametrize("solver", ["sgd", Direct])
+@pytest.mark.parametrize("solver", ["lbfgs", Direct])
 def test_what_is_no_solver(solver):
     found = re.escape(f"got {solver!r}")
     with pytest.raises(ValueError, match=f"Model: solver .*'dual_cd'.*{found}"):
