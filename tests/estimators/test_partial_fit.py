@@ -263,7 +263,7 @@ def test_models_without_partial_fit(model, message):
 
 def test_classes_are_required_once():
     for given in (None, ["a"]):
-        with pytest.raises(ValueError, match=r"classes must hold all labels .* in the first call"):
+        with pytest.raises(ValueError, match=r"classes must list all labels .* in the first call"):
             classifier().partial_fit(X, LABELS, classes=given)
     model = classifier().partial_fit(X, LABELS, classes=list("abcd")).partial_fit(X, LABELS)
     assert model.classes_.tolist() == list("abcd")

@@ -185,10 +185,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
                     f"classes must be those of the first call, {self.classes_.tolist()}, found "
                     f"{given.tolist()}."
                 )
-        elif len(given) < 2:
+        elif len(given) < 2 or (given.dtype.kind == "f" and not np.isfinite(given).all()):
             raise ValueError(
-                "classes must hold all labels of later rows, at least two, in the first call of "
-                f"partial_fit, found {classes!r}."
+                "classes must list all labels of later rows, at least two, in the first call of "
+                f"partial_fit, such as classes=[0, 1], found {classes!r}."
             )
 
         def encode(spec: Spec, rows: Rows, context: Context) -> Targets:
