@@ -172,14 +172,15 @@ def _project(p, scores, top, A):
         # only differences matter, and have smaller rounding errors; an entry that is 1 below
         # another projects to zero
         p[a] = max(p[a] + (scores[a] - top) / A, -1.0)
-    shift, count = -2.0, 0
+    shift, count = -2.0, len(p) + 1
     while True:
         total, above = -1.0, 0
         for a in range(len(p)):
             if p[a] > shift:
                 total += p[a]
                 above += 1
-        if above == count:
+        # rounding may let an entry return: the count has to fall
+        if above == 0 or above >= count:
             break
         shift, count = total / above, above
     for a in range(len(p)):
