@@ -22,8 +22,8 @@ def labelled(n=200, d=3, n_classes=3, *, seed=0, dtype=np.float64):
 
 
 def difference(a, b):
-    """Return the largest difference relative to the largest entry of b."""
-    return np.abs(np.asarray(a, np.float64) - b).max() / np.abs(b).max()
+    """Return the largest difference relative to the largest entry of b, if b is not zero."""
+    return np.abs(np.asarray(a, np.float64) - b).max() / (np.abs(b).max() or 1.0)
 
 
 def with_gaps(X):

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy import sparse
 
 from skimp.data import LOCAL, ArrayRows, Codes, Context, open_rows
 from skimp.data._kept import keep_rows, kept_bytes
@@ -94,3 +95,28 @@ def test_codes_are_kept_as_codes(n_jobs):
 def test_codes_take_a_number_for_each_group():
     rows = ChunkedRows(regression(50)[0]).mapped(Coded())
     assert kept_bytes(rows) == keep_rows(rows).collect().X.codes.nbytes == 50 * 3 * 2
+
+
+class Chessboard:
+    """A feature map whose features are a CSR matrix with half of the entries."""
+
+    width, dtype, entries = 6, np.dtype(np.float32), 3.0
+
+    def map_sparse(self, X):
+        return sparse.csr_matrix(np.tile(X, 2) * (np.arange(6) % 2), dtype=np.float32)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sparse_features_stay_sparse(weighted):
+    X, y, weight = regression(50)
+    rows = ChunkedRows(X, y, weight if weighted else None).mapped(Chessboard())
+    assert kept_bytes(rows) == 50 * 4 * (1 + 2 * 2 * 3)
+    kept = keep_rows(rows, Context(2))
+    assert (kept.n_rows, kept.n_features, kept.dtype, kept.entries) == (50, 6, np.float32, 3)
+    assert kept_bytes(kept) == 0
+    whole = kept.take(np.arange(50))
+    assert sparse.issparse(whole.X)
+    expected = np.tile(X, 2) * (np.arange(6) % 2)
+    np.testing.assert_allclose(whole.X.toarray(), expected, rtol=1e-6)
+    assert np.array_equal(whole.y, y)
+    assert [block.size for block in kept.blocks()] == [block.size for block in rows.blocks()]

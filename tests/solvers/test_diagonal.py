@@ -20,12 +20,17 @@ def test_it_is_the_diagonal_of_the_curvature(weight):
     rows = coded_rows([4, 7, 3], weight=weight)
     diagonal = Diagonal(Problem(rows, squared, alpha=0.1), rows, LOCAL)
     diagonal.set_mean_curvature(2.0)
-    Z = next(rows.reblocked(60).blocks()).X.tocsr().toarray()
+    sparse = next(rows.reblocked(60).blocks()).X.tocsr()
+    Z = sparse.toarray()
     w = np.ones(60) if weight is None else weight
     expected = np.append(2.0 * (w @ Z**2) / w.sum() + 0.2, 2.0)
     R = np.random.default_rng(1).normal(size=(15, 3))
     np.testing.assert_allclose(diagonal.solve(R, np.arange(3)), R / expected[:, None], rtol=1e-12)
     assert diagonal.to_rows(R) is diagonal.from_rows(R) is R
+    csr = ArrayRows(sparse, np.ones((60, 3)), weight, block_rows=17)
+    same = Diagonal(Problem(csr, squared, alpha=0.1), csr, LOCAL)
+    same.set_mean_curvature(2.0)
+    np.testing.assert_allclose(same.solve(R, np.arange(3)), R / expected[:, None], rtol=1e-12)
 
 
 @pytest.mark.parametrize("loss", [squared, log], ids=repr)
@@ -34,9 +39,12 @@ def test_wide_codes_have_the_minimum_of_their_matrix(loss):
     # more columns than a preconditioner with a matrix would take
     rows = coded_rows([700, 700, 700])
     block = rows.collect()
-    plain = ArrayRows(block.X.tocsr(), block.y)
-    wide, narrow = (solver.solve(Problem(given, loss, alpha=1e-2)) for given in (rows, plain))
-    assert wide.converged
-    np.testing.assert_allclose(wide.history[-1], narrow.history[-1], rtol=1e-10)
-    np.testing.assert_allclose(wide.coef, narrow.coef, atol=1e-5)
-    assert not wide.coef[[0, 700, 1400]].any()
+    given = (block.X, block.X.tocsr(), block.X.tocsr().toarray())
+    coded, csr, plain = (
+        solver.solve(Problem(ArrayRows(X, block.y), loss, alpha=1e-2)) for X in given
+    )
+    for wide in (coded, csr):
+        assert wide.converged
+        np.testing.assert_allclose(wide.history[-1], plain.history[-1], rtol=1e-10)
+        np.testing.assert_allclose(wide.coef, plain.coef, atol=1e-5)
+    assert not coded.coef[[0, 700, 1400]].any()

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import final
 
+from scipy import sparse
+
 from skimp._core._blocks import block_rows_for
 from skimp._core._linalg import as_compute_dtype
 from skimp._core._types import Array, Matrix
@@ -48,6 +50,7 @@ class ArrayRows(Rows):
         self.checked = True
         self.feature_names = feature_names
         self.coded = X[:0] if isinstance(X, Codes) else None
+        self.entries = X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else None
         self.block_rows = block_rows or block_rows_for(self.n_features, self.dtype)
 
     def sample(self, size: int, seed: int, context: Context = LOCAL) -> Sample:
@@ -61,6 +64,10 @@ class ArrayRows(Rows):
 
     @property
     def in_memory(self) -> bool:
+        return True
+
+    @property
+    def stored(self) -> bool:
         return True
 
     def targets(self, context: Context = LOCAL) -> Array | None:

@@ -36,6 +36,8 @@ class Rows(ABC):
         Whether y holds class labels; None if unknown.
     coded : Codes or None
         Empty `Codes` that describe the layout if all blocks are coded, else None.
+    entries : float or None
+        Mean number of stored entries per row if all blocks are CSR matrices, else None.
     checked : bool
         Whether the source has validated its numbers; if not, each block is checked when read.
     """
@@ -46,6 +48,7 @@ class Rows(ABC):
     feature_names: list[str] | None = None
     labelled: bool | None = None
     coded: Codes | None = None
+    entries: float | None = None
     checked: bool = False
     _n_rows: int | None = None
 
@@ -64,7 +67,7 @@ class Rows(ABC):
             source.block_rows,
         )
         self.feature_names, self.labelled = source.feature_names, source.labelled
-        self.coded, self.checked = source.coded, source.checked
+        self.coded, self.entries, self.checked = source.coded, source.entries, source.checked
 
     def finish(self, block: Block, scratch: Scratch) -> Block:
         """Complete a block on the worker that processes it, possibly in its scratch buffers."""
@@ -92,6 +95,11 @@ class Rows(ABC):
     @property
     def in_memory(self) -> bool:
         """Whether `take` reads only the rows it returns."""
+        return False
+
+    @property
+    def stored(self) -> bool:
+        """Whether blocks are parts of one array or CSR matrix in memory."""
         return False
 
     def remember_n_rows(self, count: int) -> None:
@@ -137,9 +145,13 @@ class Rows(ABC):
         other.labelled = labelled
         return other
 
-    def mapped(self, feature_map: "BlockMap") -> "MappedRows":
+    def mapped(self, feature_map: "BlockMap | SparseMap") -> "MappedRows":
         """Return a view of the rows whose columns are features, computed block by block."""
         return MappedRows(self, feature_map)
+
+    def converted(self) -> "ConvertedRows":
+        """Return a view that `keep_rows` copies, converting it to ``dtype``."""
+        return ConvertedRows(self)
 
     def with_targets(self, targets: Targets) -> "TargetRows":
         """Return a view of the rows with ``(y, weight) = targets(y, weight)``, block by block."""
@@ -171,6 +183,25 @@ class BlockMap(Protocol):
     @property
     def dtype(self) -> DType:
         """Precision of the features."""
+
+
+class SparseMap(Protocol):
+    """A feature map whose features `Rows.mapped` represents as CSR matrices."""
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+
+    @property
+    def dtype(self) -> DType:
+        """Precision of the features."""
+
+    @property
+    def entries(self) -> float:
+        """Mean number of nonzero features of a training row."""
+
+    def map_sparse(self, X: Matrix) -> Matrix:
+        """Return the features of the rows X."""
 
 
 class CodeMap(BlockMap, Protocol):
@@ -221,6 +252,18 @@ class _View(Rows, ABC):
 
 
 @final
+class ConvertedRows(_View):
+    """A view of another source that does not count as stored, so that it is copied if kept."""
+
+    def __init__(self, source: Rows):
+        self.describe(source)
+        self._source = source
+
+    def replace(self, block: Block, scratch: Scratch) -> Block:
+        return block
+
+
+@final
 class TargetRows(_View):
     """A view of another source with computed targets and weights."""
 
@@ -233,20 +276,26 @@ class TargetRows(_View):
         y, weight = self._targets(block.y, block.weight)
         return replace(block, y=y, weight=weight)
 
+    @property
+    def stored(self) -> bool:
+        return self._source.stored
+
 
 @final
 class MappedRows(_View):
     """A view of another source with features instead of columns, computed block by block."""
 
-    def __init__(self, source: Rows, feature_map: "BlockMap | CodeMap"):
+    def __init__(self, source: Rows, feature_map: "BlockMap | CodeMap | SparseMap"):
         self.describe(source)
         self._source = source
         self._map = feature_map
         self.n_features, self.dtype = feature_map.width, feature_map.dtype
         self.feature_names = None
         self.coded = getattr(feature_map, "coded", None)
+        self.entries = getattr(feature_map, "entries", None)
         if self.coded is None:
-            self.block_rows = min(self.block_rows, block_rows_for(self.n_features, self.dtype))
+            numbers = self.n_features if self.entries is None else int(self.entries)
+            self.block_rows = min(self.block_rows, block_rows_for(numbers, self.dtype))
 
     def sample(self, size: int, seed: int, context: Context = LOCAL) -> Sample:
         """Draw rows of the source, and map only these."""
@@ -261,6 +310,8 @@ class MappedRows(_View):
             codes = scratch.array(f"codes {id(self)}", (block.size, groups), self.coded.codes.dtype)
             cast(CodeMap, self._map).map_codes(block.X, codes)
             return replace(block, X=self.coded.trusted(codes))
+        if self.entries is not None:
+            return replace(block, X=cast(SparseMap, self._map).map_sparse(block.X))
         Z = scratch.array(f"Z {id(self)}", (block.size, self.n_features), self.dtype)
-        self._map.map_block(block.X, Z)
+        cast(BlockMap, self._map).map_block(block.X, Z)
         return replace(block, X=Z)

@@ -28,7 +28,7 @@ class Auto(Solver):
     problem                                              solver
     ===================================================  =========
     squared loss, at most 3,000 features, equations fit  `Direct`
-    coded features, loss with a dual                     `DualCD`
+    coded or wide sparse features, loss with a dual      `DualCD`
     squared loss otherwise                               `PCG`
     other smooth losses                                  `Newton`
     other losses                                         `DualCD`
@@ -36,7 +36,8 @@ class Auto(Solver):
 
     The first row that applies decides. The equations fit if they respect the memory limit. Coded
     features, those of `RandomBinning`, go to `Direct` only if they are at most 1,000 or not more
-    than the rows. See each solver for its cost. ``partial_fit`` uses `SGD` instead of solvers that
+    than the rows. Sparse features are wide if there are more than 2,000 of them. See each solver
+    for its cost. ``partial_fit`` uses `SGD` instead of solvers that
     need all rows at once.
 
     Parameters
@@ -97,8 +98,8 @@ class Auto(Solver):
         why = "the loss is not smooth"
         if few and Direct().needed_bytes(outline) <= outline.memory:
             solver, why = Direct(), f"the loss is squared and there are only {width} features"
-        elif coded and has_dual(loss):
-            why = f"the {width} features are coded"
+        elif (coded or outline.wide) and has_dual(loss):
+            why = f"the {width} features are {'coded' if coded else 'sparse'}"
         elif isinstance(loss, Squared) and width > DIRECT_FEATURES:
             solver, why = (
                 PCG(),

@@ -73,6 +73,7 @@ class Problem:
             block_rows=rows.block_rows,
             penalized=self.penalty is not None,
             coded=rows.coded is not None,
+            sparse=rows.entries is not None,
             memory=parse_bytes(self.memory_limit),
             threads=context.threads,
             several=self.alphas is not None,
@@ -82,7 +83,7 @@ class Problem:
 SAMPLE = 16
 """Sampled rows per feature; with landmarks, at most a quarter of all rows."""
 _WIDE = 2000
-"""Number of coded features above which a diagonal preconditioner is more efficient."""
+"""Number of coded or sparse features above which a diagonal preconditioner is more efficient."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,8 @@ class Outline:
     """The size of a problem, from which solvers derive their method and cost.
 
     ``penalized`` means that there is a penalty matrix, as for landmarks; ``coded`` that features
-    are codes; ``several`` that there are several penalties to choose from.
+    are codes; ``several`` that there are several penalties to choose from; ``sparse`` that features
+    are CSR matrices.
     """
 
     n_rows: int
@@ -102,11 +104,12 @@ class Outline:
     memory: int
     threads: int
     several: bool = False
+    sparse: bool = False
 
     @property
     def wide(self) -> bool:
-        """Whether features are codes with too many columns for a square matrix."""
-        return self.coded and self.width > _WIDE
+        """Whether features are codes or sparse, with too many columns for a square matrix."""
+        return (self.coded or self.sparse) and self.width > _WIDE
 
     @property
     def sample_size(self) -> int:

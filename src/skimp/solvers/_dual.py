@@ -50,7 +50,7 @@ def kept_in_memory(
     )
     if isinstance(first.X, np.ndarray) and as_layout(first.X, rows.dtype) is not first.X:
         # convert the features once if they fit, not in every sweep; this also orders file reads
-        rows = rows.with_targets(lambda y, weight: (np.asarray(y), weight))
+        rows = rows.converted()
     free = parse_bytes(problem.memory_limit) - needed
     if kept_bytes(rows) <= free:
         with context.phase("features", unit="rows", total=n):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from skimp._core._blocks import Scratch
 from skimp._core._linalg import check_representable
@@ -230,7 +231,10 @@ def _strips(
     if isinstance(block.X, Codes):
         yield block.X, slice(None)
         return
-    size = max(1, min(_STRIP, _ENTRIES // block.X.shape[1]))
+    width = block.X.shape[1]
+    if sparse.issparse(block.X):
+        width = 1 + block.X.nnz // block.size
+    size = max(1, min(_STRIP, _ENTRIES // width))
     if chosen is None or len(chosen) == block.size:
         parts: list[Any] = [slice(i, i + size) for i in range(0, block.size, size)]
     else:

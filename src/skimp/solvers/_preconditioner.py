@@ -149,7 +149,7 @@ class Preconditioner:
 
 @final
 class Diagonal:
-    r"""Diagonal preconditioner, for `Codes` with too many features for a matrix.
+    r"""Diagonal preconditioner, for `Codes` or sparse rows with too many features for a matrix.
 
     The entry of feature j is :math:`h \, \overline{z_j^2} + 2 \alpha` with the mean curvature h.
     Takes one pass over the rows and one number per feature. Coordinates are the coefficients.
@@ -159,17 +159,20 @@ class Diagonal:
         self._alpha, self._dtype = problem.alpha, rows.dtype
 
         def add(total: Array, block: Block) -> Array:
-            assert isinstance(block.X, Codes), "rows are coded"
             weight = block.weights()
-            block.X.add_transposed(weight[:, None], total[:-1])
+            if isinstance(block.X, Codes):
+                block.X.add_transposed(weight[:, None], total[:-1])
+            else:
+                squares = block.X.astype(np.float64).power(2)
+                total[:-1, 0] += squares.T @ weight
             total[-1] += weight.sum()
             return total
 
         zeros = np.zeros((rows.n_features + 1, 1))
         sums = context.map_reduce(rows, lambda block, _: block, add, zeros)
-        assert rows.coded is not None, "rows are coded"
         self._means = sums / sums[-1]
-        self._means[:-1] *= rows.coded.value
+        if rows.coded is not None:
+            self._means[:-1] *= rows.coded.value
         self._inverse = np.ones_like(self._means)
 
     def set_mean_curvature(self, height: float) -> None:

@@ -113,7 +113,8 @@ class Steps(Learner):
         """
         free = self.rule.free and self.problem.fit_intercept and not self.rule.raw
         features = self.coordinates.features(rows)
-        if not free or kept_bytes(features) == 0 or rows.coded is not None:
+        scattered = rows.coded is not None or rows.entries is not None
+        if not free or kept_bytes(features) == 0 or scattered:
             return
         drawn = features.sample(min(_TUNED, rows.n_rows), self.rule.seed, context)
         mean = np.average(dense(drawn.X, DOUBLE), axis=0, weights=drawn.weight)
