@@ -4,11 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, RidgeCV
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skimp import KernelClassifier, KernelRegressor
 from skimp.features import RandomFourier
@@ -301,6 +302,33 @@ def test_a_map_without_a_kernel_is_not_warned_of_columns():
     X, y, _ = regression(100)
     model = default(approximation=StandardScaler()).fit(X * [1.0, 1.0, 1e4], y)
     assert "holds 99 %" in model.certificate_.columns
+
+
+@pytest.mark.parametrize("approximation", [StandardScaler(), 20], ids=repr)
+def test_scaled_columns_suit_stochastic_steps(approximation):
+    X, y, _ = regression(100)
+    model = default(approximation=approximation, solver="pegasos", alpha=0.1)
+    model.fit(X * [1.0, 1.0, 1e4], y)
+    assert "holds 99 %" in model.certificate_.columns
+
+
+@pytest.mark.thorough
+def test_wide_transformers_are_measured_on_enough_rows():
+    X, y, _ = regression(1100, 1060)
+    X[:, 0] *= 1e4
+    model = default(approximation=PCA(1050), solver="pegasos", alpha=1e6)
+    with pytest.warns(UserWarning, match="column 0 holds 99 %"):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "approximation"), [("auto", FunctionTransformer()), ("linear", 20)], ids=repr
+)
+def test_columns_of_very_different_units_do_not_suit_stochastic_steps(kernel, approximation):
+    X, y, _ = regression(100)
+    model = default(kernel=kernel, approximation=approximation, solver="pegasos", alpha=1e6)
+    with pytest.warns(UserWarning, match=r"column 2 holds 99 % .* converges slowly"):
+        model.fit(X * [1.0, 1.0, 1e4], y)
 
 
 def test_small_limits_keep_the_sum_over_rows_of_the_penalty():

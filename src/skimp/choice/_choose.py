@@ -4,6 +4,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from skimp._core._types import Array, Matrix
@@ -12,7 +13,7 @@ from skimp.choice._candidates import Columns, list_candidates, measure_columns
 from skimp.choice._limits import TIME
 from skimp.choice._search import NEAR_ALPHAS, Choice, search
 from skimp.choice._trials import ALPHAS, SMALL, Trials
-from skimp.data import ArrayRows
+from skimp.data import ArrayRows, Context, Rows
 from skimp.features import FeatureMap, mean_diagonal
 from skimp.kernels import free_bandwidths
 from skimp.losses import Squared
@@ -22,6 +23,8 @@ _LARGEST_LEFT_OUT = 1024
 """Most features for which leave-one-out errors choose the penalty of the final map."""
 _LOOKED_AT = 2**24
 """Bytes of the sample on which columns are measured."""
+_MAPPED = 1000
+"""Least number of rows whose features are measured."""
 
 
 def choose(trials: Trials) -> Choice:
@@ -40,7 +43,12 @@ def choose(trials: Trials) -> Choice:
     dominated = f"{columns.dominant} holds 99 % of the variance of X" if columns.dominant else ""
     fixed = kernel is not None and not free_bandwidths(kernel)
     distant = kernel is not None and kernel.distance_degree is not None
-    if dominated and spec.solver.first_order and not distant:
+    # kernel="auto" tries scaled columns, and a map without a kernel may scale them itself
+    steep = kernel is not None and not distant
+    stepping = bool(dominated) and spec.solver.first_order
+    if stepping and given is not None and not given.kernelled:
+        steep = bool(_measure_features(given, rows, task.context).dominant)
+    if stepping and steep:
         warn_user(
             f"{spec.owner}: {dominated}, so solver={spec.solver!r} converges slowly or not at all. "
             "Standardize the columns, or use another solver.",
@@ -67,6 +75,13 @@ def choose(trials: Trials) -> Choice:
             choice = search(trials, candidates)
     scaled = choice.columns or "as given"
     return replace(choice, columns=f"{scaled}; {dominated}" if dominated else scaled)
+
+
+def _measure_features(given: FeatureMap, rows: Rows, context: Context) -> Columns:
+    """Measure the features of a sample of rows."""
+    # some transformers need as many rows as they have components
+    drawn = rows.sample(max(_MAPPED, given.planned_width(rows)), 0, context)
+    return measure_columns(clone(given).fit_transform(drawn.X), drawn.weight)
 
 
 def _chooses_later(trials: Trials) -> bool:
