@@ -15,7 +15,8 @@ from skimp._params._parametrized import Parametrized, all_or_nothing
 from skimp._params._rules import RANDOM_STATE, Rule, check_params, integer
 from skimp.budgets import Fixed, Selector, as_selector
 from skimp.data import LOCAL, BlockMap, Context, Reporting, Rows, as_rows
-from skimp.kernels import Kernel, as_kernel, has_flag, require
+from skimp.features._columns import columns_alone
+from skimp.kernels import Kernel, as_kernel, bandwidth_rules, has_flag, require
 
 SIZED = {"n_components": integer(at_least=1), "random_state": RANDOM_STATE}
 """Parameter rules shared by random feature maps."""
@@ -53,6 +54,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, P
     - If the map has a parameter ``kernel``, `draw` finds it in ``kernel_``, with numeric
       parameters.
     - Set ``size_name`` to the parameter for the number of features, or implement `planned_width`.
+    - Set ``depends_on = None`` if `draw` uses only the columns of the rows: it enables `fit_width`.
     - Set the other class attributes if they apply: estimators and searches read them.
 
     Test your map with `skimp.testing.check_feature_map`.
@@ -143,6 +145,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, P
         """Whether `draw` uses the targets y."""
         return self.selector is not None and self.chosen_selector().needs_targets
 
+    @property
+    def depends_on(self) -> str | None:
+        """What `draw` reads from the rows; None if it needs only their columns."""
+        return "rows"
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the map.
 
@@ -163,6 +170,41 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, P
             rows, rng = as_rows(self, X, **labels), as_generator(self.random_state)
             with context.phase(self.unit):
                 return self.fit_rows(rows, rng, context=context)
+
+    def fit_width(self, n_features: int, *, dtype: Any = np.float64) -> Self:
+        """Draw the map from the number of columns alone, before any data.
+
+        The result equals that of ``fit`` to any rows with this number of columns and dtype, for the
+        same ``random_state``. Use it if rows arrive one by one, or if several machines must draw
+        the same map. Maps that choose landmarks or bins from rows raise an error, and so do the
+        bandwidth rules "scale", "median" and "auto"; numbers and "dim" do not need rows.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns d.
+        dtype : dtype, default=float64
+            Dtype of the rows to come: features are float32 if it is float32 or float16.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skimp.features import RandomFourier
+        >>> from skimp.kernels import Gaussian
+        >>> new = RandomFourier(Gaussian(gamma="dim"), n_components=50, random_state=0)
+        >>> Z = new.fit_width(3).transform(np.eye(3))
+        >>> bool((Z == new.fit_transform(np.eye(3))).all())
+        True
+        """
+        with all_or_nothing(self):
+            self.check()
+            self.check_width_suffices()
+            rows = columns_alone(self, n_features, dtype)
+            return self.fit_rows(rows, as_generator(self.random_state))
 
     def fit_rows(
         self,
@@ -227,6 +269,17 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, P
         """Raise a `ValueError` for an invalid parameter, including the kernel."""
         check_params(self)
         self.chosen_kernel()
+
+    def check_width_suffices(self, kernel: Kernel | None = None) -> None:
+        """Raise a `ValueError` if a fit needs rows; ``kernel`` as in `fit_rows`."""
+        owner = f"{type(self).__name__}: fit_width()"
+        if self.depends_on is not None:
+            raise ValueError(
+                f"{owner} is impossible, the map depends on {self.depends_on}: use fit."
+            )
+        part = self.chosen_kernel(kernel) if self.kernelled else self
+        for name, rule in bandwidth_rules(part).items():
+            raise ValueError(f"{owner} has no rows for {name}={rule!r}: give a number or 'dim'.")
 
     @property
     @abstractmethod

@@ -42,7 +42,7 @@ class RandomBinning(FeatureMap):
     32-bit hashes. Bins without a training row have no feature. If a grid has more than
     ``max_bins`` bins, only the fullest ones have a feature. An inner product is therefore unbiased
     only if one of its rows was seen in ``fit`` and no bin was dropped; otherwise it is too small
-    on average.
+    on average. Since features are bins of rows, `fit_width` raises an error.
 
     Each row has P nonzero features of equal value. Solvers and `predict` use integer codes, one per
     grid; `transform` returns a CSR matrix. Binning n rows takes O(n d P) time, less for sparse rows
@@ -95,6 +95,7 @@ class RandomBinning(FeatureMap):
     codes = True
     narrower = 4.0
     default_kernel = "laplacian"
+    depends_on = "the bins that rows fall into"
     rules: ClassVar[dict[str, Rule]] = {
         "n_grids": integer(at_least=1),
         "max_bins": integer(at_least=1, at_most=2**31 - 1),

@@ -39,9 +39,9 @@ class Degree2Projection(FeatureMap):
     which equals the kernel only for s = 3. A single term, t = 1, adds a bias of
     :math:`\|x\|^2 \|y\|^2 / 2`.
 
-    The map depends only on the number of columns. Mapping n rows takes 2 n d k t operations, and
-    the vectors take d k t numbers of memory. `PolynomialProjection` is faster because its features
-    share vectors.
+    The map depends only on the number of columns, so that `fit_width` draws it before any data.
+    Mapping n rows takes 2 n d k t operations, and the vectors take d k t numbers of memory.
+    `PolynomialProjection` is faster because its features share vectors.
 
     Parameters
     ----------
@@ -86,6 +86,7 @@ class Degree2Projection(FeatureMap):
     random_state: RandomState = None
 
     size_name = "n_components"
+    depends_on = None
     rules: ClassVar[dict[str, Rule]] = {
         **SIZED,
         "n_terms": Rule(

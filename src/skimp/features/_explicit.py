@@ -33,7 +33,8 @@ class ExplicitPolynomial(PolynomialMap):
     to rounding. D is :math:`\binom{d + g - 1}{g}` for monomials and :math:`d^g` for the Kronecker
     power. If ``coef0`` is c > 0, a column :math:`\sqrt c` is appended to the rows.
 
-    Mapping n rows takes n D g operations; the features take n D numbers of memory.
+    Mapping n rows takes n D g operations; the features take n D numbers of memory. If gamma is a
+    number or "dim", `fit_width` needs no rows.
 
     Parameters
     ----------

@@ -31,10 +31,11 @@ class RandomFourier(FeatureMap):
     Both are unbiased, :math:`E \langle z(x), z(y) \rangle = k(x, y)`; the pair form has the lower
     variance. If D is odd, the pair form has one frequency in phase form.
 
-    The map depends only on the number of columns and the kernel's bandwidth. Mapping n rows takes
-    2 n d D operations in the phase form, n d D in the pair form, and n D cosines or sines.
-    "structured" and "fastfood" take O(n D log d) operations instead. The frequencies take O(d D)
-    memory, or O(D) for "structured" and "fastfood".
+    The map depends only on the number of columns and the kernel's bandwidth: if that is a number
+    or "dim", `fit_width` draws the map before any data. Mapping n rows takes 2 n d D operations in
+    the phase form, n d D in the pair form, and n D cosines or sines. "structured" and "fastfood"
+    take O(n D log d) operations instead. The frequencies take O(d D) memory, or O(D) for
+    "structured" and "fastfood".
 
     Parameters
     ----------
@@ -92,6 +93,12 @@ class RandomFourier(FeatureMap):
     >>> Z = RandomFourier(Gaussian(0.2), n_components=20_000, random_state=0).fit_transform(X)
     >>> bool(np.abs(Z @ Z.T - Gaussian(0.2)(X)).max() < 0.05)
     True
+
+    Before any data, from the number of columns:
+
+    >>> drawn = RandomFourier(Gaussian(0.2), n_components=20_000, random_state=0).fit_width(3)
+    >>> bool((drawn.transform(X) == Z).all())
+    True
     """
 
     kernel: Kernel | str | None = None
@@ -102,6 +109,7 @@ class RandomFourier(FeatureMap):
     random_state: RandomState = None
 
     size_name = "n_components"
+    depends_on = None
     needs_flag = ("stationary", "its spectrum is sampled; for example Gaussian or Laplacian")
     rules: ClassVar[dict[str, Rule]] = {
         **SIZED,

@@ -22,8 +22,9 @@ from skimp._params._rules import (
     integer,
     one_of,
 )
-from skimp.data import LOCAL, Block, Reporting, Rows, as_rows
+from skimp.data import LOCAL, Block, Context, Reporting, Rows, as_rows
 from skimp.features._base import FeatureMap, declare_inputs
+from skimp.features._columns import columns_alone
 from skimp.features._kernel_projection import KernelProjection, PairProjection
 from skimp.features._polynomial_projection import PolynomialProjection
 from skimp.kernels import Kernel, Polynomial, as_kernel
@@ -125,12 +126,45 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, P
         with all_or_nothing(self), self._reporting(1, X) as context:
             check_params(self)
             rows = as_rows(self, X)
-            projection, kernel = self._projection()
-            own = projection.random_state
-            rng = as_generator(self.random_state if own is None else own)
             with context.phase("projection"):
-                self.projection_ = projection.fit_rows(rows, rng, kernel, context)
+                self._fit_projection(*self._projection(), rows, context)
             self._words = self._encode(rows)
+            return self
+
+    def fit_width(self, n_features: int, *, dtype: Any = np.float64) -> Self:
+        """Draw a projection that needs no rows, and store no codes yet.
+
+        Use it if rows arrive one by one: add them with `partial_fit`. It needs
+        ``projection="polynomial"``, or a feature map that has ``fit_width`` for the kernel.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns d.
+        dtype : dtype, default=float64
+            Dtype of the rows to come.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skimp.features import KernelHash
+        >>> X = np.random.default_rng(0).normal(size=(100, 5))
+        >>> new = KernelHash(projection="polynomial", random_state=0)
+        >>> codes = new.fit_width(5).partial_fit(X[:40]).partial_fit(X[40:]).codes_
+        >>> bool((codes == new.fit(X).codes_).all())
+        True
+        """
+        with all_or_nothing(self):
+            check_params(self)
+            projection, kernel = self._projection()
+            projection.check_width_suffices(kernel)
+            rows = columns_alone(self, n_features, dtype)
+            self._fit_projection(projection, kernel, rows, LOCAL)
+            self._words = self._encode(rows)[:0]
             return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -191,10 +225,10 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, P
         """
         check_is_fitted(self)
         name, others = type(self).__name__, len(self._words) - (X is None)
-        if others == 0:
+        if others <= 0:
             raise ValueError(
-                f"{name}: kneighbors() needs at least 2 fitted rows, found 1: fit more rows or "
-                "pass X."
+                f"{name}: kneighbors() needs at least {'2 fitted rows' if X is None else '1'}, "
+                f"found {len(self._words)}: add rows with partial_fit{' or pass X' * (X is None)}."
             )
         rules = {
             "n_neighbors": Rule(_NEIGHBORS.format(others), integer(1, others).test),
@@ -252,6 +286,13 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, P
             coef0=kernel.coef0,
         )
         return projection, None
+
+    def _fit_projection(
+        self, projection: FeatureMap, kernel: Kernel | None, rows: Rows, context: Context
+    ) -> None:
+        own = projection.random_state
+        rng = as_generator(self.random_state if own is None else own)
+        self.projection_ = projection.fit_rows(rows, rng, kernel, context)
 
     def _encode(self, rows: Rows) -> Array:
         """Return the codes of rows as 64-bit words."""

@@ -131,6 +131,10 @@ class KernelProjection(FeatureMap):
             scratch=1024 * 12 * (p + k),
         )
 
+    @property
+    def depends_on(self) -> str | None:
+        return None if self.fixed else "landmarks that are chosen from rows"
+
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         selector, kernel, n_jobs = self.chosen_selector(), self.kernel_, context.n_jobs
         points = selector.select(rows, self.budget, kernel, rng, context=context).points
@@ -187,6 +191,7 @@ class PairProjection(FeatureMap):
     random_state: RandomState = None
 
     size_name = "n_components"
+    depends_on = "pairs of rows"
     rules: ClassVar[dict[str, Rule]] = SIZED
 
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:

@@ -33,7 +33,7 @@ class RandomLayer(FeatureMap):
       variance as the entries of X.
 
     Mapping n rows takes 2 n d D operations and n D function values. The weights take d D numbers
-    of memory.
+    of memory. If gamma is a number or "dim", `fit_width` draws the layer before any data.
 
     Parameters
     ----------
@@ -77,6 +77,7 @@ class RandomLayer(FeatureMap):
     random_state: RandomState = None
 
     size_name = "n_components"
+    depends_on = None
     rules: ClassVar[dict[str, Rule]] = {
         **SIZED,
         "activation": one_of("sigmoid", "tanh", "relu", "sine", "rbf"),

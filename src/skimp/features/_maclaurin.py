@@ -37,7 +37,8 @@ class RandomMaclaurin(PolynomialMap):
 
     Mapping n rows takes up to 2 n d k g operations, and the vectors take up to d k g numbers of
     memory: `PolynomialProjection` and `TensorSketch` are faster. With ``coef0=0``, the map is a
-    `PolynomialProjection` with random signs, one term and no shared vectors.
+    `PolynomialProjection` with random signs, one term and no shared vectors. If gamma is a number
+    or "dim", `fit_width` draws the map before any data.
 
     Parameters
     ----------

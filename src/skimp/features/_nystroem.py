@@ -34,7 +34,8 @@ class Nystroem(FeatureMap):
     ``rank`` is given, W consists of the eigenvectors of the largest eigenvalues.
 
     Fitting takes O(m^2 d + m^3) time and O(m^2) memory, in addition to the selector. Mapping n rows
-    takes 2 n m (d + m) operations.
+    takes 2 n m (d + m) operations. With `~skimp.budgets.Fixed` landmarks and a numeric bandwidth,
+    `fit_width` needs no rows.
 
     Parameters
     ----------
@@ -91,6 +92,10 @@ class Nystroem(FeatureMap):
         "rank": NONE | integer(at_least=1),
         "random_state": RANDOM_STATE,
     }
+
+    @property
+    def depends_on(self) -> str | None:
+        return None if self.fixed else "landmarks that are chosen from rows"
 
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         kernel, dtype, n_jobs = self.kernel_, rows.dtype, context.n_jobs

@@ -34,9 +34,10 @@ class OrthogonalProjection(FeatureMap):
     variance is about :math:`(n - k) / (n - 1)` times that of independent normal directions, and
     zero for k = n. If k > n, several rotations are used.
 
-    The map depends only on the number of columns. Mapping a row takes O(n log n) operations per
-    rotation; a rotation takes 3 n signs of memory. For independent directions, pass scikit-learn's
-    ``GaussianRandomProjection`` or ``SparseRandomProjection`` to an estimator.
+    The map depends only on the number of columns, so that `fit_width` draws it before any data.
+    Mapping a row takes O(n log n) operations per rotation; a rotation takes 3 n signs of memory.
+    For independent directions, pass scikit-learn's ``GaussianRandomProjection`` or
+    ``SparseRandomProjection`` to an estimator.
 
     Parameters
     ----------
@@ -76,6 +77,7 @@ class OrthogonalProjection(FeatureMap):
     random_state: RandomState = None
 
     size_name = "n_components"
+    depends_on = None
     rules: ClassVar[dict[str, Rule]] = SIZED
 
     def count(self, size: Size) -> tuple[float, Work]:

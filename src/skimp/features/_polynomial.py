@@ -36,6 +36,8 @@ class PolynomialMap(FeatureMap, ABC):
     gamma: Gamma = 1.0
     coef0: float = 0.0
 
+    depends_on = None
+
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         kernel = Polynomial(self.degree, self.gamma, self.coef0)
         self.kernel_ = kernel.resolve(context.bind(rows), draw_seed(rng))

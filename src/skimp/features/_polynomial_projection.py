@@ -37,9 +37,9 @@ class PolynomialProjection(PolynomialMap):
     s = 3 for normal vectors. For large t it approaches the variance of an explicit projection. If
     ``coef0`` is c > 0, a column :math:`\sqrt c` is appended to the rows.
 
-    The map depends only on the number of columns, and on the data if gamma is given by name.
-    Mapping n rows takes 2 n d p operations and n g t k gathers. The map takes d p + g t k numbers
-    of memory.
+    The map depends only on the number of columns, so that `fit_width` draws it before any data;
+    gamma="scale" and "median" depend on the data, too. Mapping n rows takes 2 n d p operations and
+    n g t k gathers. The map takes d p + g t k numbers of memory.
 
     Parameters
     ----------

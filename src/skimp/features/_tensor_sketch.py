@@ -45,7 +45,8 @@ class TensorSketch(PolynomialMap):
     If ``coef0`` is positive, a column :math:`\sqrt{\text{coef0}}` is appended to the rows.
 
     Mapping a row takes g operations per nonzero entry plus O(g k log k), which is fastest if k is a
-    product of small primes. The map takes 2 g (d + 1) numbers of memory.
+    product of small primes. The map takes 2 g (d + 1) numbers of memory. If gamma is a number or
+    "dim", `fit_width` draws the map before any data.
 
     Parameters
     ----------

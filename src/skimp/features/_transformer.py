@@ -76,6 +76,7 @@ class Transformer(FeatureMap):
     _: KW_ONLY
     random_state: RandomState = None
 
+    depends_on = "a transformer that is fitted to rows"
     rules: ClassVar[dict[str, Rule]] = {"transformer": TRANSFORMER, "random_state": RANDOM_STATE}
 
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
