@@ -9,13 +9,11 @@ from typing import Any
 import joblib
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from skimp._core._objects import as_real
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._tally import counted
 from skimp._core._types import Array
-from skimp._core._warn import warn_user
 from skimp._core._work import DOUBLE
 from skimp._params._memory import require_memory
 from skimp.choice import (
@@ -35,6 +33,7 @@ from skimp.choice import (
 )
 from skimp.data import Block, Context, Rows, has_weight, split_rows
 from skimp.estimators._fitted import SAMPLE_ROWS, Clock, Fitted, Model, predicting
+from skimp.estimators._solving import warn_unless_converged
 from skimp.features import Landmarks, pose_problem
 from skimp.kernels import Gaussian, as_kernel, check_gram, require
 from skimp.solvers import Deadline, EarlyStopping, Problem, Solution, Status, solve_exact
@@ -94,16 +93,9 @@ def fit_machine(task: Task, before: Fitted | None = None, solve: Solve | None = 
             how = spec.solver.solve if solve is None else solve
             model = _fit_features(task, limits, trials, choice, start, held_out, rng, clock, how)
     solution = model.solution
-    if solve is None and not solution.converged:
+    if solve is None:
         limit = "max_iter" if spec.time_limit is None else "max_iter or time_limit"
-        scaled = spec.loss.smooth or spec.solver.first_order
-        advice = "scale the columns of X" if scaled else "take a smooth loss"
-        warn_user(
-            f"{spec.owner}: the solver stopped before its tolerance was reached, after "
-            f"{solution.n_iter} iterations ({solution.message}). Raise {limit}, {advice}, or "
-            "choose a larger alpha.",
-            ConvergenceWarning,
-        )
+        warn_unless_converged(solution, spec.solver, spec.loss, owner=spec.owner, limit=limit)
     phases = (Phase(name, seconds, model.bytes[name]) for name, seconds in clock.seconds.items())
     found = _record(task, choice, model)
     return replace(found, phases=tuple(phases), kernel_evaluations=tally.count, recipe=recipe)

@@ -1,42 +1,23 @@
 """Kernel classification on a budget."""
 
-from collections import Counter
 from typing import Any, ClassVar, Self, final
 
-import numpy as np
-from scipy.special import expit, softmax
-from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-
-from skimp._core._types import Array, RandomState
-from skimp._params._rules import NONE, Rule, broken, instance, number, one_of
+from skimp._core._types import RandomState
+from skimp._params._rules import Rule
 from skimp.choice import Spec
 from skimp.data import Context, Rows
 from skimp.estimators._available import available_unless
 from skimp.estimators._kernel_machine import KernelMachine, lacks_partial_fit
-from skimp.estimators._targets import Sides, Targets, count_labels
+from skimp.estimators._labels import CLASS_WEIGHT, Probabilistic
+from skimp.estimators._targets import Targets
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel
-from skimp.losses import Loss, as_loss
+from skimp.losses import Loss
 from skimp.solvers import Solver
-
-_FACTOR = number(above=0, at_most=1e100)
-
-
-def _lacks_probabilities(model: Any) -> str:
-    """Return why a classifier has no probabilities, or ''."""
-    # a fitted model keeps the loss of its fit
-    loss = model.fitted_.spec.loss if "fitted_" in vars(model) else model.loss
-    if as_loss(loss, owner=type(model).__name__).probabilistic:
-        return ""
-    return (
-        f"needs loss='log' or loss='softmax', got loss={model.loss!r}: fit with one of them, or "
-        "calibrate this loss with sklearn.calibration.CalibratedClassifierCV."
-    )
 
 
 @final
-class KernelClassifier(ClassifierMixin, KernelMachine):
+class KernelClassifier(Probabilistic, KernelMachine):
     r"""Kernel classification on a budget.
 
     Minimizes, over functions f in the space of the approximated kernel and a constant b,
@@ -108,7 +89,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     rules: ClassVar[dict[str, Rule]] = {
         **KernelMachine.rules,
-        "class_weight": NONE | one_of("balanced") | instance(dict, "a dict of class weights"),
+        "class_weight": CLASS_WEIGHT,
     }
 
     classes: ClassVar[bool] = True
@@ -178,144 +159,19 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         -------
         self
         """
-        given = np.unique([] if classes is None else np.asarray(classes))
-        if self._is_learning:
-            if classes is not None and not np.array_equal(given, self.classes_):
-                raise ValueError(
-                    f"classes must be those of the first call, {self.classes_.tolist()}, found "
-                    f"{given.tolist()}."
-                )
-        elif len(given) < 2 or (given.dtype.kind == "f" and not np.isfinite(given).all()):
-            raise ValueError(
-                "classes must list all labels of later rows, at least two, in the first call of "
-                f"partial_fit, such as classes=[0, 1], found {classes!r}."
-            )
+        given = self._listed_classes(classes, first=not self._is_learning)
 
         def encode(spec: Spec, rows: Rows, context: Context) -> Targets:
-            targets = self._encode_classes(spec, rows, given, Counter(given.tolist()))
-            targets.check(rows, context)
-            return targets
+            spec.loss.check_classes(len(given))
+            return self._encode_given(rows, given, context, joint=spec.loss.joint)
 
         return self._learn(X, y, sample_weight, encode)
 
     def _encode(self, spec: Spec, rows: Rows, context: Context) -> Targets:
-        totals = count_labels(rows, spec.owner, context)
-        classes = np.array(sorted(totals))
-        if len(classes) < 2:
-            raise ValueError(
-                "y must hold at least two classes with positive weight, found one class: "
-                f"{classes.tolist()[0]!r}."
-            )
-        return self._encode_classes(spec, rows, classes, totals)
+        targets = self._encode_labels(rows, context, joint=spec.loss.joint)
+        spec.loss.check_classes(len(self.classes_))
+        return targets
 
-    def _encode_classes(
-        self, spec: Spec, rows: Rows, classes: Array, totals: Counter[Any]
-    ) -> Targets:
-        """Set the classes, and return the encoding of y."""
-        spec.loss.check_classes(len(classes))
-        # repeat each label: scikit-learn's check warns if labels are nearly unique
-        check_classification_targets(np.repeat(classes, 3))
-        factors = None if self.class_weight is None else self._class_factors(totals)
-        self.classes_ = classes
-        one_column = len(classes) == 2 and not spec.loss.joint
-        return Sides(classes, one_column, factors, rows.dtype, spec.owner)
-
-    def _class_factors(self, totals: Counter[Any]) -> Array:
-        """Return the weight factor of each class, in the order of the labels."""
-        labels = sorted(totals)
-        assert self.class_weight is not None, "without it there are no factors"
-        if isinstance(self.class_weight, str):
-            share = sum(totals.values()) / len(labels)
-            return np.array([share / totals[label] for label in labels])
-        unknown = [label for label in self.class_weight if label not in totals]
-        # a fold may lack some of the named classes; a misspelt name is an error
-        if unknown and set(labels) - set(self.class_weight):
-            raise ValueError(f"class_weight must name classes of y, found {unknown}.")
-        factors = [self.class_weight.get(label, 1.0) for label in labels]
-        if not all(_FACTOR.test(factor) for factor in factors):
-            raise broken(
-                type(self).__name__, "class_weight", f"{_FACTOR.wording} each", self.class_weight
-            )
-        return np.array(factors, np.float64)
-
-    def decision_function(self, X: Any) -> Array:
-        """Return the score of each row for each class.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, frame or Rows of shape (n, d)
-            Rows with the columns of ``fit``.
-
-        Returns
-        -------
-        array of shape (n,) or (n, n_classes)
-            One column per class. For two classes one number, positive for the second class.
-        """
-        F = self._outputs(X)
-        if F.shape[1] == 1:
-            return F[:, 0]
-        return F[:, 1] - F[:, 0] if F.shape[1] == 2 else F
-
-    def predict(self, X: Any) -> Array:
-        """Return the label of each row.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, frame or Rows of shape (n, d)
-            Rows with the columns of ``fit``.
-
-        Returns
-        -------
-        array of shape (n,)
-        """
-        F = self.decision_function(X)
-        codes = (F > 0).astype(np.intp) if F.ndim == 1 else F.argmax(axis=1)
-        labels: Array = self.classes_[codes]
-        return labels
-
-    @available_unless(_lacks_probabilities)
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class, for the losses "log" and "softmax".
-
-        If several classes were fitted one against the rest, their probabilities are divided by
-        their sum, as in scikit-learn.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, frame or Rows of shape (n, d)
-            Rows with the columns of ``fit``.
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-            In the order of ``classes_``. `predict` returns the most probable class.
-        """
-        F = self._outputs(X)
-        if F.shape[1] == 1:
-            P = expit(np.hstack([-F, F]))
-        elif self.fitted_.spec.loss.joint:
-            P = softmax(F, axis=1)
-        else:
-            P = expit(F)
-            # if all probabilities underflow to zero, compare the log odds
-            P = np.where(P.sum(axis=1, keepdims=True) > 0, P, softmax(F, axis=1))
-            P /= P.sum(axis=1, keepdims=True)
-        probabilities: Array = P
-        return probabilities
-
-    @available_unless(_lacks_probabilities)
-    def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, frame or Rows of shape (n, d)
-            Rows with the columns of ``fit``.
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            log_probabilities: Array = np.log(self.predict_proba(X))
-        return log_probabilities
+    @property
+    def _fitted_loss(self) -> Loss | None:
+        return self.fitted_.spec.loss if "fitted_" in vars(self) else None

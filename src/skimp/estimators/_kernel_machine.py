@@ -34,6 +34,7 @@ from skimp.estimators._certificate import Certificate
 from skimp.estimators._fit_machine import fit_machine
 from skimp.estimators._fitted import Fitted
 from skimp.estimators._learn_machine import learn_machine
+from skimp.estimators._solving import make_solver
 from skimp.estimators._targets import Targets
 from skimp.features import MAP_NAMES, TRANSFORMER, FeatureMap, Nystroem, as_map
 from skimp.kernels import Kernel, as_kernel, has_flag
@@ -213,13 +214,7 @@ class KernelMachine(Reporting, Parametrized, ABC):
         elif given is not None and not is_auto(given):
             approximation = as_map(given)
             approximation.check()
-        solver: Solver = clone(as_solver(self.solver, owner=owner))
-        for name, value in (("tol", self.tol), ("max_iter", self.max_iter)):
-            if value is not None:
-                if name not in solver.get_params():
-                    raise broken(owner, name, f"None for {type(solver).__name__}", value)
-                solver.set_params(**{name: value})
-        check_params(solver)
+        solver = make_solver(self.solver, owner=owner, tol=self.tol, max_iter=self.max_iter)
         if is_auto(self.alpha) and not solver.ridge:
             wording = f"a number for {type(solver).__name__}: 'auto' chooses a ridge penalty"
             raise broken(owner, "alpha", wording, self.alpha)
