@@ -63,6 +63,8 @@ class Kernel(Parametrized, ABC):
     """True if rows must not have negative entries."""
     takes_objects: bool = False
     """True if rows may be arbitrary objects, such as strings."""
+    mergeable: bool = False
+    """True if k(x, z) is a power of k(x, y) for every z between x and y, as for the Gaussian."""
     differentiable: bool = True
     """False if the kernel has no gradient in x."""
 

@@ -41,6 +41,7 @@ class Gaussian(PairKernel):
     rules: ClassVar = {"gamma": GAMMA}
     statistic = SquaredDistances
     stationary = True
+    mergeable = True
 
     def __init__(self, gamma: Gamma = "scale"):
         self.gamma = gamma
