@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from skimp import budgets, kernels
+from skimp import AMMClassifier, budgets, kernels
 from skimp.budgets import DBH, Agglomerative, Balanced, KMeans, RPCholesky, Uniform, Weighted
 from skimp.features import (
     Degree2Projection,
@@ -75,6 +75,10 @@ BAD = [
     (KernelHash(), {"n_bits": COUNTS, "projection": ["lsh", KernelProjection, Nystroem()]}),
     (KernelHash(), {"random_state": SEEDS, "kernel": ["wavelet", 64]}),
     (KernelHash(projection="polynomial"), {"kernel": [Gaussian(1.0)]}),
+    (AMMClassifier(), {"method": ["stream", None], "alpha": [0, -1, "auto", np.inf]}),
+    (AMMClassifier(), {"max_weights": COUNTS, "max_iter": COUNTS, "average": FLAGS}),
+    (AMMClassifier(), {"pruning": [-1, np.nan, None], "approximation": [0, "rbf", Nystroem]}),
+    (AMMClassifier(), {"class_weight": ["even", 2.0], "random_state": SEEDS}),
     (ArcCosine(), {"order": [-1, 3, 1.0, True, "1", None]}),
     (Matern(1.5, 1.0), {"nu": [0, -1.5, np.nan, np.inf, True, "1.5", None, [0.5, 1.5]]}),
     (Polynomial(2, 1.0), POLYNOMIAL),
