@@ -10,12 +10,16 @@ from skimp.solvers._base import (
     as_solver,
     incremental_solvers,
 )
+from skimp.solvers._compiled import as_layout, compiled_loss
+from skimp.solvers._cutting_plane import solve_by_cuts
 from skimp.solvers._direct import Direct
 from skimp.solvers._dual_cd import DualCD
 from skimp.solvers._features import as_dense_features, as_features, as_targets
+from skimp.solvers._items import solve_by_items
 from skimp.solvers._l1_cd import L1CD
 from skimp.solvers._monitors import Deadline, EarlyStopping
 from skimp.solvers._newton import Newton
+from skimp.solvers._passes import Passes, Visits
 from skimp.solvers._pcg import PCG
 from skimp.solvers._pegasos import Pegasos
 from skimp.solvers._sarah import SARAH
@@ -45,16 +49,20 @@ __all__ = [
     "EarlyStopping",
     "Learner",
     "Newton",
+    "Passes",
     "Pegasos",
     "Problem",
     "Solution",
     "Solver",
     "Status",
+    "Visits",
     "as_dense_features",
     "as_features",
+    "as_layout",
     "as_solver",
     "as_targets",
     "auto",
+    "compiled_loss",
     "direct",
     "dual_cd",
     "incremental_solvers",
@@ -64,5 +72,7 @@ __all__ = [
     "pegasos",
     "sarah",
     "sgd",
+    "solve_by_cuts",
+    "solve_by_items",
     "solve_exact",
 ]
