@@ -9,6 +9,7 @@ from skimp.features._kernel_hash import KernelHash
 from skimp.features._kernel_projection import KernelProjection
 from skimp.features._landmarks import Landmarks, WhitenedLandmarks
 from skimp.features._layer import RandomLayer
+from skimp.features._local import LocalProducts
 from skimp.features._maclaurin import RandomMaclaurin
 from skimp.features._nystroem import Nystroem
 from skimp.features._orthogonal_projection import OrthogonalProjection
@@ -16,6 +17,7 @@ from skimp.features._polynomial_projection import PolynomialProjection
 from skimp.features._pool import draw_signs
 from skimp.features._pose import pose_problem
 from skimp.features._scale import mean_diagonal
+from skimp.features._spectral import SpectralProjection
 from skimp.features._tensor_sketch import TensorSketch
 from skimp.features._transformer import MAP_NAMES, TRANSFORMER, Transformer, as_map
 
@@ -29,6 +31,7 @@ __all__ = [
     "KernelHash",
     "KernelProjection",
     "Landmarks",
+    "LocalProducts",
     "Nystroem",
     "OrthogonalProjection",
     "PolynomialProjection",
@@ -36,6 +39,7 @@ __all__ = [
     "RandomFourier",
     "RandomLayer",
     "RandomMaclaurin",
+    "SpectralProjection",
     "TensorSketch",
     "Transformer",
     "WhitenedLandmarks",
