@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 from sklearn.kernel_approximation import AdditiveChi2Sampler, RBFSampler
 
-from skimp import KRLS, KernelClassifier, KernelRegressor
+from skimp import (
+    KRLS,
+    AMMClassifier,
+    BudgetedSGDClassifier,
+    BudgetedSGDRegressor,
+    DoublyStochasticClassifier,
+    DoublyStochasticRegressor,
+    KernelClassifier,
+    KernelRegressor,
+    LocallyLinearClassifier,
+    RejectClassifier,
+    StructuredSVM,
+)
 from skimp.budgets import (
     DBH,
     Agglomerative,
@@ -35,6 +47,7 @@ from skimp.features import (
     RandomFourier,
     RandomLayer,
     RandomMaclaurin,
+    SpectralProjection,
     TensorSketch,
     Transformer,
 )
@@ -190,6 +203,7 @@ MAPS = [
     _row(RandomFourier(n_components=2000), max_error=_hoeffding(pairs=1000)),
     _row(RandomFourier(n_components=2001), max_error=_hoeffding(pairs=1000, alone=1)),
     _row(RandomFourier(n_components=2001, form="phase"), max_error=_hoeffding(alone=2001)),
+    _row(RandomFourier(Gaussian("dim"), n_components=2000), max_error=_hoeffding(pairs=1000)),
     _row(RandomFourier(Laplacian(), n_components=2000), max_error=_hoeffding(pairs=1000)),
     _row(RandomFourier(Cauchy(), n_components=2000), max_error=_hoeffding(pairs=1000)),
     _row(
@@ -427,9 +441,26 @@ ESTIMATORS = [
             "rbf", approximation=RBFSampler(n_components=40, random_state=0), alpha=1e-6
         )
     ),
+    _row(BudgetedSGDClassifier()),
+    _row(BudgetedSGDClassifier(budget=None)),
+    _row(BudgetedSGDClassifier("laplacian", budget=20, loss="softmax")),
+    _row(BudgetedSGDRegressor()),
+    _row(BudgetedSGDRegressor(budget=100, maintenance="removal", loss="huber")),
+    _row(AMMClassifier()),
+    _row(AMMClassifier(30, method="online", class_weight="balanced", random_state=0)),
+    _row(AMMClassifier(RandomBinning(n_grids=20), random_state=0)),
+    _row(LocallyLinearClassifier()),
+    _row(LocallyLinearClassifier(n_neighbors=2, selector="uniform", loss="log", tol=1e-12)),
+    _row(LocallyLinearClassifier(loss="softmax", alpha=1e-3, tol=1e-12)),
+    _row(LocallyLinearClassifier(loss="hinge", alpha=0.1, class_weight="balanced")),
     _row(KRLS()),
+    _row(DoublyStochasticClassifier()),
+    _row(DoublyStochasticRegressor()),
     _row(KRLS(alpha=1e-3, approximation=40)),
     _row(KRLS("laplacian", alpha=1e-3, approximation=Sketch("gaussian", 50))),
+    _row(StructuredSVM()),
+    _row(StructuredSVM(loss="log", class_weight="balanced", alpha=1e-2)),
+    _row(StructuredSVM(solver="subgradient", alpha=0.1, tol=0.1, random_state=0)),
 ]
 
 
@@ -439,6 +470,14 @@ HASHINGS = [
     _row(KernelHash("laplacian", projection="dbh")),
     _row(KernelHash(n_bits=64, projection=OrthogonalProjection())),
 ]
+
+LOGISTIC = KernelClassifier("rbf", approximation=30, loss="log", alpha=1e-5, random_state=0)
+
+OF_ARRAYS = [
+    _row(SpectralProjection()),
+    _row(RejectClassifier(LOGISTIC, threshold=0.0)),
+]
+"""Estimators that read arrays, as those of scikit-learn do, and not every source of rows."""
 
 
 def parts(rows):

@@ -7,9 +7,17 @@ from importlib import import_module
 from typing import Any
 
 _CLASSES = {
+    "AMMClassifier": "skimp.estimators",
+    "BudgetedSGDClassifier": "skimp.estimators",
+    "BudgetedSGDRegressor": "skimp.estimators",
+    "DoublyStochasticClassifier": "skimp.estimators",
+    "DoublyStochasticRegressor": "skimp.estimators",
     "KRLS": "skimp.effects",
     "KernelClassifier": "skimp.estimators",
     "KernelRegressor": "skimp.estimators",
+    "LocallyLinearClassifier": "skimp.estimators",
+    "RejectClassifier": "skimp.estimators",
+    "StructuredSVM": "skimp.estimators",
 }
 _FOLDERS = (
     "budgets",

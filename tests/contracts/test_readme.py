@@ -9,12 +9,14 @@ PAGES = [
     "index",
     "guide",
     "choosing",
+    "methods",
     "kernels",
     "budgets",
     "features",
     "projections",
     "losses_and_solvers",
     "streams",
+    "online",
     "effects",
 ]
 
