@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from skimp._params._rules import broken
 from skimp.effects import KRLS
+from skimp.recipes._configure import choose, configure
 
 POWERS = tuple(float(power) for power in 2.0 ** np.arange(-5, 6))
 """Grid for lambda and sigma in the thesis on data reduction for KRLS."""
@@ -60,6 +60,5 @@ def krls(task: str = "regression", **overrides: Any) -> KRLS:
     >>> recipes.krls(approximation=500)
     KRLS(approximation=500, convention='R')
     """
-    if task != "regression":
-        raise broken("krls", "task", "'regression' (code a binary outcome as 0 and 1)", task)
-    return KRLS(**{"convention": "R", **overrides})
+    choose("krls", task, regression=None)
+    return configure("krls", KRLS(convention="R"), overrides)
