@@ -59,7 +59,7 @@ def kernel_pegasos() -> list[Bar]:
 def bsgd_covtype() -> list[Bar]:
     """Seconds and error of one pass over covtype with 500 points, for each kind of maintenance.
 
-    Beside the same number of landmarks, with the hinge loss and the same penalty, solved in batch.
+    Beside the same number of landmarks, with the squared hinge and the same penalty, in batch.
     """
     from skimp import BudgetedSGDClassifier, KernelClassifier
     from skimp.kernels import Gaussian
