@@ -91,10 +91,8 @@ def test_budget_is_kept_as_by_the_formula(kind, loss, window):
         window or np.inf,
     )
     assert model.points_.shape == (12, 3)
-    # the table of merging is interpolated
-    tol = 2e-2 if kind == "merging" else 1e-6
     expected = KERNEL(X, P) @ C
-    np.testing.assert_allclose(model._outputs(X), expected, atol=tol * np.abs(expected).max())
+    np.testing.assert_allclose(model._outputs(X), expected, atol=1e-6 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("window", [None, 50])

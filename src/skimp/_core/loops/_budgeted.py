@@ -11,8 +11,8 @@ from numba import njit
 from skimp._core.loops._gradients import row_gradient
 from skimp._core.loops._math import FAST
 
-_GOLDEN, _SECTIONS = (np.sqrt(5) - 1) / 2, 30
-"""The golden section, and how often an interval is divided by it."""
+_HALVINGS = 50
+"""How often the interval of a merged point is halved."""
 REMOVAL, PROJECTION, MERGING = range(3)
 
 
@@ -195,13 +195,13 @@ def _forget(s, slots, owners):
 def _merge(X, first, gamma, table, K, slots, t, size, state):
     """Replace the best partner of the smallest point by a point between both.
 
-    With several outputs, partners are compared at the place that is best for the norms of their
-    coefficients, and the place for the chosen one is searched. Return the smallest point, which is
-    no longer needed. If no other point has a coefficient of the same sign, it has no partner.
+    Partners are compared at the places in the table, which is for coefficients in one direction.
+    The place for the chosen one is searched. Return the smallest point, which is no longer needed.
+    If no other point has a coefficient of the same sign, it has no partner.
     """
     P, A, G, _, owners = state
     s = _smallest(t, size, A, G)
-    own, least, partner, best = _product(A, s, s), np.inf, -1, 0.0
+    own, least, partner = _product(A, s, s), np.inf, -1
     for p in range(size):
         shared, other, kappa = _product(A, s, p), _product(A, p, p), G[s, p]
         # squares of huge coefficients are infinite
@@ -211,17 +211,15 @@ def _merge(X, first, gamma, table, K, slots, t, size, state):
         # the squared norm of the error
         lost = own + other + 2 * shared * kappa - _kept(kappa, own, other, shared, h)
         if lost < least:
-            least, partner, best = lost, p, h
+            least, partner = lost, p
     if partner >= 0:
-        if A.shape[1] > 1:
-            # the table is for coefficients in one direction
-            norms = own, _product(A, partner, partner), _product(A, s, partner)
-            best = _search(G[s, partner], *norms)
-        u, v = _powers(G[s, partner], best)
+        kappa = G[s, partner]
+        h = _search(kappa, own, _product(A, partner, partner), _product(A, s, partner))
+        u, v = _powers(kappa, h)
         for j in range(A.shape[1]):
             A[partner, j] = A[s, j] * u + A[partner, j] * v
         for c in range(P.shape[1]):
-            P[partner, c] = best * P[s, c] + (1 - best) * P[partner, c]
+            P[partner, c] = h * P[s, c] + (1 - h) * P[partner, c]
         for q in range(size):
             G[partner, q] = G[q, partner] = gaussian(gamma, P[partner], P[q])
         for later in range(first, len(K)):
@@ -255,16 +253,21 @@ def _kept(kappa, own, other, shared, h):
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def _search(kappa, own, other, shared):
-    """Return the best h by golden section, on the side of the larger coefficients."""
-    low, high = (0.5, 1.0) if own >= other else (0.0, 0.5)
-    for _ in range(_SECTIONS):
-        step = _GOLDEN * (high - low)
-        left, right = high - step, low + step
-        if _kept(kappa, own, other, shared, left) > _kept(kappa, own, other, shared, right):
-            high = right
+    """Return the best h, where the derivative of `_kept` changes its sign.
+
+    This happens once, on the side of the larger coefficients, or at the border of that side.
+    """
+    large, small = max(own, other), min(own, other)
+    low, high = 0.5, 1.0
+    for _ in range(_HALVINGS):
+        h = (low + high) / 2
+        u, v = _powers(kappa, h)
+        if h * small * v * v + (2 * h - 1) * shared * u * v > (1 - h) * large * u * u:
+            high = h
         else:
-            low = left
-    return (low + high) / 2
+            low = h
+    h = (low + high) / 2
+    return h if own >= other else 1 - h
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
