@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from skimp import recipes
+from skimp import KernelClassifier, recipes
 from skimp.features import RandomFourier
 from skimp.kernels import Gaussian, Laplacian
 from skimp.solvers import SGD
@@ -161,6 +161,20 @@ def test_parts_are_replaced_before_their_parameters_are_set(order):
 def test_names_of_several_parts_are_refused():
     with pytest.raises(ValueError, match="must be 'map__n_components' or "):
         recipes.kernel_pca(map=RandomFourier(), n_components=5)
+
+
+def test_objects_of_the_user_stay_as_they_are():
+    kernel, solver, logistic = Gaussian(2.0), SGD(), KernelClassifier(loss="log")
+    recipes.kernel_kmeans(kernel=kernel, gamma=0.5)
+    models = [recipes.budgeted_svm(solver=solver, batch_size=size) for size in (8, 16)]
+    assert [model.solver.batch_size for model in models] == [8, 16]
+    recipes.classification_with_reject(estimator=logistic, alpha=0.5)
+    parts = (kernel, solver, logistic)
+    assert list(map(repr, parts)) == [
+        "Gaussian(gamma=2.0)",
+        "SGD()",
+        "KernelClassifier(loss='log')",
+    ]
 
 
 def test_an_override_does_not_change_the_next_model():

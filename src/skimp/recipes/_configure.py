@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any, TypeVar
 
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
 from skimp._params._rules import broken
 from skimp.estimators import KernelClassifier, KernelRegressor
 from skimp.losses import Loss, SquaredEpsilonInsensitive
@@ -43,6 +46,13 @@ def kernel_model(recipe: str, task: str, **params: Any) -> KernelModel:
     return model
 
 
+def standardized(*steps: tuple[str, Any]) -> Pipeline:
+    """Return a pipeline that standardizes the columns before other steps."""
+    from sklearn.preprocessing import StandardScaler
+
+    return Pipeline([("scale", StandardScaler()), *steps])
+
+
 def configure(
     recipe: str, estimator: E, overrides: Mapping[str, Any], without: tuple[str, ...] = ()
 ) -> E:
@@ -52,10 +62,11 @@ def configure(
     then among those of their parts. It sets the parameter of that name at the first level where
     there is one. ``random_state`` and ``with_mean`` set all of them there; other names that several
     parts have are refused. Nested names, such as ``approximation__budget``, set a single one. Names
-    in ``without`` have no effect on the method, and are refused.
+    in ``without`` have no effect on the method, and are refused. Objects with parameters are
+    cloned, so that another override does not change the object of the user.
     """
     settable: Any = estimator
-    left = dict(overrides)
+    left = {name: _own(value) for name, value in overrides.items()}
     while left:
         params = settable.get_params()
         found = {name: _addresses(name, params, without) for name in left}
@@ -70,6 +81,11 @@ def configure(
             raise ValueError(f"{recipe}: an override must be {several}, got {name!r}.")
         settable.set_params(**dict.fromkeys(found[name], left.pop(name)))
     return estimator
+
+
+def _own(value: Any) -> Any:
+    """Return a clone of an object with parameters, and any other value itself."""
+    return clone(value) if hasattr(value, "get_params") and not isinstance(value, type) else value
 
 
 def _addresses(name: str, params: Mapping[str, Any], without: tuple[str, ...]) -> list[str]:

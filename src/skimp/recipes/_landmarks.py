@@ -16,14 +16,15 @@ def budgeted_svm(task: str = "classification", **overrides: Any) -> KernelModel:
 
     The differences from the thesis are:
 
-    - `~skimp.solvers.DualCD` solves it until the duality gap is small. The thesis takes mini-batch
-      steps in the coordinates of c, which converge slowly. They are
+    - For classification, `~skimp.solvers.DualCD` solves it until the duality gap is small. The
+      thesis takes mini-batch steps in the coordinates of c, which converge slowly. They are
       ``budgeted_svm(solver=SGD(coordinates="raw", batch_size=32))``, from zero instead of a random
       start.
     - ``alpha="auto"`` chooses the penalty, which is 1 / (n C) in the thesis:
       ``alpha=alpha_from_C(C, n, halved=False)``.
-    - Landmarks are k-means centres of each class. ``selector="uniform"`` is the random budget of
-      section 3.2, and ``selector="dbh"`` is algorithm 1.
+    - Landmarks are k-means centres, for classification those of each class.
+      ``selector="uniform"`` is the random budget of section 3.2, and ``selector="dbh"`` is
+      algorithm 1.
     - Regression, which the thesis does not consider, uses squared errors. ``epsilon=0.1`` ignores
       errors below 0.1, and ``loss="epsilon_insensitive"`` is the loss of support vector regression,
       for which ``alpha`` should be given.

@@ -11,14 +11,7 @@ from skimp.estimators import (
     DoublyStochasticClassifier,
     DoublyStochasticRegressor,
 )
-from skimp.recipes._configure import choose, configure
-
-
-def _standardized(model: Any) -> Pipeline:
-    """Return a pipeline that standardizes the columns."""
-    from sklearn.preprocessing import StandardScaler
-
-    return Pipeline([("scale", StandardScaler()), ("model", model)])
+from skimp.recipes._configure import choose, configure, standardized
 
 
 def bsgd(task: str = "classification", **overrides: Any) -> Pipeline:
@@ -69,7 +62,7 @@ def bsgd(task: str = "classification", **overrides: Any) -> Pipeline:
         "classification": BudgetedSGDClassifier,
         "regression": BudgetedSGDRegressor,
     }
-    return configure("bsgd", _standardized(choose("bsgd", task, **kinds)()), overrides)
+    return configure("bsgd", standardized(("model", choose("bsgd", task, **kinds)())), overrides)
 
 
 def amm(task: str = "classification", **overrides: Any) -> Pipeline:
@@ -114,7 +107,7 @@ def amm(task: str = "classification", **overrides: Any) -> Pipeline:
     >>> bool(recipes.amm(random_state=0).fit(X, y).score(X, y) > 0.97)
     True
     """
-    model = _standardized(choose("amm", task, classification=AMMClassifier)())
+    model = standardized(("model", choose("amm", task, classification=AMMClassifier)()))
     return configure("amm", model, overrides, without=("kernel",))
 
 
@@ -167,4 +160,4 @@ def doubly_stochastic(task: str = "classification", **overrides: Any) -> Pipelin
         "regression": DoublyStochasticRegressor,
     }
     name = "doubly_stochastic"
-    return configure(name, _standardized(choose(name, task, **kinds)()), overrides)
+    return configure(name, standardized(("model", choose(name, task, **kinds)())), overrides)

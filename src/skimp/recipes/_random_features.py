@@ -5,7 +5,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from skimp.features import PolynomialProjection, RandomBinning, RandomFourier, RandomLayer
-from skimp.recipes._configure import KernelModel, configure, kernel_model, svm_loss
+from skimp.recipes._configure import KernelModel, configure, kernel_model, standardized, svm_loss
 
 
 def kitchen_sinks(task: str = "classification", **overrides: Any) -> KernelModel:
@@ -94,11 +94,8 @@ def elm(task: str = "classification", **overrides: Any) -> Pipeline:
     >>> bool(model.score(X, y) > 0.95)
     True
     """
-    from sklearn.preprocessing import StandardScaler
-
     model = kernel_model("elm", task, approximation=RandomLayer(), loss="squared")
-    pipeline = Pipeline([("scale", StandardScaler()), ("model", model)])
-    return configure("elm", pipeline, overrides, without=("kernel",))
+    return configure("elm", standardized(("model", model)), overrides, without=("kernel",))
 
 
 def binning_svm(task: str = "classification", **overrides: Any) -> KernelModel:
@@ -200,13 +197,12 @@ def polynomial_projection_svm(task: str = "classification", **overrides: Any) ->
     name = "polynomial_projection_svm"
     # the projections are the features of a linear model
     model = kernel_model(name, task, approximation=FunctionTransformer(), loss=svm_loss(name, task))
-    steps = [
-        ("scale", StandardScaler()),
+    pipeline = standardized(
         ("map", PolynomialProjection(gamma="scale", coef0=1.0)),
         ("standardize", StandardScaler()),
         ("model", model),
-    ]
-    return configure(name, Pipeline(steps), overrides, without=("kernel",))
+    )
+    return configure(name, pipeline, overrides, without=("kernel",))
 
 
 def kmeans_fourier_svm(task: str = "classification", **overrides: Any) -> Pipeline:
@@ -257,9 +253,7 @@ def kmeans_fourier_svm(task: str = "classification", **overrides: Any) -> Pipeli
     True
     """
     from sklearn.cluster import KMeans
-    from sklearn.preprocessing import StandardScaler
 
     name = "kmeans_fourier_svm"
     model = kernel_model(name, task, approximation=RandomFourier(), loss=svm_loss(name, task))
-    steps = [("scale", StandardScaler()), ("cluster", KMeans(50)), ("model", model)]
-    return configure(name, Pipeline(steps), overrides)
+    return configure(name, standardized(("cluster", KMeans(50)), ("model", model)), overrides)

@@ -5,14 +5,12 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from skimp.features import Nystroem, SpectralProjection
-from skimp.recipes._configure import choose, configure
+from skimp.recipes._configure import choose, configure, standardized
 
 
 def _scaled(*steps: tuple[str, Any]) -> Pipeline:
     """Return a pipeline of standardized columns, features of landmarks, and further steps."""
-    from sklearn.preprocessing import StandardScaler
-
-    return Pipeline([("scale", StandardScaler()), ("map", Nystroem()), *steps])
+    return standardized(("map", Nystroem()), *steps)
 
 
 def kernel_pca(task: str = "embedding", **overrides: Any) -> Pipeline:
@@ -137,7 +135,7 @@ def spectral_clustering(
     task : "clustering"
         The only task.
     n_clusters : int, default=8
-        Number of clusters, and of singular vectors.
+        Number of clusters, and of eigenvectors.
     **overrides
         Parameters of the steps ``scale``, ``map``, ``spectrum``, ``rows`` and ``model`` or of their
         parts, such as ``kernel``, ``budget`` (the number of landmarks) and ``random_state``.
