@@ -118,15 +118,31 @@ def test_equal_rows_of_a_quadratic_program():
     ]
 
 
+def slope_at(i, w):
+    """Return the subgradient of the distance to one of the points of `distances`."""
+    point = np.array([[1.0, 0.0], [0.0, 1.0], [3.0, 3.0]])[i % 3]
+    return (w - point) / np.linalg.norm(w - point)
+
+
 def test_steps_converge_to_the_same_minimum():
-    points = np.array([[1.0, 0.0], [0.0, 1.0], [3.0, 3.0]] * 30)
-
-    def slope_at(i, w):
-        return (w - points[i]) / np.linalg.norm(w - points[i])
-
     found = solve_by_items(
         distances, slope_at, np.ones(90), 2, 0.1, tol=1e-4, max_iter=2000, seed=0
     )
     exact = solve_by_cuts(distances, 2, 0.1, tol=1e-9, max_iter=200)
     assert found.status is Status.CONVERGED
     assert found.history[-1] <= exact.history[-1] * (1 + 1e-3)
+
+
+def test_a_short_last_stretch_does_not_look_like_convergence():
+    exact = solve_by_cuts(distances, 2, 1e-3, tol=1e-9, max_iter=200).history[-1]
+
+    def solve(passes):
+        weight = np.ones(90)
+        return solve_by_items(
+            distances, slope_at, weight, 2, 1e-3, tol=1e-2, max_iter=passes, seed=0
+        )
+
+    for passes in (5, 9, 17):
+        found = solve(passes)
+        assert found.history[-1] > exact * 1.01
+        assert found.status is Status.MAX_ITER

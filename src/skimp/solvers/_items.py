@@ -12,7 +12,7 @@ from skimp.solvers._base import Solution, Status
 from skimp.solvers._cutting_plane import Risk
 from skimp.solvers._passes import Visits
 
-ItemRisk: TypeAlias = Callable[[int, Array], Array]
+ItemSlope: TypeAlias = Callable[[int, Array], Array]
 """Returns a subgradient of one of the functions."""
 _LEAST_STEPS = 64
 """Least number of steps before the first check."""
@@ -20,7 +20,7 @@ _LEAST_STEPS = 64
 
 def solve_by_items(
     risk: Risk,
-    slope_at: ItemRisk,
+    slope_at: ItemSlope,
     weight: Array,
     width: int,
     alpha: float,
@@ -39,8 +39,8 @@ def solve_by_items(
     as `Pegasos` does. The result is the average of all w with weights t. A step takes O(D) time for
     D coefficients, in addition to the subgradient.
 
-    The distance from the minimum falls as 1 / t. It is estimated after 1, 2, 4, 8, ... passes, as
-    the change of the objective since the last estimate.
+    The distance from the minimum falls as 1 / t. It is estimated after 1, 2, 4, 8, ... passes and
+    at the end: if the objective has changed by c from pass s to pass t, it is c s / (t - s).
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def solve_by_items(
     visits, factor = Visits().count(weight)
     numbers = np.repeat(np.arange(len(weight)), visits)
     history: list[float] = []
-    status, distance, due = Status.MAX_ITER, np.inf, 1
+    status, distance, due, before = Status.MAX_ITER, np.inf, 1, 0
     with (
         single_threaded_blas(),
         context.phase("subgradient", unit="passes", total=max_iter) as phase,
@@ -96,10 +96,12 @@ def solve_by_items(
                 mean += 2 / (t + 1) * (w - mean)
             passes += 1
             if passes in (due, max_iter):
-                due *= 2
                 value = risk(mean)[0] + alpha * float(mean @ mean)
-                distance = abs(history[-1] - value) / value if history and value else np.inf
+                if history and value:
+                    change = abs(history[-1] - value) / value
+                    distance = change * before / (passes - before)
                 history.append(value)
+                due, before = 2 * passes, passes
                 if (distance <= tol or value == 0) and t >= _LEAST_STEPS:
                     status = Status.CONVERGED
             if phase.advance(f"distance about {distance:.1e}"):
