@@ -9,6 +9,7 @@ from skimp.budgets import Balanced
 from skimp.data import LOCAL, open_rows
 from skimp.estimators import _hyperplanes
 from skimp.features import Nystroem, RandomBinning, RandomFourier
+from skimp.kernels import Gaussian
 from skimp.solvers import Passes
 from tests.reference.amm import amm_weights
 from tests.sources import ChunkedRows
@@ -164,6 +165,24 @@ def test_balanced_weights_need_all_rows():
         model.partial_fit(X, LABELS, classes=["low", "mid", "top"])
 
 
-def test_huge_rows_are_refused():
+@pytest.mark.parametrize("size", [1e160, 1e200, 1e307])
+def test_huge_rows_are_refused(size):
     with pytest.raises(ValueError, match="rescale"):
-        AMMClassifier().fit(np.full((50, 2), 1e307), np.arange(50) % 2)
+        AMMClassifier().fit(np.full((50, 2), size), np.arange(50) % 2)
+
+
+@pytest.mark.parametrize(
+    ("approximation", "found"),
+    [
+        (30, "30 rows for Nystroem"),
+        (RandomBinning(), "1000 rows for RandomBinning"),
+        (RandomFourier(), "10 rows for gamma='scale'"),
+    ],
+    ids=repr,
+)
+def test_the_first_rows_of_a_stream_suffice_for_the_map(approximation, found):
+    model = AMMClassifier(approximation)
+    with pytest.raises(ValueError, match=f"needs at least {found}.*, found 5: pass more rows"):
+        model.partial_fit(X[:5], LABELS[:5], classes=["low", "mid", "top"])
+    model.set_params(approximation=RandomFourier(Gaussian(0.5), n_components=10))
+    assert model.partial_fit(X[:5], LABELS[:5], classes=["low", "mid", "top"]).n_iter_ == 1

@@ -7,9 +7,11 @@ from sklearn.base import clone
 from sklearn.svm import SVC
 
 from skimp import BudgetedSGDClassifier, BudgetedSGDRegressor, KernelClassifier
+from skimp.estimators._kernel_cache import KernelCache
 from skimp.kernels import Gaussian, Laplacian, Linear, Polynomial
 from skimp.losses import as_loss
 from tests.reference import budgeted
+from tests.sources import ChunkedRows
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 3))
@@ -40,30 +42,43 @@ def test_pegasos_is_the_textbook_recurrence():
     np.testing.assert_allclose(counts, np.round(counts), atol=1e-9)
 
 
-@pytest.mark.parametrize("cache_size", ["1MB", 1], ids=["cache", "no cache"])
-def test_cache_changes_no_number(cache_size):
-    y = np.sign(NUMBERS)
-    model = BudgetedSGDClassifier(KERNEL, budget=None, max_iter=6, random_state=0)
-    expected = clone(model).set_params(n_jobs=1).fit(X, y)
-    found = clone(model).set_params(cache_size=cache_size).fit(X, y)
-    np.testing.assert_array_equal(found.coef_, expected.coef_)
-    assert found.cache_.used <= found.cache_.limit
-    assert found.cache_.hits + found.cache_.computed == (
-        expected.cache_.hits + expected.cache_.computed
-    )
-
-
-def test_cache_supplies_values_of_rows_that_come_again():
+@pytest.mark.parametrize("memory_limit", [None, 20_000], ids=["in memory", "in buffers"])
+def test_cache_supplies_values_of_rows_that_come_again(memory_limit):
     rows = rng.normal(size=(1500, 2))
     labels = rng.integers(0, 2, 1500)
-    model = BudgetedSGDClassifier(Gaussian(1.0), budget=None, alpha=1e-5, max_iter=3, n_jobs=1)
-    large = clone(model).set_params(random_state=0).fit(rows, labels)
-    small = clone(model).set_params(random_state=0, cache_size=1).fit(rows, labels)
-    assert small.cache_.hits == 0
-    assert large.cache_.hits > 0
-    # products of other shapes are rounded differently
-    np.testing.assert_allclose(large.coef_, small.coef_, rtol=1e-6)
+    model = BudgetedSGDClassifier(
+        Gaussian(1.0), budget=None, alpha=1e-5, max_iter=3, random_state=0
+    )
+    source = ChunkedRows(rows, labels)
+    model.set_params(memory_limit=memory_limit)
+    large = clone(model).fit(source)
+    assert (large.cache_.hits > 0) == (memory_limit is None)
+    assert 0 < large.cache_.used <= large.cache_.limit
     assert "kernel values cached" in str(large.cache_)
+    values = large.cache_.hits + large.cache_.computed
+    for size in (1, "3MB"):
+        small = clone(model).set_params(cache_size=size, n_jobs=1).fit(source)
+        assert small.cache_.used <= small.cache_.limit
+        assert small.cache_.hits + small.cache_.computed == values
+        # products of other shapes are rounded differently
+        np.testing.assert_allclose(large.coef_, small.coef_, rtol=1e-6)
+
+
+def test_the_least_recently_used_row_leaves_the_cache():
+    cache = KernelCache(3 * 8 * 10)
+    for row in range(3):
+        cache.put(row, np.full(10, float(row)))
+    assert cache.get(0)[0] == 0
+    cache.put(3, np.full(10, 3.0))
+    assert [cache.get(row) is None for row in range(4)] == [False, True, False, False]
+    # a longer prefix of a row replaces the shorter one, and takes the place of row 0
+    cache.put(3, np.full(20, 4.0))
+    assert [cache.get(row) is None for row in range(4)] == [True, True, False, False]
+    assert len(cache.get(3)) == 20
+    cache.put(4, np.zeros(31))
+    assert cache.get(4) is None
+    use = cache.use(6, 2, 0.5)
+    assert (use.used, use.share) == (240, 0.75)
 
 
 @pytest.mark.parametrize("kind", KEEP)
@@ -204,6 +219,18 @@ def test_projection_in_single_precision(kernel):
     assert np.abs(found - expected).max() <= 1e-2 * np.abs(expected).max()
 
 
+def test_rows_of_weight_zero_are_absent_from_the_penalty():
+    model = BudgetedSGDClassifier(random_state=0)
+    weight = np.where(np.arange(300) < 200, 1.0, 0.0)
+    assert model.fit(X, SIDES, weight).alpha_ == 1 / 400
+
+
+def test_points_are_copies():
+    model = BudgetedSGDClassifier(budget=20, random_state=0).fit(X, SIDES)
+    model.points_[:] = 0
+    assert model.score(X, SIDES) > 0.8
+
+
 def test_a_stream_needs_rows_for_its_bandwidth():
     with pytest.raises(ValueError, match="needs at least 10 rows for gamma='scale', found 1"):
         BudgetedSGDClassifier().partial_fit(X[:1], [0], classes=[0, 1])
@@ -258,6 +285,7 @@ def test_probabilities_need_their_loss():
         ({"maintenance": "none"}, "maintenance .*'none'"),
         ({"alpha": 0.0}, "alpha .*0"),
         ({"cache_size": "much"}, "cache_size .*'much'"),
+        ({"cache_size": None}, "cache_size .*None"),
         ({"loss": "step"}, "loss .*'step'"),
         ({"kernel": "wavelet"}, "kernel .*'wavelet'"),
         ({"max_iter": 0}, "max_iter .*0"),

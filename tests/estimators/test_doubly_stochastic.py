@@ -9,6 +9,7 @@ from sklearn.kernel_ridge import KernelRidge
 from skimp import DoublyStochasticClassifier, DoublyStochasticRegressor
 from skimp.kernels import Gaussian, Laplacian, Linear
 from skimp.losses import as_loss
+from skimp.solvers import Visits
 from tests.reference import doubly
 from tests.reference.budgeted import visits
 
@@ -21,26 +22,43 @@ KERNEL = Gaussian(0.3)
 
 @pytest.mark.parametrize("loss", ["squared", "squared_hinge", "log", "softmax"])
 @pytest.mark.parametrize("step", ["auto", 0.5])
-def test_steps_are_those_of_the_formula(loss, step):
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("n_rows", "batch_size", "size", "passes"),
+    [
+        pytest.param(300, 64, 20, 2, id="more rows than features"),
+        pytest.param(300, 32, 20, 2, id="more features than rows"),
+        # at most 20 frequencies for each row
+        pytest.param(30, 30, 40, 20, id="frequencies again"),
+    ],
+)
+def test_steps_are_those_of_the_formula(loss, step, weighted, n_rows, batch_size, size, passes):
+    rows, labels = X[:n_rows], LABELS[:n_rows]
+    weight = np.linspace(0.5, 1.5, n_rows) if weighted else np.ones(n_rows)
     model = DoublyStochasticClassifier(
-        KERNEL, loss=loss, step=step, alpha=1e-3, batch_size=64, n_frequencies=20, max_iter=2
-    ).fit(X, LABELS)
-    learner = model._learner
-    orders = np.split(visits(learner.seed, 300, 2), 2)
+        KERNEL, loss=loss, step=step, alpha=1e-3, n_frequencies=size, batch_size=batch_size
+    )
+    model.set_params(max_iter=passes).fit(rows, labels, weight)
+    times, factor = Visits().count(weight)
+    orders = np.split(visits(model._learner.seed, n_rows, passes, times), passes)
+    n_batches = -(-len(orders[0]) // batch_size)
+    assert model.n_frequencies_ == min(size * passes * n_batches, 20 * n_rows)
+    W = model.frequencies_.draw(0, model.n_frequencies_)
     coef = doubly.steps(
-        X,
-        np.where(LABELS[:, None] == np.arange(3), 1.0, -1.0),
-        model.frequencies_.draw(0, model.n_frequencies_),
+        rows,
+        np.where(labels[:, None] == np.arange(3), 1.0, -1.0),
+        factor,
+        W,
         as_loss(loss, owner=""),
         1e-3,
-        [rows for order in orders for rows in np.array_split(order, 5)],
-        20,
+        [batch for order in orders for batch in np.array_split(order, n_batches)],
+        size,
         doubly.implicit_step() if step == "auto" else doubly.gradient_step(step),
     )
-    assert model.n_frequencies_ == 200
-    np.testing.assert_allclose(model.coef_, coef.reshape(400, 3), rtol=1e-8, atol=1e-10)
-    Z = doubly.features(X, model.frequencies_.draw(0, 200))
-    np.testing.assert_allclose(model.decision_function(X), Z @ model.coef_, atol=1e-9)
+    coef = coef.reshape(-1, 3)
+    np.testing.assert_allclose(model.coef_, coef, rtol=1e-7, atol=1e-9 * np.abs(coef).max())
+    expected = doubly.features(X, W) @ coef
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("kernel", [KERNEL, Laplacian(0.3)])
@@ -77,6 +95,12 @@ def test_blocks_continue_and_threads_agree():
     with pytest.raises(ValueError, match="labels from the classes"):
         model.partial_fit(X, LABELS + 5)
     np.testing.assert_array_equal(model.decision_function(X), again[0])
+
+
+def test_a_stream_needs_rows_for_its_bandwidth():
+    with pytest.raises(ValueError, match="needs at least 10 rows for gamma='scale', found 9"):
+        DoublyStochasticRegressor().partial_fit(X[:9], NUMBERS[:9])
+    assert DoublyStochasticRegressor(KERNEL).partial_fit(X[:1], NUMBERS[:1]).n_iter_ == 1
 
 
 def test_layouts_and_precisions_agree():

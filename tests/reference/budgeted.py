@@ -4,10 +4,12 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 
-def visits(seed, n_rows, n_passes):
-    """Return the order in which equal weights visit the rows."""
-    passes = (np.random.default_rng([seed, p]).permutation(n_rows) for p in range(n_passes))
-    return np.concatenate(list(passes))
+def visits(seed, n_rows, n_passes, times=1):
+    """Return the order in which rows are visited, each a number of times in a pass."""
+    rows = np.repeat(np.arange(n_rows), times)
+    return np.concatenate(
+        [np.random.default_rng([seed, p]).permutation(rows) for p in range(n_passes)]
+    )
 
 
 def pegasos(K, y, lam, order):

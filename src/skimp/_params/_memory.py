@@ -10,11 +10,11 @@ from skimp._params._rules import NONE, Rule, integer
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
-MEMORY_LIMIT = (
-    NONE
-    | integer(at_least=1)
-    | Rule("a size such as '2GB'", lambda v: isinstance(v, str) and _size(v) is not None)
+SIZE = integer(at_least=1) | Rule(
+    "a size such as '2GB'", lambda v: isinstance(v, str) and _size(v) is not None
 )
+"""The rule for a number of bytes."""
+MEMORY_LIMIT = NONE | SIZE
 """The rule for ``memory_limit``."""
 
 

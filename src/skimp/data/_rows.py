@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Protocol, Self, cast, final
 
+import numpy as np
+
 from skimp._core._blocks import Scratch, block_rows_for
 from skimp._core._types import Array, DType, Matrix
 from skimp.data._block import Block, join
@@ -121,6 +123,11 @@ class Rows(ABC):
     def weights(self, context: Context = LOCAL) -> Array | None:
         """Return the weights of all rows, or None if the source has none."""
         return column_of(self, "weight", context)
+
+    def count_weighted(self, context: Context = LOCAL) -> int:
+        """Return the number of rows with positive weight."""
+        weight = self.weights(context)
+        return self.n_rows if weight is None else int(np.count_nonzero(weight))
 
     def variance(self, columns: Array | None = None, context: Context = LOCAL) -> float:
         """Return the weighted variance of all entries, or of the entries in some columns."""

@@ -171,6 +171,9 @@ class AMMClassifier(OnlineClassifier):
     def _begin(self, rows: Rows, rng: np.random.Generator, context: Context) -> Hyperplanes:
         seed, feature_map = draw_seed(rng), self._as_map()
         if feature_map is not None:
+            kernels = [feature_map.chosen_kernel()] if feature_map.kernelled else []
+            needed = feature_map.needed_rows
+            self._refuse_few_rows(rows, context, feature_map, *kernels, needed=needed)
             own = feature_map.random_state
             rng = rng if own is None else as_generator(own)
             # selectors of landmarks take labels

@@ -9,8 +9,8 @@ from skimp._core._objects import as_real
 from skimp._core._random import draw_seed
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._core._work import DOUBLE
-from skimp._params._memory import MEMORY_LIMIT, parse_bytes
-from skimp._params._rules import NONE, Rule, broken, check_params, integer, is_auto, number, one_of
+from skimp._params._memory import SIZE, parse_bytes
+from skimp._params._rules import NONE, Rule, broken, integer, is_auto, number, one_of
 from skimp.data import Context, Rows
 from skimp.estimators._expansion import (
     KINDS,
@@ -22,11 +22,9 @@ from skimp.estimators._expansion import (
 from skimp.estimators._kernel_cache import CacheUse
 from skimp.estimators._labels import CLASS_WEIGHT, Probabilistic
 from skimp.estimators._online_machine import OnlineClassifier, OnlineMachine, OnlineRegressor
-from skimp.kernels import Kernel, as_kernel, bandwidth_rules, has_flag, require
-from skimp.losses import Loss, as_loss
+from skimp.kernels import Kernel, as_kernel, has_flag, require
+from skimp.losses import Loss
 
-_LEAST_ROWS = 10
-"""Rows of the first call of a stream below which a bandwidth from them is often far off."""
 _SAMPLED = 1000
 """Rows of which the largest k(x, x) is taken."""
 
@@ -40,7 +38,7 @@ class BudgetedSGD(OnlineMachine, ABC):
         "maintenance": one_of("auto", *KINDS),
         "alpha": number(above=0) | one_of("auto"),
         "window": NONE | integer(at_least=1),
-        "cache_size": MEMORY_LIMIT,
+        "cache_size": SIZE,
     }
 
     kernel: Kernel | str
@@ -61,16 +59,16 @@ class BudgetedSGD(OnlineMachine, ABC):
     cache_: CacheUse | None
 
     def _begin(self, rows: Rows, rng: np.random.Generator, context: Context) -> Expansion:
-        loss = self._checked_loss()
+        loss, kernel = self._checked_loss(self.loss), self._checked_kernel()
         if loss.joint:
             loss.check_classes(self._targets.n_outputs)
-        self._refuse_few_rows(rows)
-        kernel = self._checked_kernel().resolve(context.bind(rows), draw_seed(rng))
+        self._refuse_few_rows(rows, context, kernel)
+        kernel = kernel.resolve(context.bind(rows), draw_seed(rng))
         sample = as_real(rows.sample(_SAMPLED, 0, context).X, DOUBLE)
         steps = StepRules(
             kernel=kernel,
             loss=loss,
-            alpha=self._penalty(self.alpha, rows),
+            alpha=self._penalty(self.alpha, rows, context),
             window=np.inf if self.window is None else float(self.window),
             diagonal=float(kernel.diag(sample, n_jobs=1).max()),
             n_features=rows.n_features,
@@ -83,24 +81,6 @@ class BudgetedSGD(OnlineMachine, ABC):
         automatic = "merging" if kernel.mergeable else "projection"
         kind = automatic if is_auto(self.maintenance) else self.maintenance
         return BudgetedExpansion(steps, self.budget, kind)
-
-    def _refuse_few_rows(self, rows: Rows) -> None:
-        """Raise if the first rows of a stream are too few for the bandwidth."""
-        rules = [repr(rule) for rule in bandwidth_rules(self._checked_kernel()).values()]
-        if self._streaming and rules and rows.n_rows < _LEAST_ROWS:
-            raise ValueError(
-                f"{type(self).__name__}: the first call of partial_fit needs at least "
-                f"{_LEAST_ROWS} rows for gamma={rules[0]}, found {rows.n_rows}: pass more rows in "
-                "the first call, or give gamma as a number, such as kernel=Gaussian(0.5)."
-            )
-
-    def _checked_loss(self) -> Loss:
-        owner = type(self).__name__
-        loss = as_loss(self.loss, owner=owner)
-        check_params(loss)
-        if loss.labels and not self.classes:
-            raise broken(owner, "loss", "a loss for numbers, such as 'squared'", self.loss)
-        return loss
 
     def _checked_kernel(self) -> Kernel:
         owner = type(self).__name__
@@ -153,7 +133,8 @@ class BudgetedSGDClassifier(Probabilistic, OnlineClassifier, BudgetedSGD):
         The kernel.
     budget : int or None, default=500
         Largest number of points. None keeps every row that had a loss: kernelized Pegasos, whose
-        passes take longer as points are added. Sparse rows then stay sparse.
+        passes take longer as points are added. Sparse rows then stay sparse. Rows that do not fit
+        into ``memory_limit`` become points anew in each pass, and the cache does not help them.
     maintenance : {"auto", "merging", "projection", "removal"}, default="auto"
         What to do with one point too many.
 
@@ -273,7 +254,7 @@ class BudgetedSGDClassifier(Probabilistic, OnlineClassifier, BudgetedSGD):
 
     @property
     def _joint(self) -> bool:
-        return self._checked_loss().joint
+        return self._checked_loss(self.loss).joint
 
     @property
     def _fitted_loss(self) -> Loss | None:

@@ -104,7 +104,7 @@ class DoublyStochasticClassifier(Probabilistic, OnlineClassifier, DoublyMachine)
 
     @property
     def _joint(self) -> bool:
-        return self._chosen_loss().joint
+        return self._checked_loss(self.loss).joint
 
     @property
     def _fitted_loss(self) -> Loss | None:

@@ -11,13 +11,13 @@ from skimp._core._linalg import check_representable, dense
 from skimp._core._random import draw_seed
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, Matrix
-from skimp._params._rules import Rule, broken, check_params, integer, is_auto, number, one_of
+from skimp._params._rules import Rule, integer, is_auto, number, one_of
 from skimp.data import Context, Rows
 from skimp.estimators._doubly_steps import Batch, GradientStep, ImplicitStep, StepRule
 from skimp.estimators._online_machine import OnlineMachine, RowLearner
 from skimp.estimators._seeded_frequencies import SeededFrequencies
 from skimp.kernels import Kernel, as_kernel, require
-from skimp.losses import Loss, as_loss
+from skimp.losses import Loss
 
 _PER_ROW = 20
 """Frequencies per row of a fit that are enough: later steps visit them again."""
@@ -96,9 +96,6 @@ class DoublyLearner(RowLearner):
             return sparse.csr_matrix((data, columns, starts), shape)[numbers].astype(known.dtype)
         return dense(X[numbers], known.dtype)
 
-    def outputs(self, X: Matrix) -> Array:
-        return self.frequencies.expand(X, self.coef, 1)
-
     def predict(self, rows: Rows, context: Context) -> Array:
         parts = [
             self.frequencies.expand(block.X, self.coef, context.threads).astype(rows.dtype)
@@ -129,25 +126,18 @@ class DoublyMachine(OnlineMachine, ABC):
     n_frequencies: int
     _learner: DoublyLearner
 
-    def _chosen_loss(self) -> Loss:
-        loss = as_loss(self.loss, owner=type(self).__name__)
-        if loss.labels and not self.classes:
-            wording = "a loss for numbers, such as 'squared', 'huber' or 'quantile'"
-            raise broken(type(self).__name__, "loss", wording, self.loss)
-        check_params(loss)
-        return loss
-
     def _begin(self, rows: Rows, rng: np.random.Generator, context: Context) -> DoublyLearner:
-        owner, loss = type(self).__name__, self._chosen_loss()
+        owner, loss = type(self).__name__, self._checked_loss(self.loss)
         kernel = as_kernel(self.kernel, owner=owner)
         advice = "its spectrum is sampled; for example Gaussian or Laplacian"
         require(kernel, "stationary", owner=owner, advice=advice)
+        self._refuse_few_rows(rows, context, kernel)
         seed, frequency_seed, kernel_seed = (draw_seed(rng) for _ in range(3))
         kernel = kernel.resolve(context.bind(rows), kernel_seed)
         frequencies = SeededFrequencies(kernel, rows.n_features, frequency_seed, rows.dtype)
         rule = ImplicitStep() if is_auto(self.step) else GradientStep(float(self.step))
         sizes = int(self.batch_size), int(self.n_frequencies)
-        alpha = self._penalty(self.alpha, rows)
+        alpha = self._penalty(self.alpha, rows, context)
         most = np.inf if self._streaming else _PER_ROW * rows.n_rows
         return DoublyLearner(frequencies, loss, alpha, rule, sizes, most, seed)
 

@@ -14,7 +14,7 @@ from skimp._core._linalg import check_representable, dense
 from skimp._core._merging import merge_table
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, DType, Matrix
-from skimp.data import concatenate_rows
+from skimp.data import Context, Rows, concatenate_rows
 from skimp.estimators._kernel_cache import CacheUse, KernelCache
 from skimp.estimators._online_machine import RowLearner
 from skimp.kernels import Columns, Kernel
@@ -103,11 +103,17 @@ class Expansion(RowLearner, ABC):
     @property
     def coef(self) -> Array:
         """Coefficients of the points, of shape (points, k)."""
-        rules = self.rules
-        t = min(max(self.t, 1), rules.window)
-        return self.sums / (2 * rules.alpha * (t + rules.shift))
+        from skimp._core.loops._budgeted import inverse_step
 
-    def outputs(self, X: Matrix) -> Array:
+        rules = self.rules
+        step = inverse_step(max(self.t, 1), 2 * rules.alpha, rules.shift, rules.window)
+        coef: Array = self.sums / step
+        return coef
+
+    def predict(self, rows: Rows, context: Context) -> Array:
+        return self.compute(self._outputs, rows, context)
+
+    def _outputs(self, X: Matrix) -> Array:
         coef, columns = self._bound
         F = np.zeros((X.shape[0], coef.shape[1]), coef.dtype)
         if len(coef):
@@ -166,7 +172,7 @@ class BudgetedExpansion(Expansion):
 
     @property
     def points(self) -> Array:
-        return self._P[: self._size]
+        return self._P[: self._size].copy()
 
     @property
     def sums(self) -> Array:
@@ -203,7 +209,7 @@ class BudgetedExpansion(Expansion):
                 chunk = dense(X[rows], rules.dtype)
                 K = np.empty((len(rows), len(self._A)), rules.dtype)
                 if self._size:
-                    columns = kernel.bind(self.points, rules.dtype)
+                    columns = kernel.bind(self._P[: self._size], rules.dtype)
                     K[:, : self._size] = _values(columns, chunk, self._size, rules.dtype)
                 own = _values(kernel.bind(chunk, rules.dtype), chunk, len(rows), rules.dtype)
                 self._refresh()

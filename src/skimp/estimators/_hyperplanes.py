@@ -6,7 +6,7 @@ import numpy as np
 
 from skimp._core._linalg import check_representable
 from skimp._core._types import Array, DType, Matrix
-from skimp.data import Rows
+from skimp.data import Context, Rows
 from skimp.estimators._online_machine import RowLearner
 from skimp.features import FeatureMap
 from skimp.solvers import as_features
@@ -93,7 +93,15 @@ class Hyperplanes(RowLearner):
             order = order[self._t - before :]
             if self._t > before and self._t % _EVERY == 0:
                 assigned = self._prune(assigned)
-        check_representable(self._V, self._U)
+        check_representable(self._U)
+        self._squares()
+
+    def _squares(self) -> Array:
+        """Return the squared norm of each weight; raise if one is infinite."""
+        with np.errstate(over="ignore"):
+            squares: Array = np.sum(self._V[: self._used] ** 2, axis=1)
+        check_representable(squares)
+        return squares
 
     def _grow(self) -> None:
         """Make room for twice as many weights."""
@@ -107,7 +115,7 @@ class Hyperplanes(RowLearner):
     def _prune(self, assigned: Array) -> Array:
         """Remove the smallest weights, and return the new numbers of the assigned ones."""
         used, owner = self._used, self._owner[: self._used]
-        squares = np.sum(self._V[:used] ** 2, axis=1)
+        squares = self._squares()
         order = np.argsort(squares, kind="stable")
         # the largest weight of each class stays: dict keeps the last one
         largest = list(dict(zip(owner[order], order, strict=True)).values())
@@ -138,7 +146,10 @@ class Hyperplanes(RowLearner):
         self.classes = self._owner[by_class]
         self.coef, self.intercept = np.ascontiguousarray(W[:, :-1]), W[:, -1].copy()
 
-    def outputs(self, X: Matrix) -> Array:
+    def predict(self, rows: Rows, context: Context) -> Array:
+        return self.compute(self._outputs, self.features(rows), context)
+
+    def _outputs(self, X: Matrix) -> Array:
         F = np.zeros((X.shape[0], self.n_outputs), self._dtype)
         if len(self.classes):
             products = as_features(X, self._dtype) @ self.coef.T + self.intercept

@@ -74,9 +74,7 @@ def _noted(fitted: Fitted, solution: Solution, stream: Stream) -> Fitted:
 
 def _refuse_few_rows(task: Task) -> None:
     """Raise if the first rows are too few for what has to be chosen from them."""
-    spec, weight = task.spec, task.rows.weights(task.context)
-    found = task.rows.n_rows if weight is None else int(np.count_nonzero(weight))
-    needed = task.needed_rows
+    spec, needed, found = task.spec, task.needed_rows, task.rows.count_weighted(task.context)
     if found < needed.number:
         raise ValueError(
             f"{spec.owner}: the first call of partial_fit needs at least {needed.number} rows "

@@ -78,6 +78,4 @@ def choose_alpha(local: LocalProducts, rows: Rows, seed: int, context: Context) 
         K, np.asarray(distinct.y), weight, alpha=None, fit_intercept=True, context=context
     )
     assert solution.alpha is not None, "it was chosen"
-    given = rows.weights(context)
-    n = rows.n_rows if given is None else np.count_nonzero(given)
-    return max(solution.alpha * len(drawn.keys), _WEAKEST) / n
+    return max(solution.alpha * len(drawn.keys), _WEAKEST) / rows.count_weighted(context)

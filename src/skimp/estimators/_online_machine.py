@@ -13,16 +13,32 @@ from skimp._core._random import as_generator
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._params._memory import MEMORY_LIMIT, parse_bytes
 from skimp._params._parametrized import Parametrized, all_or_nothing
-from skimp._params._rules import BOOLEAN, N_JOBS, RANDOM_STATE, Rule, check_params, integer, is_auto
+from skimp._params._rules import (
+    BOOLEAN,
+    N_JOBS,
+    RANDOM_STATE,
+    Rule,
+    broken,
+    check_params,
+    integer,
+    is_auto,
+)
 from skimp.data import Context, Reporting, Rows, as_rows
 from skimp.estimators._available import available_unless
 from skimp.estimators._labels import Labelled
 from skimp.estimators._targets import Distances, Targets, median_target
+from skimp.features import FeatureMap
+from skimp.kernels import Kernel, bandwidth_rules
+from skimp.losses import Loss, as_loss
 from skimp.solvers import Passes, Visits
 
 _STREAM_ALPHA = 1e-4
 """Penalty of a stream, whose length is not known."""
+_LEAST_ROWS = 10
+"""Rows of the first call of a stream below which a bandwidth from them is often far off."""
 
+Outputs: TypeAlias = Callable[[Matrix], Array]
+"""Returns the outputs at a block of rows."""
 Encode: TypeAlias = Callable[[Rows, Context], Targets]
 """Finds the encoding of targets."""
 
@@ -30,7 +46,7 @@ Encode: TypeAlias = Callable[[Rows, Context], Targets]
 class RowLearner(ABC):
     """The state of a model that learns from one row after another.
 
-    A subclass sets the attributes, and implements `visit` and `outputs`. ``visit`` may replace
+    A subclass sets the attributes, and implements `visit` and `predict`. ``visit`` may replace
     attributes, but must not change arrays that it did not create since the last `copy`, because a
     failed call restores the model before it.
     """
@@ -63,20 +79,17 @@ class RowLearner(ABC):
         """
 
     @abstractmethod
-    def outputs(self, X: Matrix) -> Array:
-        """Return the outputs at rows of features, of shape (n, k)."""
-
     def predict(self, rows: Rows, context: Context) -> Array:
-        """Return the outputs at all rows; by default, threads share the blocks of rows."""
+        """Return the outputs at all rows as the user passes them, of shape (n, k)."""
+
+    def compute(self, outputs: Outputs, rows: Rows, context: Context) -> Array:
+        """Return the outputs at all rows, whose blocks are shared by threads."""
         return context.compute(
-            self.features(rows),
-            lambda block, _: self.outputs(block.X),
-            (self.n_outputs,),
-            rows.dtype,
+            rows, lambda block, _: outputs(block.X), (self.n_outputs,), rows.dtype
         )
 
     def features(self, rows: Rows) -> Rows:
-        """Return the rows that `visit` and `outputs` receive: by default the rows themselves."""
+        """Return the rows that `visit` receives: by default the rows themselves."""
         return rows
 
     def begin_pass(self, number: int) -> None:  # noqa: B027  (most learners need no preparation)
@@ -162,11 +175,42 @@ class OnlineMachine(Reporting, Parametrized, ABC):
             self._run(learner, rows, self.max_iter, context)
         return self
 
-    def _penalty(self, alpha: float | str, rows: Rows) -> float:
+    def _penalty(self, alpha: float | str, rows: Rows, context: Context) -> float:
         """Return the penalty; "auto" is that of an SVM with C = 1, or a number for streams."""
         if not is_auto(alpha):
             return float(alpha)
-        return _STREAM_ALPHA if self._streaming else 0.5 / rows.n_rows
+        return _STREAM_ALPHA if self._streaming else 0.5 / rows.count_weighted(context)
+
+    def _refuse_few_rows(
+        self, rows: Rows, context: Context, *parts: Kernel | FeatureMap, needed: int = 1
+    ) -> None:
+        """Raise if the first rows of a stream are too few for the bandwidths of parts.
+
+        ``needed`` rows are required for the first part in any case.
+        """
+        if not self._streaming:
+            return
+        found, number = rows.count_weighted(context), needed
+        purpose, remedy = repr(parts[0]), "use random features, such as RandomFourier"
+        rules = [repr(rule) for part in parts for rule in bandwidth_rules(part).values()]
+        if rules and needed < _LEAST_ROWS:
+            number, purpose = _LEAST_ROWS, f"gamma={rules[0]}"
+            remedy = "give gamma as a number, such as Gaussian(0.5)"
+        if found < number:
+            raise ValueError(
+                f"{type(self).__name__}: the first call of partial_fit needs at least {number} "
+                f"rows for {purpose}, found {found}: pass more rows in the first call, or {remedy}."
+            )
+
+    def _checked_loss(self, loss: Loss | str) -> Loss:
+        """Return a loss as an object; raise if it is not for the targets of the machine."""
+        owner = type(self).__name__
+        checked = as_loss(loss, owner=owner)
+        check_params(checked)
+        if checked.labels and not self.classes:
+            wording = "a loss for numbers, such as 'squared', 'huber' or 'quantile'"
+            raise broken(owner, "loss", wording, loss)
+        return checked
 
     @property
     def _is_learning(self) -> bool:

@@ -86,9 +86,15 @@ def budgeted_steps(X, rows, Y, factor, K, own, loss, rule, gamma, table, slots, 
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
+def inverse_step(t, lam, shift, window):
+    """Return the number by which step t divides a gradient."""
+    return lam * (min(t, window) + shift)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
 def _scale(t, lam, shift, window):
     """Return the common factor of the coefficients after t steps."""
-    return 1.0 / (lam * (min(t, window) + shift)) if t > 0 else 0.0
+    return 1.0 / inverse_step(t, lam, shift, window) if t > 0 else 0.0
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -123,7 +129,7 @@ def _step(loss, sizes, t, size, y, factor, diagonal, f, g, A):
     row_gradient(loss, y, f, g)
     steepest = curvature * diagonal
     if steepest > 0:
-        factor = min(factor, lam * (min(t, window) + shift) / steepest)
+        factor = min(factor, inverse_step(t, lam, shift, window) / steepest)
     moved = False
     for j in range(len(g)):
         g[j] *= factor
