@@ -3,8 +3,10 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
 
 from skimp import KernelClassifier, RejectClassifier
 from skimp.estimators._coverage import coverage_curve
@@ -41,7 +43,10 @@ def test_coverage_counts_weights():
     heavy = np.where(X[:, 0] > 0, 5.0, 1.0)
     model = RejectClassifier(LOGISTIC, coverage=0.7).fit(X, y, sample_weight=heavy)
     plain = RejectClassifier(LOGISTIC, coverage=0.7).fit(X, y)
-    assert model.threshold_ != plain.threshold_
+    params = {"sample_weight": heavy}
+    P = cross_val_predict(LOGISTIC, X, y, method="predict_proba", params=params)
+    share = heavy[P.max(axis=1) >= model.threshold_].sum() / heavy.sum()
+    assert 0.7 <= share < 0.7 + 5 / heavy.sum()
     same = RejectClassifier(LOGISTIC, coverage=0.7).fit(X, y, sample_weight=np.full(300, 2.0))
     assert same.threshold_ == pytest.approx(plain.threshold_, rel=1e-4)
 
@@ -73,8 +78,18 @@ def test_curve_of_a_model():
     assert "100.0%" in repr(curve)
     weighted = model.coverage_curve(X[200:], y[200:], sample_weight=weight[200:])
     assert weighted.coverage[-1] == 1
+    for bad in (np.ones(7), np.zeros(100), np.full(100, np.nan), np.full(100, -1.0)):
+        with pytest.raises(ValueError, match=r"(?i)sample.weight"):
+            model.coverage_curve(X[200:], y[200:], sample_weight=bad)
     with pytest.raises(ValueError, match="y must hold one label per row, found 3 for 100 rows"):
         model.coverage_curve(X[200:], y[:3])
+
+
+def test_texts():
+    texts, labels = ["good", "bad", "good good", "bad bad"] * 5, [1, 0, 1, 0] * 5
+    pipeline = make_pipeline(CountVectorizer(), LogisticRegression())
+    model = RejectClassifier(pipeline, threshold=0.6).fit(texts, labels)
+    assert model.predict(["good good", "unknown"]).tolist() == [1, -1]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
 
 from skimp._core._types import Array
 from skimp._params._parametrized import Parametrized, all_or_nothing
@@ -48,7 +48,7 @@ class RejectClassifier(ClassifierMixin, Parametrized):
         The classifier. It is cloned before it is fitted.
     threshold : float, default=0.5
         Lowest probability t of a class that is predicted, from 0 to 1. The default rejects a row if
-        no class is more probable than all others together.
+        all classes have a probability below one half.
     coverage : float or None, default=None
         Share of the rows to accept, which replaces ``threshold``.
     reject_label : int, str or None, default=None
@@ -138,10 +138,11 @@ class RejectClassifier(ClassifierMixin, Parametrized):
             fitted = clone(self.estimator).fit(X, y, **weights)
             self.estimator_ = fitted
             self.classes_ = np.asarray(fitted.classes_)
-            self.n_features_in_ = fitted.n_features_in_
-            self.__dict__.pop("feature_names_in_", None)
-            if getattr(fitted, "feature_names_in_", None) is not None:
-                self.feature_names_in_ = fitted.feature_names_in_
+            for name in ("n_features_in_", "feature_names_in_"):
+                # classifiers of texts have neither
+                self.__dict__.pop(name, None)
+                if getattr(fitted, name, None) is not None:
+                    setattr(self, name, getattr(fitted, name))
             self.reject_label_ = self._chosen_label()
             self.threshold_ = float(self.threshold)
             if self.coverage is not None:
@@ -237,8 +238,9 @@ class RejectClassifier(ClassifierMixin, Parametrized):
         P, y = self.predict_proba(X), column_or_1d(y)
         if len(y) != len(P):
             raise ValueError(f"y must hold one label per row, found {len(y)} for {len(P)} rows.")
+        weight = _check_sample_weight(sample_weight, P, dtype=np.float64, ensure_non_negative=True)
         wrong = self.classes_[P.argmax(axis=1)] != y
-        return coverage_curve(P.max(axis=1), wrong, sample_weight)
+        return coverage_curve(P.max(axis=1), wrong, weight)
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags of the classifier's input."""
