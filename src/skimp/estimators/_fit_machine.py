@@ -33,7 +33,7 @@ from skimp.choice import (
 )
 from skimp.data import Block, Context, Rows, has_weight, split_rows
 from skimp.estimators._fitted import SAMPLE_ROWS, Clock, Fitted, Model, predicting
-from skimp.estimators._solving import warn_unless_converged
+from skimp.estimators._solving import advise, warn_unless_converged
 from skimp.features import Landmarks, pose_problem
 from skimp.kernels import Gaussian, as_kernel, check_gram, require
 from skimp.solvers import Deadline, EarlyStopping, Problem, Solution, Status, solve_exact
@@ -95,7 +95,8 @@ def fit_machine(task: Task, before: Fitted | None = None, solve: Solve | None = 
     solution = model.solution
     if solve is None:
         limit = "max_iter" if spec.time_limit is None else "max_iter or time_limit"
-        warn_unless_converged(solution, spec.solver, spec.loss, owner=spec.owner, limit=limit)
+        advice = advise(spec.solver, spec.loss)
+        warn_unless_converged(solution, owner=spec.owner, advice=advice, limit=limit)
     phases = (Phase(name, seconds, model.bytes[name]) for name, seconds in clock.seconds.items())
     found = _record(task, choice, model)
     return replace(found, phases=tuple(phases), kernel_evaluations=tally.count, recipe=recipe)

@@ -184,9 +184,7 @@ class Probabilistic(Labelled):
         -------
         array of shape (n, n_classes)
         """
-        with np.errstate(divide="ignore"):
-            log_probabilities: Array = np.log(self.predict_proba(X))
-        return log_probabilities
+        return as_logarithms(self.predict_proba(X))
 
 
 def as_decision(F: Array) -> Array:
@@ -209,3 +207,10 @@ def as_probabilities(F: Array, *, joint: bool) -> Array:
         P /= P.sum(axis=1, keepdims=True)
     probabilities: Array = P
     return probabilities
+
+
+def as_logarithms(P: Array) -> Array:
+    """Return the logarithms of probabilities, minus infinity for zero."""
+    with np.errstate(divide="ignore"):
+        logarithms: Array = np.log(P)
+    return logarithms

@@ -26,7 +26,7 @@ from skimp.budgets import Selector, as_selector
 from skimp.data import Context, Reporting, as_rows
 from skimp.estimators._labels import CLASS_WEIGHT, Probabilistic
 from skimp.estimators._local_fit import choose_alpha, choose_anchors, fit_local
-from skimp.estimators._solving import make_solver, warn_unless_converged
+from skimp.estimators._solving import advise, make_solver, warn_unless_converged
 from skimp.features import LocalProducts
 from skimp.losses import Loss, as_loss
 from skimp.solvers import Problem, Solution, Solver, Status
@@ -225,7 +225,7 @@ class LocallyLinearClassifier(Probabilistic, Reporting, Parametrized):
                 solving.result = solution.message
             for name, value in _attributes(local, problem, solution).items():
                 setattr(self, name, value)
-            warn_unless_converged(solution, solver, loss, owner=owner)
+            warn_unless_converged(solution, owner=owner, advice=advise(solver, loss))
         return self
 
     def _parts(self) -> tuple[Loss, Solver, Selector]:

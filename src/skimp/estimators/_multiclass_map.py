@@ -115,11 +115,6 @@ class MulticlassMap(JointMap):
         scores: Array = as_features(X, dtype) @ W[:-1] + W[-1]
         return scores
 
-    def predict(self, X: Any, w: Array) -> Array:
-        """Return the class of each row."""
-        best: Array = self.scores(X, w).argmax(axis=1)
-        return best
-
     def margin_loss(self, X: Any, Y: Any, weight: Array, w: Array) -> tuple[float, Array]:
         """Return the sum of the margin losses of some rows, and a subgradient."""
         return self._loss(self.hinge_, X, Y, weight, w)

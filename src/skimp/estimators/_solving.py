@@ -23,14 +23,18 @@ def make_solver(solver: Any, *, owner: str, **options: Any) -> Solver:
     return made
 
 
+def advise(solver: Solver, loss: Loss) -> str:
+    """Return what helps a solver to converge."""
+    scaled = loss.smooth or solver.first_order
+    return "scale the columns of X" if scaled else "take a smooth loss"
+
+
 def warn_unless_converged(
-    solution: Solution, solver: Solver, loss: Loss, *, owner: str, limit: str = "max_iter"
+    solution: Solution, *, owner: str, advice: str, limit: str = "max_iter"
 ) -> None:
     """Warn if the solver stopped before its tolerance; ``limit`` names what may have stopped it."""
     if solution.converged:
         return
-    scaled = loss.smooth or solver.first_order
-    advice = "scale the columns of X" if scaled else "take a smooth loss"
     warn_user(
         f"{owner}: the solver stopped before its tolerance was reached, after "
         f"{solution.n_iter} iterations ({solution.message}). Raise {limit}, {advice}, or "

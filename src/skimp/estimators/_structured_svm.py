@@ -4,14 +4,12 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from skimp._core._blocks import block_rows_for
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import Array, RandomState
-from skimp._core._warn import warn_user
 from skimp._params._parametrized import Parametrized, all_or_nothing
 from skimp._params._rules import (
     BOOLEAN,
@@ -28,7 +26,14 @@ from skimp.data import Context, Reporting, as_rows
 from skimp.estimators._available import available_unless
 from skimp.estimators._items import ItemRisk, Items, as_items, read_items
 from skimp.estimators._joint_map import JointMap, as_joint
-from skimp.estimators._labels import CLASS_WEIGHT, Labels, as_decision, as_probabilities
+from skimp.estimators._labels import (
+    CLASS_WEIGHT,
+    Labels,
+    as_decision,
+    as_logarithms,
+    as_probabilities,
+)
+from skimp.estimators._solving import warn_unless_converged
 from skimp.solvers import Solution, Status, as_features, solve_by_cuts, solve_by_items
 
 
@@ -206,14 +211,9 @@ class StructuredSVM(Labels, Reporting, Parametrized):
             with context.phase("solve") as solving:
                 solution = self._solve(joint, items, width, context)
                 solving.result = solution.message
-            if not solution.converged:
-                limit = "tol" if solution.status is Status.STALLED else "max_iter"
-                warn_user(
-                    f"{type(self).__name__}: the solver stopped before its tolerance was reached "
-                    f"({solution.message}). Raise {limit}, scale the features, or choose a larger "
-                    "alpha.",
-                    ConvergenceWarning,
-                )
+            limit = "tol" if solution.status is Status.STALLED else "max_iter"
+            advice = "scale the features"
+            warn_unless_converged(solution, owner=type(self).__name__, advice=advice, limit=limit)
             self.joint_, self._fitted_loss = joint, self.loss
             self.coef_ = solution.coef[:, 0].astype(items.dtype)
             self.n_iter_, self.solution_ = solution.n_iter, solution
@@ -338,6 +338,21 @@ class StructuredSVM(Labels, Reporting, Parametrized):
         array of shape (n, n_classes)
         """
         return as_probabilities(self._scores(X), joint=True)
+
+    @available_unless(_lacks_probabilities)
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+        """
+        return as_logarithms(self.predict_proba(X))
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags of supported input."""
