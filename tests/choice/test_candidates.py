@@ -6,7 +6,8 @@ import pytest
 from scipy import sparse
 
 from skimp import KernelRegressor
-from skimp.choice._candidates import Candidate, free_bandwidths, list_candidates, measure_columns
+from skimp.choice._candidates import Candidate, free_bandwidths, list_candidates
+from skimp.choice._columns import measure_columns
 from skimp.data import ArrayRows
 from skimp.features import Nystroem, RandomBinning, RandomFourier, RandomLayer, Transformer
 from skimp.kernels import FunctionKernel, Gaussian, Laplacian, Linear, Matern

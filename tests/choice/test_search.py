@@ -8,7 +8,8 @@ from sklearn.base import clone
 from sklearn.kernel_approximation import RBFSampler
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp.choice._candidates import Candidate, list_candidates, measure_columns
+from skimp.choice._candidates import Candidate, list_candidates
+from skimp.choice._columns import measure_columns
 from skimp.choice._search import search
 from skimp.choice._trials import ALPHAS
 from skimp.data import ArrayRows

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, RidgeCV
@@ -11,8 +12,13 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from skimp import KernelClassifier, KernelRegressor
-from skimp.features import RandomFourier
+from skimp import (
+    BudgetedSGDRegressor,
+    DoublyStochasticRegressor,
+    KernelClassifier,
+    KernelRegressor,
+)
+from skimp.features import Nystroem, RandomBinning, RandomFourier
 from skimp.kernels import Gaussian, Laplacian
 from tests.models import every_estimator
 from tests.pairs import first, thorough
@@ -355,3 +361,50 @@ def test_a_warm_start_without_an_intercept_has_none():
     model = default(kernel="rbf", approximation=20, alpha=1e-3, loss="huber", warm_start=True)
     model.fit(X, y + 10)
     assert model.set_params(fit_intercept=False).fit(X, y + 10).intercept_ == 0
+
+
+# columns with other means
+
+
+@pytest.mark.parametrize("shift", [30.0, 1e5])
+@pytest.mark.parametrize("approximation", ["auto", Nystroem(), RandomBinning()], ids=repr)
+def test_means_of_columns_make_no_difference(approximation, shift):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(600, 5))
+    y = np.sin(6 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=600)
+    model = default(approximation=approximation)
+    expected = model.fit(X[:400], y[:400]).score(X[400:], y[400:])
+    X[:, 4] += shift
+    assert model.fit(X[:400], y[:400]).score(X[400:], y[400:]) > expected - 0.03
+
+
+@pytest.mark.parametrize(
+    "estimator", [KernelRegressor, BudgetedSGDRegressor, DoublyStochasticRegressor]
+)
+def test_bandwidths_that_the_means_of_columns_spoil(estimator):
+    X, y, _ = regression(100)
+    X[:, 1] += 50
+    with pytest.warns(UserWarning, match=r"means of the columns.*gamma='median'"):
+        default(estimator, kernel="rbf", alpha=1e-3).fit(X, y)
+    default(estimator, kernel=Gaussian("median"), alpha=1e-3).fit(X, y)
+    X[:, 1] *= 1e4
+    with pytest.warns(UserWarning, match=r"column 1 holds 99 %.* Standardize the columns"):
+        default(estimator, kernel="rbf", alpha=1e-3).fit(X, y)
+
+
+# weak signals
+
+
+@pytest.mark.parametrize("approximation", [StandardScaler(), 200], ids=repr)
+def test_hinge_losses_of_a_weak_signal_are_not_constant(approximation):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 400))
+    scores = X[:, :30].sum(axis=1)
+    y = scores + scores.std() * rng.normal(size=1000) > 0.05
+    model = default(KernelClassifier, approximation=approximation, loss="hinge")
+    held_out = slice(500, None)
+    expected = model.set_params(loss="squared_hinge").fit(X[:500], y[:500])
+    found = clone(model).set_params(loss="hinge").fit(X[:500], y[:500])
+    scores = [m.score(X[held_out], y[held_out]) for m in (found, expected)]
+    # two standard errors of 500 rows
+    assert scores[0] > scores[1] - 0.045

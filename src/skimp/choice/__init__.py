@@ -1,6 +1,7 @@
 """Choose what is left on "auto": candidates, trials, limits, and the plan of a fit."""
 
 from skimp.choice._choose import choose, choose_penalty
+from skimp.choice._columns import measure_columns
 from skimp.choice._judging import Judge
 from skimp.choice._limits import Limits
 from skimp.choice._plan import NOMINAL, Phase, Plan, Rates, predict_phases, seconds
@@ -33,6 +34,7 @@ __all__ = [
     "describe_kernel",
     "describe_map",
     "given_again",
+    "measure_columns",
     "measured_rates",
     "merge_equal",
     "predict_phases",

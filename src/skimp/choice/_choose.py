@@ -9,13 +9,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skimp._core._types import Array, Matrix
 from skimp._core._warn import warn_user
-from skimp.choice._candidates import Columns, list_candidates, measure_columns
+from skimp.choice._candidates import list_candidates
+from skimp.choice._columns import Columns, measure_columns
 from skimp.choice._limits import TIME
 from skimp.choice._search import NEAR_ALPHAS, Choice, search
 from skimp.choice._trials import ALPHAS, SMALL, Trials
 from skimp.data import ArrayRows, Context, Rows
 from skimp.features import FeatureMap, mean_diagonal
-from skimp.kernels import free_bandwidths
 from skimp.losses import Squared
 from skimp.solvers import Auto, Direct
 
@@ -41,7 +41,6 @@ def choose(trials: Trials) -> Choice:
         drawn = rows.sample(max(64, min(SMALL, size)), 0, task.context)
         columns = measure_columns(drawn.X, drawn.weight, rows.feature_names)
     dominated = f"{columns.dominant} holds 99 % of the variance of X" if columns.dominant else ""
-    fixed = kernel is not None and not free_bandwidths(kernel)
     distant = kernel is not None and kernel.distance_degree is not None
     # kernel="auto" tries scaled columns, and a map without a kernel may scale them itself
     steep = kernel is not None and not distant
@@ -54,12 +53,8 @@ def choose(trials: Trials) -> Choice:
             "Standardize the columns, or use another solver.",
             UserWarning,
         )
-    if dominated and fixed and distant and (given is None or given.kernelled):
-        warn_user(
-            f"{spec.owner}: {dominated}, so kernel={kernel!r} nearly ignores the others. "
-            "Standardize the columns, or use kernel='auto', which tries scaled columns.",
-            UserWarning,
-        )
+    if kernel is not None and (given is None or given.kernelled):
+        columns.warn(spec.owner, kernel, ", or use kernel='auto', which tries scaled columns")
     if given is not None and limits.exceeded_by(given) == TIME:
         warn_user(
             f"{spec.owner}: time_limit={spec.time_limit} will probably be exceeded by "

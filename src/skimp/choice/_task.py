@@ -137,7 +137,9 @@ class Task:
             rules = [repr(rule) for part in parts for rule in bandwidth_rules(part).values()]
             if rules:
                 needs += [NeededRows(2, f"for gamma={rules[0]}", "give gamma as a number")]
-            remedy = "use landmarks in budgets.Fixed, or random features such as RandomFourier"
+            remedy = (
+                "use a smaller map, landmarks in budgets.Fixed, or features such as RandomFourier"
+            )
             needs += [NeededRows(given.needed_rows, f"for {given!r}", remedy)]
         if self.has_choices:
             remedy = "give the kernel, gamma, the approximation and alpha"

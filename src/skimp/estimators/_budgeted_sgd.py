@@ -63,6 +63,7 @@ class BudgetedSGD(OnlineMachine, ABC):
         if loss.joint:
             loss.check_classes(self._targets.n_outputs)
         self._refuse_few_rows(rows, context, kernel)
+        self._warn_of_columns(rows, kernel, context)
         kernel = kernel.resolve(context.bind(rows), draw_seed(rng))
         sample = as_real(rows.sample(_SAMPLED, 0, context).X, DOUBLE)
         steps = StepRules(

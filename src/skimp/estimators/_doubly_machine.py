@@ -132,6 +132,7 @@ class DoublyMachine(OnlineMachine, ABC):
         advice = "its spectrum is sampled; for example Gaussian or Laplacian"
         require(kernel, "stationary", owner=owner, advice=advice)
         self._refuse_few_rows(rows, context, kernel)
+        self._warn_of_columns(rows, kernel, context)
         seed, frequency_seed, kernel_seed = (draw_seed(rng) for _ in range(3))
         kernel = kernel.resolve(context.bind(rows), kernel_seed)
         frequencies = SeededFrequencies(kernel, rows.n_features, frequency_seed, rows.dtype)
