@@ -230,6 +230,20 @@ def test_another_map_in_a_second_fit():
     assert model.decision_function(X).shape == (150, 3)
 
 
+class Changed(Chain):
+    """A chain with other results of ``start`` and ``cost``."""
+
+    def __init__(self, width=None, own=0, wrong=1.0):
+        self.width, self.own, self.wrong = width, own, wrong
+
+    def start(self, X, y):
+        width = super().start(X, y)
+        return width if self.width is None else self.width
+
+    def cost(self, y, other):
+        return self.own if np.array_equal(y, other) else self.wrong
+
+
 class Wide(Chain):
     def start(self, X, y):
         return super().start(X, y) + 1
@@ -259,6 +273,9 @@ INPUTS, OUTPUTS = sequences(5)
         (StructuredSVM(Chain()), ([], []), "X must have at least one item"),
         (StructuredSVM(Wide()), (INPUTS, OUTPUTS), r"Wide: features .*\(22,\).*found \(21,\)"),
         (StructuredSVM(Broken()), (INPUTS, OUTPUTS), "finite"),
+        (StructuredSVM(Changed(width=3.5)), (INPUTS, OUTPUTS), "result of start .*3.5"),
+        (StructuredSVM(Changed(own=1)), (INPUTS, OUTPUTS), r"cost\(y, y\) must be 0, got 1"),
+        (StructuredSVM(Changed(wrong=-1)), (INPUTS, OUTPUTS), "cost must be a number >= 0, got -1"),
         (StructuredSVM(Chain(), class_weight="balanced"), (INPUTS, OUTPUTS), "class_weight .*None"),
         (StructuredSVM(MulticlassMap([[0, 1], [1, 0]])), (X, y), r"costs .*shape \(3, 3\)"),
         (StructuredSVM(MulticlassMap([[1, 1], [1, 1]])), (X, y), "costs .*diagonal"),

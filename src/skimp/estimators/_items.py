@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.validation import _check_sample_weight
 from skimp._core._blocks import Scratch, fold
 from skimp._core._types import Array, DType
 from skimp._core._work import DOUBLE
+from skimp._params._rules import broken, is_number
 from skimp.data import is_frame, no_rows
 from skimp.estimators._joint_map import JointMap
 
@@ -42,15 +44,22 @@ class Items:
     dtype: DType
     batch: int
 
-    def check_features(self, joint: JointMap, width: int) -> None:
-        """Raise if the first features do not have the width that ``start`` has returned."""
-        # a row of a CSR matrix is a matrix, which only the batches of class maps take
-        found = (width,) if joint.classes else np.shape(joint.features(self.X[0], self.y[0]))
+    def check_map(self, joint: JointMap, width: Any) -> None:
+        """Raise if the map contradicts itself: what ``start`` returned, features, and costs."""
+        owner = type(joint).__name__
+        if not isinstance(width, Integral) or width < 1:
+            raise broken(owner, "the result of start", "a number of features, >= 1", width)
+        if joint.classes:
+            # a row of a CSR matrix is a matrix, which only the batches of class maps take
+            return
+        x, y = self.X[0], self.y[0]
+        found, cost = np.shape(joint.features(x, y)), joint.cost(y, y)
         if found != (width,):
             raise ValueError(
-                f"{type(joint).__name__}: features must have shape ({width},), as start returned, "
-                f"found {found}."
+                f"{owner}: features must have shape ({width},), as start returned, found {found}."
             )
+        if not is_number(cost, Real) or cost != 0:
+            raise broken(owner, "cost(y, y)", "0", cost)
 
 
 def read_items(X: Any, y: Any, sample_weight: Any) -> Items:

@@ -9,7 +9,7 @@ import numpy as np
 from skimp._core._types import Array
 from skimp._params._names import as_object
 from skimp._params._parametrized import Parametrized
-from skimp._params._rules import Rule
+from skimp._params._rules import Rule, broken
 
 
 class JointMap(Parametrized, ABC):
@@ -130,8 +130,11 @@ class JointMap(Parametrized, ABC):
         total, slope = 0.0, np.zeros(len(w))
         for x, y, share in zip(X, Y, weight, strict=True):
             other = self.best(x, w, y)
+            cost = self.cost(y, other)
+            if cost < 0:
+                raise broken(type(self).__name__, "cost", "a number >= 0", cost)
             change = self.features(x, other) - self.features(x, y)
-            loss = self.cost(y, other) + float(change @ w)
+            loss = cost + float(change @ w)
             # an approximate search may return an output that is worse than y; NaN is an error
             if not loss <= 0:
                 total += share * loss

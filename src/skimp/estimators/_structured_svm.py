@@ -14,6 +14,7 @@ from skimp._params._parametrized import Parametrized, all_or_nothing
 from skimp._params._rules import (
     BOOLEAN,
     N_JOBS,
+    NONE,
     RANDOM_STATE,
     Rule,
     broken,
@@ -35,6 +36,9 @@ from skimp.estimators._labels import (
 )
 from skimp.estimators._solving import warn_unless_converged
 from skimp.solvers import Solution, Status, as_features, solve_by_cuts, solve_by_items
+
+_LIMITS = {"cutting_plane": (1e-3, 1000), "subgradient": (1e-2, 200)}
+"""Tolerance and maximum number of iterations of each solver."""
 
 
 def _lacks_classes(model: Any) -> str:
@@ -100,11 +104,13 @@ class StructuredSVM(Labels, Reporting, Parametrized):
         Strength of the penalty, independent of n. The C of an SVM is 1 / (2 n alpha).
     class_weight : dict, "balanced" or None, default=None
         Factors for the weights of the rows of each class; only if outputs are classes.
-    tol : float, default=1e-3
+    tol : float or None, default=None
         Stop if the objective is at most this fraction above the minimum. "subgradient" estimates
-        the distance from the change of the objective.
-    max_iter : int, default=1000
-        Maximum number of iterations of "cutting_plane", or of passes of "subgradient".
+        the distance from the change of the objective. None is 1e-3 for "cutting_plane" and 1e-2 for
+        "subgradient".
+    max_iter : int or None, default=None
+        Maximum number of iterations of "cutting_plane", or of passes of "subgradient". None is
+        1,000 and 200.
     n_jobs : int or None, default=None
         Number of threads for maps with ``parallel = True``; None uses all available cores.
     verbose : int, default=0
@@ -149,11 +155,11 @@ class StructuredSVM(Labels, Reporting, Parametrized):
 
     rules: ClassVar[dict[str, Rule]] = {
         "loss": one_of("margin", "log"),
-        "solver": one_of("cutting_plane", "subgradient"),
+        "solver": one_of(*_LIMITS),
         "alpha": number(above=0),
         "class_weight": CLASS_WEIGHT,
-        "tol": number(above=0),
-        "max_iter": integer(at_least=1),
+        "tol": NONE | number(above=0),
+        "max_iter": NONE | integer(at_least=1),
         "n_jobs": N_JOBS,
         "verbose": integer(at_least=0) | BOOLEAN,
         "random_state": RANDOM_STATE,
@@ -167,8 +173,8 @@ class StructuredSVM(Labels, Reporting, Parametrized):
         solver: str = "cutting_plane",
         alpha: float = 1e-3,
         class_weight: dict[Any, float] | str | None = None,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
+        tol: float | None = None,
+        max_iter: int | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: RandomState = None,
@@ -206,7 +212,7 @@ class StructuredSVM(Labels, Reporting, Parametrized):
                 read = self._read_rows if joint.classes else self._read_items
                 items = read(X, y, sample_weight, context)
                 width = joint.start(items.X, items.y)
-                items.check_features(joint, width)
+                items.check_map(joint, width)
                 reading.result = f"{len(items.weight):,} items, {width:,} features"
             with context.phase("solve") as solving:
                 solution = self._solve(joint, items, width, context)
@@ -250,7 +256,12 @@ class StructuredSVM(Labels, Reporting, Parametrized):
         loss = joint.margin_loss if self.loss == "margin" else joint.log_loss
         threads = context.threads if joint.parallel else 1
         risk = ItemRisk(items, loss, threads)
-        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "context": context}
+        tol, max_iter = _LIMITS[self.solver]
+        limits: dict[str, Any] = {
+            "tol": tol if self.tol is None else self.tol,
+            "max_iter": max_iter if self.max_iter is None else self.max_iter,
+            "context": context,
+        }
         if self.solver == "cutting_plane":
             return solve_by_cuts(risk, width, self.alpha, **limits)
         seed = draw_seed(as_generator(self.random_state))
