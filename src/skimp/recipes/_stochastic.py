@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from skimp._params._rules import BOOLEAN, check_values
 from skimp.estimators import KernelClassifier
 from skimp.features import Nystroem
 from skimp.recipes._configure import KernelModel, choose, configure, kernel_model, svm_loss
@@ -204,9 +205,9 @@ def asset(
     :math:`1 / (\lambda t)`. The differences are:
 
     - Features are centred for ASSET, and averages have weights that grow with t.
-    - :math:`\theta` is chosen by short trials on a sample. Passes stop at a tolerance, or with a
-      warning after 200 passes, which are too few for a small ``alpha`` on a few thousand rows.
-      `budgeted_svm` minimizes the same objective.
+    - :math:`\theta` is chosen by short trials on a sample. Passes stop if the objective is about
+      10 % above its minimum, or with a warning after 1,000 passes, which may be too few for a small
+      ``alpha`` on a few hundred rows. `budgeted_svm` minimizes the same objective.
     - ``alpha="auto"`` chooses the penalty; lambda is 2 alpha.
 
     ``approximation=RandomFourier()`` is the form on Fourier features, with subscript F in the
@@ -243,10 +244,11 @@ def asset(
     ...     assert model.score(X, y) > 0.94
     """
     choose("asset", task, classification=None)
+    check_values("asset", {"star": BOOLEAN}, star=star)
     model = KernelClassifier(
         approximation=Nystroem(selector="uniform"),
         loss="hinge",
-        solver=Pegasos() if star else SGD(),
+        solver=(Pegasos if star else SGD)(tol=0.1, max_iter=1000),
         fit_intercept=not star,
     )
     return configure("asset", model, overrides)
