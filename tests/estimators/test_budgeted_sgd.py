@@ -296,3 +296,9 @@ def test_bad_parameters_are_refused(params, found):
         BudgetedSGDClassifier(**params).fit(X, LABELS)
     with pytest.raises(ValueError, match="loss must be a loss for numbers"):
         BudgetedSGDRegressor(loss="hinge").fit(X, NUMBERS)
+
+
+def test_a_model_without_points_predicts_the_median():
+    model = BudgetedSGDRegressor().fit(X, np.full(300, 7.0))
+    assert model.points_.shape == (0, 3)
+    assert np.all(model.predict(X) == 7)

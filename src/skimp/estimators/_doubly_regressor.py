@@ -39,6 +39,7 @@ class DoublyStochasticRegressor(OnlineRegressor, DoublyMachine):
         A stationary kernel, such as `~skimp.kernels.Gaussian` or `~skimp.kernels.Laplacian`.
     loss : str or Loss, default="squared"
         "squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitive" or "quantile".
+        "epsilon_insensitive" and "quantile" need about five times as many passes as the others.
     alpha : float or "auto", default="auto"
         Strength of the penalty, independent of n. "auto" is 1 / (2 n), an SVM's C of 1, and 1e-4 in
         a stream (``partial_fit``).
@@ -51,7 +52,8 @@ class DoublyStochasticRegressor(OnlineRegressor, DoublyMachine):
         (c k(x, x)), and many more steps.
     batch_size : int, default=8192
         Most rows of a step. Drawing the frequencies again takes as long as the products of about
-        400 rows with them, so larger batches share that cost.
+        400 rows with them, so larger batches share that cost. A call of ``partial_fit`` is at least
+        one step: pass a hundred rows or more, because steps on few rows are inaccurate.
     n_frequencies : int, default=512
         Most new frequencies of a step; never more than twice the rows of the batch. If ``fit`` has
         20 frequencies for each row, later steps visit these again.

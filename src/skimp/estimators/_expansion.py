@@ -114,9 +114,9 @@ class Expansion(RowLearner, ABC):
         return self.compute(self._outputs, rows, context)
 
     def _outputs(self, X: Matrix) -> Array:
-        coef, columns = self._bound
-        F = np.zeros((X.shape[0], coef.shape[1]), coef.dtype)
-        if len(coef):
+        F = np.zeros((X.shape[0], self.n_outputs), self.rules.dtype)
+        if len(self.sums):
+            coef, columns = self._bound
             for start in range(0, len(F), _STRIP):
                 strip = slice(start, start + _STRIP)
                 F[strip] = _values(columns, X[strip], len(coef), coef.dtype) @ coef

@@ -158,7 +158,7 @@ class RejectClassifier(ClassifierMixin, Parametrized):
         if not alike or label in self.classes_.tolist():
             kind = "a string" if text else "a number"
             wording = f"{kind}, like the labels, and not one of {self.classes_.tolist()}"
-            raise broken(type(self).__name__, "reject_label", wording, label)
+            raise broken(type(self).__name__, "reject_label", wording, self.reject_label)
         return label
 
     def _chosen_threshold(self, X: Any, y: Array, weights: dict[str, Any]) -> float:

@@ -270,9 +270,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, P
         check_params(self)
         self.chosen_kernel()
 
-    def check_width_suffices(self, kernel: Kernel | None = None) -> None:
-        """Raise a `ValueError` if a fit needs rows; ``kernel`` as in `fit_rows`."""
-        owner = f"{type(self).__name__}: fit_width()"
+    def check_width_suffices(self, kernel: Kernel | None = None, owner: str = "") -> None:
+        """Raise a `ValueError` if a fit needs rows; ``kernel`` as in `fit_rows`.
+
+        ``owner`` names the object that uses the map, if it is not the map itself.
+        """
+        owner = f"{owner or type(self).__name__}: fit_width()"
         if self.depends_on is not None:
             raise ValueError(
                 f"{owner} is impossible, the map depends on {self.depends_on}: use fit."

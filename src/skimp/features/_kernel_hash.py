@@ -161,7 +161,7 @@ class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, P
         with all_or_nothing(self):
             check_params(self)
             projection, kernel = self._projection()
-            projection.check_width_suffices(kernel)
+            projection.check_width_suffices(kernel, type(self).__name__)
             rows = columns_alone(self, n_features, dtype)
             self._fit_projection(projection, kernel, rows, LOCAL)
             self._words = self._encode(rows)[:0]
