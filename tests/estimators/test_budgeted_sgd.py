@@ -91,16 +91,16 @@ def test_budget_is_kept_as_by_the_formula(kind, loss, window):
     model = BudgetedSGDClassifier(
         KERNEL, budget=12, maintenance=kind, loss=loss, alpha=0.01, max_iter=2, random_state=3
     )
-    model.set_params(window=window).fit(X[:80], y[:80])
+    model.set_params(window=window).fit(X[:50], y[:50])
     rule = model._learner.rules
     P, C = budgeted.budgeted(
         KERNEL,
-        X[:80],
-        Y[:80],
+        X[:50],
+        Y[:50],
         as_loss(loss, owner=""),
         0.01,
         rule.shift,
-        budgeted.visits(rule.seed, 80, 2),
+        budgeted.visits(rule.seed, 50, 2),
         12,
         KEEP[kind],
         window or np.inf,

@@ -79,7 +79,7 @@ def test_the_contract_covers_both_kinds():
         (Nystroem(selector=Fixed(X)), "gamma='scale'"),
         (KernelProjection(Gaussian(0.2)), "landmarks"),
         (RandomBinning(Laplacian(0.2)), "the bins that rows fall into"),
-        (KernelHash(), "KernelProjection: fit_width.*landmarks"),
+        (KernelHash(), "KernelHash: fit_width.*landmarks"),
         (KernelHash(Gaussian(0.2), projection="dbh"), "pairs of rows"),
         (KernelHash(projection=RandomFourier()), "gamma='scale'"),
         (RandomFourier(Gaussian(0.2).on(["age"])), "names"),
