@@ -460,7 +460,7 @@ ESTIMATORS = [
     _row(KRLS("laplacian", alpha=1e-3, approximation=Sketch("gaussian", 50))),
     _row(StructuredSVM()),
     _row(StructuredSVM(loss="log", class_weight="balanced", alpha=1e-2)),
-    _row(StructuredSVM(solver="subgradient", alpha=0.1, tol=0.1, random_state=0)),
+    _row(StructuredSVM(solver="subgradient", alpha=0.1, max_iter=2000, tol=0.1, random_state=0)),
 ]
 
 

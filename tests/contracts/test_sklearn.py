@@ -61,6 +61,8 @@ def expected_failures(part):
         given = part._as_map()
     if given is not None and given.needed_rows > 50:
         failures["check_estimators_partial_fit_n_features"] = "it passes 50 rows"
+        if isinstance(part, AMMClassifier):
+            failures["check_n_features_in_after_fitting"] = "it passes 100 rows to partial_fit"
     return failures
 
 

@@ -37,7 +37,7 @@ from skimp.estimators._labels import (
 from skimp.estimators._solving import warn_unless_converged
 from skimp.solvers import Solution, Status, as_features, solve_by_cuts, solve_by_items
 
-_LIMITS = {"cutting_plane": (1e-3, 1000), "subgradient": (1e-2, 200)}
+_LIMITS = {"cutting_plane": (1e-3, 1000), "subgradient": (5e-2, 200)}
 """Tolerance and maximum number of iterations of each solver."""
 
 
@@ -106,7 +106,7 @@ class StructuredSVM(Labels, Reporting, Parametrized):
         Factors for the weights of the rows of each class; only if outputs are classes.
     tol : float or None, default=None
         Stop if the objective is at most this fraction above the minimum. "subgradient" estimates
-        the distance from the change of the objective. None is 1e-3 for "cutting_plane" and 1e-2 for
+        the distance from the change of the objective. None is 1e-3 for "cutting_plane" and 5e-2 for
         "subgradient".
     max_iter : int or None, default=None
         Maximum number of iterations of "cutting_plane", or of passes of "subgradient". None is
