@@ -31,7 +31,12 @@ TABLE = Path(__file__).with_suffix(".txt")
 # Patterns of the tests that concern a folder, in the order in which they run: cheap ones first.
 TESTS = {
     "_core": ["contracts/test_kernels.py", "_core", "contracts/test_features.py", "features"],
-    "_core/loops": ["contracts/test_kernels.py", "_core/loops", "contracts/test_[fls]*s.py"],
+    "_core/loops": [
+        "contracts/test_kernels.py",
+        "_core/loops",
+        "contracts/test_[fls]*s.py",
+        "estimators",
+    ],
     "_params": ["_params", "contracts/test_kernels.py", "losses", "estimators"],
     "data": ["data", "contracts/test_block_sources.py", "budgets", "effects"],
     "kernels": ["contracts/test_kernels.py", "kernels", "features"],
