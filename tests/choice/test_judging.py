@@ -11,7 +11,7 @@ from skimp.choice._trials import ALPHAS, merge_equal
 from skimp.data import LOCAL, ArrayRows, Block
 from skimp.features import Nystroem, RandomFourier
 from skimp.kernels import Gaussian, Laplacian
-from skimp.losses import huber, log, squared
+from skimp.losses import as_loss, huber, log, squared
 from skimp.solvers import Problem
 from tests.models import outputs
 from tests.problems import difference, labelled, regression
@@ -265,3 +265,14 @@ def test_trials_are_all_on_the_same_rows_if_some_are_equal():
     trials = KernelRegressor(random_state=0).fit(X[twice], y[twice]).certificate_.trials
     assert len(trials) > 2
     assert {trial["rows"] for trial in trials} == {200}
+
+
+def test_weak_signals_have_weaker_penalties_for_the_hinge():
+    alphas, bounds = np.array([1.0]), np.zeros((1, 1))
+    for name, rate in (("hinge", 0.2), ("multiclass_hinge", 0.2), ("squared_hinge", 1.0)):
+        judge = Judge(as_loss(name, owner=""), variance=1.25)
+        found = judge.judge(alphas, np.array([[1.0, 0.6, 0.7, 0.8]]), bounds, bounds)
+        assert found.rate == pytest.approx(rate)
+        # a signal that explains nothing
+        found = judge.judge(alphas, np.array([[2.0, 0.6, 0.7, 0.8]]), bounds, bounds)
+        assert found.rate == (1.0 if name == "squared_hinge" else 1e-3)

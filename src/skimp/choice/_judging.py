@@ -33,8 +33,8 @@ _DOUBT = 2.0
 _LEAST_RATE = 1e-9
 _FACTORS = (2.0, 8.0, 32.0)
 """Factors that turn scores into log-odds."""
-_STRETCHES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-"""Factors with which scores may reach the margins of a hinge loss."""
+_WEAKEST = 1e-3
+"""Least share of the variance that a hinge loss is expected to explain."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,14 @@ class Judge:
         The loss of the final model. Trials use least squares.
     least, most : arrays of shape (k,), or None
         The range of each output; None for classes.
+    variance : float
+        Sum of the variances of the outputs, for classes.
     """
 
     loss: Loss
     least: Array | None = None
     most: Array | None = None
+    variance: float = 0.0
 
     @classmethod
     def of_targets(cls, loss: Loss, Y: Array, fit_intercept: bool) -> "Judge":
@@ -92,7 +95,7 @@ class Judge:
 
         For classes, coded 1 and -1, return negative log-likelihoods for several factors of the
         scores instead. The best factor is fair to linear models, whose scores rank classes well
-        even if they are far from 1 and -1. A loss with kinks adds its values for several factors.
+        even if they are far from 1 and -1.
         """
         squares = squared_errors(Y, F)
         if self.least is not None:
@@ -108,11 +111,6 @@ class Judge:
             scores = factor * (F - F.max(axis=2, keepdims=True))
             true = np.take_along_axis(scores, Y.argmax(axis=1)[:, None, None], axis=2)[:, :, 0]
             found.append(np.log(np.exp(scores).sum(axis=2)) - true)
-        if not self.loss.smooth:
-            rows = np.broadcast_to(Y[:, None, :], F.shape).reshape(-1, Y.shape[1])
-            for stretch in _STRETCHES:
-                values = self.loss.value(rows, stretch * F.reshape(rows.shape))
-                found.append(values.sum(axis=1).reshape(F.shape[:2]))
         return np.stack(found, axis=2)
 
     def trusts(self, low: Array, high: Array) -> Array:
@@ -142,20 +140,20 @@ class Judge:
             least = flat * squares[trusted].min()
             best = int(max(np.flatnonzero(trusted & (squares <= least)), key=alphas.__getitem__))
         error, others = float(squares[best]), costs[best, 1:]
-        odds = others[: len(_FACTORS)]
-        ranking = float(odds.min()) if self.least is None and len(others) else error
+        ranking = float(others.min()) if self.least is None and len(others) else error
         # The penalty is relative to the loss. If new rows cost L instead of their squared error E,
         # the penalty is multiplied by L / E. Log-odds are scores times a factor, which multiplies
-        # their squared norm by its square. So are scores that reach the margins of a hinge loss: if
-        # they are far from them, the loss is linear, and its intercept makes the model constant.
+        # their squared norm by its square. If scores explain a share r of the variance, their
+        # spread is sqrt(r), and they have to be multiplied by 1 / sqrt(r) to reach the margins of a
+        # hinge loss. Otherwise that loss is linear, and its intercept makes the model constant.
         rate = 1.0
         if len(others) and error > 0 and self.least is not None:
             rate = max(float(others[0]) / error, _LEAST_RATE)
         elif len(others) and error > 0 and self.loss.probabilistic:
-            factor = _FACTORS[int(np.argmin(odds))]
-            rate = max(float(odds.min()) / error / factor**2, _LEAST_RATE)
-        elif self.least is None and not self.loss.smooth:
-            rate = _STRETCHES[int(np.argmin(others[len(odds) :]))] ** -2
+            factor = _FACTORS[int(np.argmin(others))]
+            rate = max(float(others.min()) / error / factor**2, _LEAST_RATE)
+        elif self.variance > 0 and not self.loss.smooth:
+            rate = max(1 - error / self.variance, _WEAKEST)
         return Judgement(float(alphas[best]), error, ranking, rate)
 
 

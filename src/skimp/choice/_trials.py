@@ -210,11 +210,11 @@ class Trials:
         task, wanted = self.limits.task, n + self.judging
         sample = task.numbers.sample(wanted, self.seed, task.context)
         everything = Block(sample.X, sample.y, sample.weight, 0)
-        judge, Y = Judge(task.spec.loss), np.asarray(sample.y)
+        Y, share = np.asarray(sample.y), sample.weight / sample.weight.sum()
+        variance = float(share @ np.square(Y - share @ Y).sum(axis=1))
+        judge = Judge(task.spec.loss, variance=variance)
         if not task.spec.classes:
             judge = Judge.of_targets(task.spec.loss, Y, task.spec.fit_intercept)
-        share = sample.weight / sample.weight.sum()
-        variance = float(share @ np.square(Y - share @ Y).sum(axis=1))
         # rows of weight zero are not drawn
         if everything.size < min(wanted, task.rows.n_rows):
             self._present = everything.size
