@@ -37,8 +37,7 @@ class Auto(Solver):
     The first row that applies decides. The equations fit if they respect the memory limit. Coded
     features, those of `RandomBinning`, go to `Direct` only if they are at most 1,000 or not more
     than the rows. Sparse features are wide if there are more than 2,000 of them. See each solver
-    for its cost. ``partial_fit`` uses `SGD` instead of solvers that
-    need all rows at once.
+    for its cost. ``partial_fit`` uses `SGD` instead of solvers that need all rows at once.
 
     Parameters
     ----------
