@@ -238,3 +238,15 @@ def test_a_kernel_that_sees_one_column_alone_warns_once(named):
 def test_kernels_that_see_all_columns_do_not_warn(kernel):
     X, y, _ = regression(80)
     KernelRegressor(kernel, approximation=10, random_state=0).fit(X * [1, 1e4, 1], y)
+
+
+@pytest.mark.parametrize("scale", [[1.0, 1e200], [1e-200, 1.0], [0.0, 0.0]])
+def test_means_whose_squares_are_not_numbers_are_ignored(scale):
+    assert columns_of(np.array([[1.0, 1.0], [-1.0, 1.0]]) * scale).excess == 1
+
+
+def test_excess_is_the_ratio_of_variances():
+    rows = RNG.normal([0.0, 3.0, -5.0, 100.0], size=(50, 4))
+    expected = np.var(rows) / np.var(rows, axis=0).mean()
+    assert columns_of(rows).excess == pytest.approx(expected)
+    assert columns_of(sparse.csr_matrix(rows)).excess == pytest.approx(expected)

@@ -112,8 +112,10 @@ def measure_columns(X: Matrix, weight: Array, names: list[str] | None = None) ->
             dominant = f"column {most if names is None else names[most]!r}"
     excess = 1.0
     if np.isfinite(deviation).all():
-        if len(varying):
-            excess += float(np.var(mean) / np.mean(np.square(deviation)))
+        # squares of huge means overflow, and those of tiny deviations are zero
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            ratio = float(np.var(mean) / np.mean(np.square(deviation)))
+        excess += ratio if np.isfinite(ratio) else 0.0
         if len(varying) and varying.max() > ALIKE * varying.min():
             scalings[STANDARDIZED] = deviation
         if np.any(deviation > _HEAVY * middle):
