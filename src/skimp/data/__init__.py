@@ -9,7 +9,7 @@ from skimp.data._frame import FrameRows, is_frame
 from skimp.data._kept import keep_rows, kept_bytes, kept_layout
 from skimp.data._open import as_rows, open_rows
 from skimp.data._progress import Listener, Phase, Progress, reporting
-from skimp.data._refusals import refuse_target
+from skimp.data._refusals import missing_entries, refuse_target
 from skimp.data._rows import BlockMap, MappedRows, NoRows, Rows
 from skimp.data._sample import Sample, no_rows
 from skimp.data._split import has_weight, masked_rows, split_rows
@@ -40,6 +40,7 @@ __all__ = [
     "kept_bytes",
     "kept_layout",
     "masked_rows",
+    "missing_entries",
     "no_rows",
     "open_rows",
     "rechunk",

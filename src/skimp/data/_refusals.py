@@ -38,8 +38,11 @@ def refuse(given: Any, name: str) -> None:
             )
 
 
-def refuse_target(y: Any, *, numeric: bool, owner: str) -> None:
-    """Raise for sparse or missing targets, and for dates and text if targets must be numeric."""
+def refuse_target(y: Any, *, numeric: bool, owner: str, partial: bool = False) -> None:
+    """Raise for sparse targets, and for dates and text if targets must be numeric.
+
+    Raise for missing targets, too, unless y is ``partial``.
+    """
     if y is None:
         return
     refuse(y, "y")
@@ -61,8 +64,8 @@ def refuse_target(y: Any, *, numeric: bool, owner: str) -> None:
             f"y must hold numbers for {owner}, found dtype {values.dtype}: convert it, for "
             f"instance to days with {since} / np.timedelta64(1, 'D')."
         )
-    missing = np.atleast_1d(_missing(values))
-    if missing.any():
+    missing = np.atleast_1d(missing_entries(values))
+    if missing.any() and not partial:
         rows = np.flatnonzero(missing.reshape(len(missing), -1).any(axis=1))
         raise ValueError(
             f"y contains NaN or other missing values in {len(rows)} of {len(missing)} rows, the "
@@ -104,7 +107,7 @@ def _wrong_entries(X: Any) -> str | None:
                 )
             if text is not None:
                 return None
-            gaps = _missing(values)
+            gaps = missing_entries(values)
             values = np.array(
                 [0.0 if gap else float(v) for v, gap in zip(values, gaps, strict=True)]
             )
@@ -166,7 +169,8 @@ def _missing_value(value: Any) -> bool:
     return value is None or type(value).__name__ in {"NAType", "NaTType"}
 
 
-def _missing(values: Array) -> Array:
+def missing_entries(values: Array) -> Array:
+    """Return which entries are None, NaN, NaT or pandas' NA."""
     if values.dtype.kind in "fc":
         return np.isnan(values)
     if values.dtype.kind in "mM":

@@ -209,6 +209,20 @@ def as_probabilities(F: Array, *, joint: bool) -> Array:
     return probabilities
 
 
+def nearest_probabilities(F: Array) -> Array:
+    """Return the probabilities nearest to estimates of them: nonnegative, with the sum 1.
+
+    The order of the classes does not change. See Michelot (1986), A finite algorithm for finding
+    the projection of a point onto the canonical simplex of R^n.
+    """
+    falling = -np.sort(-F, axis=1)
+    # subtracting this from the j largest entries makes their sum 1
+    shifts = (np.cumsum(falling, axis=1) - 1) / np.arange(1, F.shape[1] + 1)
+    last = np.count_nonzero(falling > shifts, axis=1) - 1
+    P: Array = np.maximum(F - np.take_along_axis(shifts, last[:, None], axis=1), 0)
+    return P / P.sum(axis=1, keepdims=True)
+
+
 def as_logarithms(P: Array) -> Array:
     """Return the logarithms of probabilities, minus infinity for zero."""
     with np.errstate(divide="ignore"):

@@ -1,0 +1,121 @@
+"""Sums over the rows that a factorization needs, in one pass."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import add
+
+import numpy as np
+
+from skimp._core._blocks import Scratch
+from skimp._core._types import Array
+from skimp.data import Block, Context, Rows, masked_rows
+from skimp.estimators._targets import Targets
+from skimp.features import Nystroem, mean_diagonal
+from skimp.solvers.ridge import Covariance, covariance
+
+
+@dataclass(frozen=True)
+class FactorSums:
+    """Weighted sums of products of features z and labels y.
+
+    Attributes
+    ----------
+    weight, energy : float
+        Sums of the weights, and of the squared lengths of the rows in feature space.
+    unlabelled : Covariance or None
+        Second moments of the unlabelled rows; None if there are none.
+    labelled : Covariance or None
+        Means and covariances of the labelled rows and of their labels.
+    yy : array of shape (k, k)
+        Sum of y y^T over labelled rows.
+    """
+
+    weight: float
+    energy: float
+    unlabelled: Covariance | None
+    labelled: Covariance | None
+    yy: Array
+
+    def merged(self, other: "FactorSums") -> "FactorSums":
+        """Return the sums over the rows of both."""
+        return FactorSums(
+            self.weight + other.weight,
+            self.energy + other.energy,
+            _merge(self.unlabelled, other.unlabelled),
+            _merge(self.labelled, other.labelled),
+            self.yy + other.yy,
+        )
+
+    @property
+    def labelled_weight(self) -> float:
+        """Sum of the weights of labelled rows."""
+        return 0.0 if self.labelled is None else self.labelled.weight
+
+    @cached_property
+    def unlabelled_zz(self) -> Array | None:
+        """Sum of z z^T over unlabelled rows; None if there are none."""
+        S = self.unlabelled
+        return None if S is None else S.weight * S.within
+
+    @cached_property
+    def labelled_zz(self) -> Array | None:
+        """Sum of z z^T over labelled rows; None if there are none."""
+        S = self.labelled
+        return None if S is None else S.weight * (S.within + np.outer(S.mean, S.mean))
+
+    @cached_property
+    def zz(self) -> Array:
+        """Sum of z z^T over all rows."""
+        parts = [A for A in (self.unlabelled_zz, self.labelled_zz) if A is not None]
+        total: Array = sum(parts[1:], parts[0])
+        return total
+
+    @cached_property
+    def zy(self) -> Array:
+        """Sum of z y^T over labelled rows."""
+        S = self.labelled
+        if S is None:
+            return np.zeros((len(self.zz), len(self.yy)))
+        return S.weight * (S.across + np.outer(S.mean, S.target_mean))
+
+
+def collect_sums(
+    rows: Rows,
+    labelled: Array,
+    targets: Targets,
+    feature_map: Nystroem,
+    unit: float,
+    context: Context,
+) -> FactorSums:
+    """Compute the sums over rows, of which some are ``labelled``.
+
+    Squared lengths are in multiples of ``unit``. The features of each row are computed once.
+    """
+    k, root = targets.n_outputs, np.sqrt(unit)
+
+    def blank(y: Array | None, weight: Array | None) -> tuple[Array, Array | None]:
+        return np.zeros((len(np.asarray(y)), k)), weight
+
+    def products(block: Block, _: Scratch) -> Array:
+        Y = np.asarray(block.y)
+        return (block.weights()[:, None] * Y).T @ Y
+
+    def covariances(part: Rows, centred: bool) -> Covariance | None:
+        if not part.n_rows or not part.count_weighted(context):
+            return None
+        S = covariance(part.mapped(feature_map), centred, feature_map.dtype_, context)
+        return replace(S, within=S.within / unit, across=S.across / root, mean=S.mean / root)
+
+    known = masked_rows(rows, labelled).with_targets(targets)
+    others = masked_rows(rows, ~labelled).with_targets(blank)
+    of_labelled, of_unlabelled = covariances(known, True), covariances(others, False)
+    weight = sum(S.weight for S in (of_labelled, of_unlabelled) if S is not None)
+    energy = weight * mean_diagonal(feature_map, rows, context) / unit
+    yy = context.map_reduce(known, products, add, np.zeros((k, k)))
+    return FactorSums(weight, energy, of_unlabelled, of_labelled, yy)
+
+
+def _merge(one: Covariance | None, other: Covariance | None) -> Covariance | None:
+    if one is None or other is None:
+        return one or other
+    return one.merged(other)

@@ -1,0 +1,171 @@
+"""Labels of some rows: which rows have one, and how labels become numbers and back."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from sklearn.utils.validation import check_array, column_or_1d
+
+from skimp._core._types import Array, DType
+from skimp.data import Context, Rows, masked_rows, missing_entries, refuse_target
+from skimp.estimators._labels import as_decision, nearest_probabilities
+from skimp.estimators._targets import Sides, Targets
+
+UNLABELLED = -1
+"""Marks a row without a label, as in scikit-learn."""
+
+
+def check_partial(y: Any, owner: str) -> Array:
+    """Return y as an array in which labels may be missing."""
+    if y is None:
+        raise ValueError(
+            f"{owner} requires y to be passed, but the target y is None: pass labels, with -1 for "
+            "rows without a label."
+        )
+    refuse_target(y, numeric=False, owner=owner, partial=True)
+    if isinstance(y, list | tuple) and np.asarray(y).dtype.kind in "US":
+        # np.asarray would turn the mark -1 among strings into a string
+        y = np.asarray(y, dtype=object)
+    checked: Array = check_array(
+        y, dtype=None, ensure_2d=False, ensure_all_finite=False, input_name="y"
+    )
+    if checked.dtype.kind == "f":
+        check_array(checked, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y")
+    if checked.ndim > 2:
+        raise ValueError(f"y must have one or two dimensions, found {checked.ndim}.")
+    if checked.ndim == 2 and checked.shape[1] == 1:
+        checked = column_or_1d(checked, warn=True)
+    return checked
+
+
+def has_label(y: Array) -> Array:
+    """Return which entries of y, or which rows of a matrix, are labels."""
+    if y.dtype.kind == "O":
+        marked = np.array([str(v) == "-1" for v in y.flat], bool).reshape(y.shape)
+        known = ~(marked | missing_entries(y))
+    elif y.dtype.kind in "US":
+        known = y != np.asarray("-1", y.dtype)
+    else:
+        known = ~missing_entries(y) & (y != UNLABELLED)
+    return known if known.ndim == 1 else known.any(axis=1)
+
+
+class PartialTargets(Targets, ABC):
+    """Encoding of labels as numbers; rows without a label are NaN."""
+
+    shift = 0.0
+    classes: Array
+
+    @abstractmethod
+    def codes(self, y: Any, weight: Array | None) -> tuple[Array, Array | None]:
+        """Return a class number for each row, for selectors; rows without a label have -1."""
+
+    @abstractmethod
+    def decide(self, F: Array) -> Array:
+        """Return labels for scores."""
+
+    @abstractmethod
+    def probabilities(self, F: Array) -> Array:
+        """Return probabilities for scores."""
+
+    @abstractmethod
+    def decision(self, F: Array) -> Array:
+        """Return scores as a user expects them."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class OneHot(PartialTargets):
+    """One column per class: 1 for rows of the class, and 0 for others."""
+
+    sides: Sides
+
+    @property
+    def classes(self) -> Array:  # type: ignore[override]
+        return self.sides.classes
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.classes)
+
+    def __call__(self, y: Any, weight: Array | None) -> tuple[Array, Array | None]:
+        known = has_label(y)
+        Y = np.full((len(y), self.n_outputs), np.nan, self.sides.dtype)
+        signs, factors = self.sides(y[known], None)
+        Y[known] = signs > 0
+        if factors is not None:
+            weight = np.ones(len(y)) if weight is None else weight.copy()
+            weight[known] *= factors
+        return Y, weight
+
+    def codes(self, y: Any, weight: Array | None) -> tuple[Array, Array | None]:
+        Y, _ = self(y, None)
+        return np.where(np.isnan(Y[:, 0]), -1, np.nan_to_num(Y).argmax(axis=1)), weight
+
+    def check(self, rows: Rows, context: Context) -> None:
+        y = rows.targets(context)
+        assert y is not None, "checked before"
+        if y.ndim != 1:
+            raise ValueError(f"y must have one dimension, as in the first call, found {y.ndim}.")
+        if has_label(y).any():
+            self.sides.check(masked_rows(rows, has_label(y)), context)
+
+    def decide(self, F: Array) -> Array:
+        labels: Array = self.classes[F.argmax(axis=1)]
+        return labels
+
+    def probabilities(self, F: Array) -> Array:
+        return nearest_probabilities(F)
+
+    def decision(self, F: Array) -> Array:
+        return as_decision(F)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Indicators(PartialTargets):
+    """One column per label: 1 for rows that have it, and 0 for others."""
+
+    n_labels: int
+    dtype: DType
+
+    @property
+    def classes(self) -> Array:  # type: ignore[override]
+        return np.arange(self.n_labels)
+
+    @property
+    def n_outputs(self) -> int:
+        return self.n_labels
+
+    def __call__(self, y: Any, weight: Array | None) -> tuple[Array, Array | None]:
+        Y = np.asarray(y, self.dtype)
+        return np.where(has_label(Y)[:, None], Y, np.nan).astype(self.dtype), weight
+
+    def codes(self, y: Any, weight: Array | None) -> tuple[Array, Array | None]:
+        return np.where(has_label(np.asarray(y, self.dtype)), 0, -1), weight
+
+    def check(self, rows: Rows, context: Context) -> None:
+        y = rows.targets(context)
+        assert y is not None, "checked before"
+        if y.ndim != 2 or y.shape[1] != self.n_labels:
+            raise ValueError(
+                f"y must have two dimensions and {self.n_labels} columns, found shape {y.shape}."
+            )
+        Y = np.asarray(y, np.float64)
+        known = Y[has_label(Y)]
+        if not np.isin(known, (0, 1)).all():
+            wrong = known[~np.isin(known, (0, 1))][0]
+            raise ValueError(
+                "y of two dimensions must hold 0 and 1 in rows with labels, and only NaN or -1 in "
+                f"rows without, found {wrong:g}."
+            )
+
+    def decide(self, F: Array) -> Array:
+        return (F > 0.5).astype(np.int64)
+
+    def probabilities(self, F: Array) -> Array:
+        return np.clip(F, 0, 1)
+
+    def decision(self, F: Array) -> Array:
+        return F
