@@ -36,6 +36,7 @@ from skimp.budgets import (
 )
 from skimp.effects import Sketch
 from skimp.features import (
+    AnchorGraph,
     Degree2Projection,
     ExplicitPolynomial,
     KernelHash,
@@ -262,6 +263,7 @@ MAPS = [
     _row(KernelProjection(Laplacian(), method="pca", n_components=50)),
     _row(OrthogonalProjection(200)),
     _row(OrthogonalProjection(7)),
+    _row(AnchorGraph(50)),
     _row(Transformer(RBFSampler(n_components=50))),
     _row(Transformer(AdditiveChi2Sampler()), X=np.abs(ROWS)),
 ]

@@ -14,6 +14,7 @@ _CLASSES = {
     "DoublyStochasticRegressor": "skimp.estimators",
     "KRLS": "skimp.effects",
     "KernelClassifier": "skimp.estimators",
+    "KernelFactorization": "skimp.estimators",
     "KernelRegressor": "skimp.estimators",
     "LocallyLinearClassifier": "skimp.estimators",
     "RejectClassifier": "skimp.estimators",

@@ -11,6 +11,7 @@ from skimp.estimators._fitted import Fitted
 from skimp.estimators._joint_map import JointMap
 from skimp.estimators._kernel_cache import CacheUse
 from skimp.estimators._kernel_classifier import KernelClassifier
+from skimp.estimators._kernel_factorization import KernelFactorization
 from skimp.estimators._kernel_machine import KernelMachine
 from skimp.estimators._kernel_regressor import KernelRegressor
 from skimp.estimators._locally_linear import LocallyLinearClassifier
@@ -31,6 +32,7 @@ __all__ = [
     "Fitted",
     "JointMap",
     "KernelClassifier",
+    "KernelFactorization",
     "KernelMachine",
     "KernelRegressor",
     "LocallyLinearClassifier",

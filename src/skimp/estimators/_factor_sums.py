@@ -55,7 +55,10 @@ class FactorSums:
     def unlabelled_zz(self) -> Array | None:
         """Sum of z z^T over unlabelled rows; None if there are none."""
         S = self.unlabelled
-        return None if S is None else S.weight * S.within
+        if S is None:
+            return None
+        sums: Array = S.weight * S.within
+        return sums
 
     @cached_property
     def labelled_zz(self) -> Array | None:
@@ -67,7 +70,7 @@ class FactorSums:
     def zz(self) -> Array:
         """Sum of z z^T over all rows."""
         parts = [A for A in (self.unlabelled_zz, self.labelled_zz) if A is not None]
-        total: Array = sum(parts[1:], parts[0])
+        total: Array = np.sum(parts, axis=0)
         return total
 
     @cached_property
@@ -76,7 +79,8 @@ class FactorSums:
         S = self.labelled
         if S is None:
             return np.zeros((len(self.zz), len(self.yy)))
-        return S.weight * (S.across + np.outer(S.mean, S.target_mean))
+        sums: Array = S.weight * (S.across + np.outer(S.mean, S.target_mean))
+        return sums
 
 
 def collect_sums(
@@ -98,7 +102,8 @@ def collect_sums(
 
     def products(block: Block, _: Scratch) -> Array:
         Y = np.asarray(block.y)
-        return (block.weights()[:, None] * Y).T @ Y
+        squares: Array = (block.weights()[:, None] * Y).T @ Y
+        return squares
 
     def covariances(part: Rows, centred: bool) -> Covariance | None:
         if not part.n_rows or not part.count_weighted(context):

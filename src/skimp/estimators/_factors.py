@@ -1,15 +1,14 @@
 """Factors of features and labels: alternating closed forms on sums over the rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import linalg
 
-from skimp._core._linalg import solve_positive
+from skimp._core._linalg import eigenpairs, solve_positive
 from skimp._core._types import Array
 from skimp.estimators._factor_sums import FactorSums
-from skimp.solvers.ridge import Covariance, ridge_path
+from skimp.solvers.ridge import ridge_path
 
 _WINDOW = 5
 """Iterations over which the decrease of the objective is measured."""
@@ -59,15 +58,14 @@ class Factors:
         squares = weighting.basis * np.sum(self.P**2) + weighting.labels * np.sum(self.V**2)
         return float(squares) / 2
 
-    def canonical(self) -> tuple["Factors", Array]:
-        """Rotate the codes so that the columns of P are orthogonal, and return their lengths.
+    def canonical(self) -> "Factors":
+        """Rotate the codes so that the columns of P are orthogonal, which changes no penalty.
 
-        The objective does not change. The columns are in descending order, and the largest entry of
-        each is positive.
+        The lengths of the columns descend, and the largest entry of each is positive.
         """
         Q, lengths, R = np.linalg.svd(self.P, full_matrices=False)
         signs = np.sign(Q[np.abs(Q).argmax(axis=0), np.arange(Q.shape[1])])
-        return Factors(Q * (signs * lengths), (self.V @ R.T) * signs), lengths
+        return Factors(Q * (signs * lengths), (self.V @ R.T) * signs)
 
 
 @dataclass(frozen=True)
@@ -140,10 +138,11 @@ def start_factors(sums: FactorSums, n_components: int, weighting: Weighting) -> 
         label *= sums.labelled_weight / sums.weight
         M[D:, :D] = np.sqrt(label) * sums.zy.T / sums.labelled_weight
         M[D:, D:] = label * sums.yy / sums.labelled_weight
-    last = D + k - 1
-    values, vectors = linalg.eigh(M, subset_by_index=[last - n_components + 1, last])
-    variances = np.maximum(values[::-1], np.finfo(float).tiny)
-    P, V = vectors[:D, ::-1], vectors[D:, ::-1] / np.sqrt(label)
+    M[:D, D:] = M[D:, :D].T
+    values, vectors = eigenpairs(M)
+    variances = np.maximum(values[::-1][:n_components], np.finfo(float).tiny)
+    vectors = vectors[:, ::-1][:, :n_components]
+    P, V = vectors[:D], vectors[D:] / np.sqrt(label)
     # the lengths that balance the penalties of factors and codes
     penalty = weighting.basis * np.sum(P**2, axis=0) + weighting.labels * np.sum(V**2, axis=0)
     lengths = (weighting.codes * sums.weight * variances / np.maximum(penalty, 1e-300)) ** 0.25
@@ -190,31 +189,54 @@ def alternate(
         before, last = last, best
         if advance(f"objective {objective:.6g}"):
             break
-        if len(history) > _WINDOW and history[-1 - _WINDOW] - objective <= tol * abs(objective):
+        if not objective_falls(history, tol):
             return Factorization(last, tuple(history), True)
         streak += 1
         point = best.moved(before, streak / (streak + 3) if streak > 1 else 0.0)
     return Factorization(last, tuple(history), False)
 
 
+def objective_falls(history: Sequence[float], tol: float) -> bool:
+    """Return whether the last iterations have decreased the objective by more than ``tol``."""
+    if len(history) <= _WINDOW:
+        return True
+    return history[-1 - _WINDOW] - history[-1] > tol * abs(history[-1])
+
+
 def regress_labels(
-    factors: Factors, lengths: Array, weighting: Weighting, S: Covariance
+    factors: Factors, weighting: Weighting, sums: FactorSums
 ) -> tuple[Array, Array]:
     """Return label weights and constants for codes that do not know the labels.
 
-    A ridge regression on the projections of the rows on the basis, which is orthogonal. Its penalty
-    minimizes the error of generalized cross-validation.
+    A ridge regression on the leading principal components of the rows within the span of the basis,
+    whose columns are orthogonal. Their number and the penalty minimize the error of generalized
+    cross-validation: a few labels determine only the coefficients of few components.
     """
-    alive = lengths > np.finfo(float).eps * lengths[0]
+    S = sums.labelled
+    assert S is not None, "there are labels"
+    lengths = np.linalg.norm(factors.P, axis=0)
+    alive = lengths > np.finfo(float).eps * lengths.max(initial=0.0)
     Q = factors.P[:, alive] / lengths[alive]
-    size = max(S.size, S.weight)
-    projected = replace(
-        S, within=Q.T @ S.within @ Q, across=Q.T @ S.across, mean=Q.T @ S.mean, size=size
-    )
-    unit = float(projected.within.trace()) / Q.shape[1] or 1.0
-    path = ridge_path(projected, _RIDGES * unit)
-    coef = path.coefs[0][path.best()]
+    variances, R = eigenpairs(Q.T @ sums.zz @ Q)
+    R = R[:, variances > len(R) * np.finfo(float).eps * variances[-1]][:, ::-1]
+    Q, r = Q @ R, R.shape[1]
     V = np.zeros_like(factors.V)
+    if not r:
+        return V, S.target_mean
+    projected = replace(
+        S,
+        within=Q.T @ S.within @ Q,
+        across=Q.T @ S.across,
+        mean=Q.T @ S.mean,
+        size=max(S.size, S.weight),
+    )
+    unit = float(projected.within.trace()) / r or 1.0
+    sizes = sorted({min(r, round(2 ** (i / 2))) for i in range(2 * r.bit_length() + 1)})
+    path = ridge_path(projected, _RIDGES * unit, sizes)
+    chosen = int(path.cautious.min(axis=1).argmin())
+    coef = path.coefs[chosen][path.best(chosen)]
+    intercept = S.target_mean - projected.mean[: sizes[chosen]] @ coef
     # codes are projections times d / (d^2 + penalty)
-    V[:, alive] = (coef * (lengths[alive] + weighting.codes / lengths[alive])[:, None]).T
-    return V, S.target_mean - projected.mean @ coef
+    factor = lengths[alive] + weighting.codes / lengths[alive]
+    V[:, alive] = (R[:, : sizes[chosen]] @ coef * factor[:, None]).T
+    return V, intercept

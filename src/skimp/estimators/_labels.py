@@ -220,7 +220,8 @@ def nearest_probabilities(F: Array) -> Array:
     shifts = (np.cumsum(falling, axis=1) - 1) / np.arange(1, F.shape[1] + 1)
     last = np.count_nonzero(falling > shifts, axis=1) - 1
     P: Array = np.maximum(F - np.take_along_axis(shifts, last[:, None], axis=1), 0)
-    return P / P.sum(axis=1, keepdims=True)
+    P /= P.sum(axis=1, keepdims=True)
+    return P
 
 
 def as_logarithms(P: Array) -> Array:

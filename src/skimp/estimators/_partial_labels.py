@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, column_or_1d
 
 from skimp._core._types import Array, DType
-from skimp.data import Context, Rows, masked_rows, missing_entries, refuse_target
+from skimp.data import Context, Rows, has_weight, masked_rows, missing_entries, refuse_target
 from skimp.estimators._labels import as_decision, nearest_probabilities
 from skimp.estimators._targets import Sides, Targets
 
@@ -48,7 +48,8 @@ def has_label(y: Array) -> Array:
         known = y != np.asarray("-1", y.dtype)
     else:
         known = ~missing_entries(y) & (y != UNLABELLED)
-    return known if known.ndim == 1 else known.any(axis=1)
+    labelled: Array = np.any(known.reshape(len(y), -1), axis=1)
+    return labelled
 
 
 class PartialTargets(Targets, ABC):
@@ -108,8 +109,9 @@ class OneHot(PartialTargets):
         assert y is not None, "checked before"
         if y.ndim != 1:
             raise ValueError(f"y must have one dimension, as in the first call, found {y.ndim}.")
-        if has_label(y).any():
-            self.sides.check(masked_rows(rows, has_label(y)), context)
+        labelled = masked_rows(rows, has_label(y))
+        if has_weight(labelled):
+            self.sides.check(labelled, context)
 
     def decide(self, F: Array) -> Array:
         labels: Array = self.classes[F.argmax(axis=1)]

@@ -1,6 +1,7 @@
 """Feature maps: x -> z(x) with <z(x), z(y)> close to k(x, y)."""
 
-from skimp.features._base import Basis, FeatureMap
+from skimp.features._anchor_graph import AnchorGraph
+from skimp.features._base import Basis, Combination, FeatureMap
 from skimp.features._binning import RandomBinning
 from skimp.features._degree2_projection import Degree2Projection
 from skimp.features._explicit import ExplicitPolynomial
@@ -24,7 +25,9 @@ from skimp.features._transformer import MAP_NAMES, TRANSFORMER, Transformer, as_
 __all__ = [
     "MAP_NAMES",
     "TRANSFORMER",
+    "AnchorGraph",
     "Basis",
+    "Combination",
     "Degree2Projection",
     "ExplicitPolynomial",
     "FeatureMap",

@@ -16,6 +16,7 @@ from skimp._params._rules import RANDOM_STATE, Rule, check_params, integer
 from skimp.budgets import Fixed, Selector, as_selector
 from skimp.data import LOCAL, BlockMap, Context, Reporting, Rows, as_rows
 from skimp.features._columns import columns_alone
+from skimp.features._combined import CombinedFeatures
 from skimp.kernels import Kernel, as_kernel, bandwidth_rules, has_flag, require
 
 SIZED = {"n_components": integer(at_least=1), "random_state": RANDOM_STATE}
@@ -44,6 +45,14 @@ class Basis(BlockMap, Protocol):
     @property
     def landmarks_(self) -> Any:
         """`Landmarks` that the functions are made of, or None."""
+
+
+class Combination(BlockMap, Protocol):
+    """Linear combinations of functions, with their coefficients."""
+
+    @property
+    def root(self) -> Array:
+        """Coefficients of each combination, of shape (functions, width)."""
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, Parametrized, ABC):
@@ -356,6 +365,14 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, P
     def basis(self) -> Basis:
         """Return the functions that an estimator fits coefficients for: by default the features."""
         return self
+
+    def combine(self, coef: Array) -> "Combination":
+        """Return linear combinations of the features, as cheap to compute as possible.
+
+        ``coef`` has shape (width, r). The rows of ``root`` in the result belong to the landmarks of
+        a map that consists of their kernel columns, and to the features of any other map.
+        """
+        return CombinedFeatures(self, np.ascontiguousarray(coef, self.dtype_))
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags that describe the accepted input."""

@@ -7,13 +7,10 @@ from typing import final
 import numpy as np
 from scipy import sparse
 
-from skimp._core._linalg import canonical, check_columns, check_finite, dense
-from skimp._core._squared_distances import SquaredDistances
+from skimp._core._linalg import canonical, check_columns, dense
 from skimp._core._types import Array, DType, Matrix
 from skimp._core._work import DOUBLE
-
-_STRIP = 2**18
-"""Distances that are computed at a time."""
+from skimp.features._coordinates import LocalCoordinates
 
 
 @final
@@ -77,36 +74,12 @@ class LocalProducts:
         return d if m == 1 else m * (d + 1) + d
 
     @cached_property
-    def _distances(self) -> SquaredDistances:
-        return SquaredDistances(self.anchors, self.dtype)
+    def _local(self) -> LocalCoordinates:
+        return LocalCoordinates(self.anchors, self.n_neighbors, self.dtype)
 
     def coordinates(self, X: Matrix) -> tuple[Array, Array]:
-        """Return the numbers of the nearest anchors, and their coordinates.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n, d)
-            Validated rows.
-
-        Returns
-        -------
-        numbers, weights : arrays of shape (n, k)
-            Anchors in ascending order, and their coordinates in float64.
-        """
-        from skimp._core.loops._local import nearest_anchors
-
-        m, d = self.anchors.shape
-        check_columns(X, d)
-        n, k = X.shape[0], self.n_neighbors
-        numbers, weights = np.empty((n, k), np.int64), np.empty((n, k))
-        size = max(1, _STRIP // m)
-        for start in range(0, n, size):
-            part = slice(start, min(n, start + size))
-            squares = np.empty((part.stop - start, m), self.dtype)
-            self._distances.fill(X[part], squares)
-            check_finite(squares)
-            nearest_anchors(squares, numbers[part], weights[part])
-        return numbers, weights
+        """Return the numbers of the nearest anchors, and their coordinates in float64."""
+        return self._local.find(X)
 
     def map_sparse(self, X: Matrix) -> sparse.csr_matrix:
         """Return the features of rows.
@@ -154,7 +127,7 @@ class LocalProducts:
         combined : array of shape (n, ...)
             In the dtype of ``models``.
         """
-        shares = self._matrix(X).astype(models.dtype)
+        shares = self._local.matrix(X).astype(models.dtype)
         combined: Array = shares @ models.reshape(len(models), -1)
         return combined.reshape(X.shape[0], *models.shape[1:])
 
@@ -174,7 +147,7 @@ class LocalProducts:
         products = dense(rows @ rows.T, DOUBLE)
         if self.anchors.shape[0] == 1:
             return products
-        shares = self._matrix(X)
+        shares = self._local.matrix(X)
         K: Array = dense(shares @ shares.T, DOUBLE)
         K *= products + 1
         K += products
@@ -198,10 +171,3 @@ class LocalProducts:
         if m > 1:
             own[...] = coef[:-d].reshape(own.shape)
         return self.scale * (own[:, :d] + coef[-d:]), own[:, d]
-
-    def _matrix(self, X: Matrix) -> sparse.csr_matrix:
-        """Return the coordinates of all anchors, of shape (n, m)."""
-        numbers, weights = self.coordinates(X)
-        n, k = numbers.shape
-        parts = weights.ravel(), numbers.ravel(), np.arange(n + 1) * k
-        return sparse.csr_matrix(parts, (n, self.anchors.shape[0]))

@@ -12,7 +12,7 @@ from skimp._core._work import DOUBLE, MapCost, Size, Stage, calls, factor, gemm,
 from skimp._params._rules import NONE, RANDOM_STATE, Rule, integer
 from skimp.budgets import Selector
 from skimp.data import Context, Rows
-from skimp.features._base import Basis, FeatureMap
+from skimp.features._base import Basis, Combination, FeatureMap
 from skimp.features._landmarks import Landmarks, WhitenedLandmarks
 from skimp.kernels import Kernel
 
@@ -167,6 +167,10 @@ class Nystroem(FeatureMap):
 
     def map_block(self, X: Matrix, out: Array) -> None:
         WhitenedLandmarks(self.landmarks_, self.normalization_).map_block(X, out)
+
+    def combine(self, coef: Array) -> Combination:
+        root = (self.normalization_.astype(DOUBLE) @ coef).astype(self.dtype_)
+        return WhitenedLandmarks(self.landmarks_, root)
 
     def basis(self) -> Basis:
         """Return the landmarks' kernel columns if K_mm is well conditioned, else whitened features.

@@ -1,0 +1,538 @@
+"""Semi-supervised factorization of a kernel's feature space."""
+
+from collections import Counter
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from skimp._core._linalg import solve_positive
+from skimp._core._random import as_generator, draw_seed
+from skimp._core._types import Array, RandomState
+from skimp._core._warn import warn_user
+from skimp._params._memory import MEMORY_LIMIT, parse_bytes, require_memory
+from skimp._params._parametrized import Parametrized, all_or_nothing
+from skimp._params._rules import (
+    BOOLEAN,
+    N_JOBS,
+    NONE,
+    RANDOM_STATE,
+    Rule,
+    broken,
+    check_params,
+    instance,
+    integer,
+    number,
+    one_of,
+)
+from skimp.budgets import Selector
+from skimp.data import Context, Reporting, Rows, as_rows, masked_rows
+from skimp.estimators._factor_learners import BlockLearner, FactorLearner, Setting, StepLearner
+from skimp.estimators._factors import Weighting
+from skimp.estimators._labels import CLASS_WEIGHT, Labels, as_logarithms
+from skimp.estimators._partial_labels import (
+    Indicators,
+    OneHot,
+    PartialTargets,
+    check_partial,
+    has_label,
+)
+from skimp.features import FeatureMap, Nystroem, mean_diagonal
+from skimp.kernels import Kernel, as_kernel, has_flag
+
+
+@final
+class KernelFactorization(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, Labels, Reporting, Parametrized
+):
+    r"""Codes of rows from many rows and few labels: semi-supervised kernel factorization (SSOKMF).
+
+    Rows in feature space and their labels are explained by the same r numbers per row, its code h:
+    :math:`\phi(x) \approx \phi(B) W_x h` and :math:`y \approx W_y h`. With the weights w of rows, m
+    landmarks B and labels for some rows t, the objective is
+
+    .. math::
+        \frac{1}{2} \sum_i w_i \frac{\|\phi(x_i) - \phi(B) W_x h_i\|^2}{s} + \frac{\beta}{2}
+        \sum_t w_t \|y_t - W_y h_t\|^2 + \frac{\lambda_1}{2} \|\phi(B) W_x\|^2 +
+        \frac{\lambda_2}{2} \|W_y\|^2 + \frac{\lambda_3}{2} \sum_i w_i \|h_i\|^2
+
+    where s is the mean of k(x, x). Rows without a label take part in the first and the last term.
+    Labels y are one-hot: 1 for the class of a row and 0 for the others.
+
+    The codes of new rows ignore labels. `predict` applies a ridge regression of the labels on such
+    codes, whose penalty minimizes the error of generalized cross-validation. With
+    ``solver="sgd"``, it applies :math:`W_y`, as the publication does.
+
+    The default solver computes the best codes for given factors, and the best factors for given
+    codes, in turns. Codes are linear in the features and labels, so that one pass over the rows
+    suffices: it sums products of m features, in O(n m (d + m)) time and O(m^2) memory. An iteration
+    takes O(m^2 r) time, whatever the number of rows.
+
+    Parameters
+    ----------
+    n_components : int, default=100
+        Length r of the codes, at most the number of features. A classification needs several codes
+        per class.
+    kernel : Kernel or str, default="rbf"
+        The kernel, positive definite.
+    budget : int, default=1000
+        Number of landmarks m.
+    selector : Selector or str, default="kmeans"
+        How to choose the landmarks. Selectors that use labels treat rows without a label as a class
+        of their own.
+    approximation : FeatureMap or None, default=None
+        A feature map to use instead of ``Nystroem`` with these landmarks, which then have no
+        effect. `~skimp.features.AnchorGraph` follows clusters in the data, and needs fewer labels.
+    label_weight : float, default=1.0
+        Weight :math:`\beta` of the labels' errors.
+    penalty_basis, penalty_labels, penalty_codes : float, default=0.1
+        Penalties :math:`\lambda_1, \lambda_2, \lambda_3`, greater than 0. The first two count once,
+        not per row. Only products matter: :math:`\lambda_1 \lambda_3` shrinks the basis, and
+        :math:`\lambda_2 \lambda_3` the label weights.
+    class_weight : dict, "balanced" or None, default=None
+        Factors for the weights of labelled rows of each class.
+    solver : "alternating" or "sgd", default="alternating"
+        "sgd" takes stochastic gradient steps on mini-batches, as published. It needs less memory if
+        there are many features, and far more time.
+    batch_size : int, default=128
+        Number of rows in a mini-batch of "sgd".
+    tol : float, default=1e-5
+        Stop if five iterations decrease the objective by less than this factor of it.
+    max_iter : int, default=200
+        Maximum number of iterations; of passes over the rows for "sgd".
+    memory_limit : int or str, default=None
+        Maximum memory besides the rows, such as "2GB"; None is half of the machine's.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all available cores.
+    verbose : int, default=0
+        Whether to report progress.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the landmarks, and of the steps of "sgd".
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels, sorted; the numbers of the columns for label indicators.
+    approximation_ : FeatureMap
+        The fitted map, with ``kernel_`` and ``landmarks_``.
+    kernel_ : Kernel or None
+        Kernel with numeric parameters.
+    basis_weights_ : array of shape (m, r)
+        :math:`W_x`: one row per landmark in ``approximation_.landmarks_``, or per feature of a map
+        that has no landmarks.
+    label_weights_ : array of shape (n_classes, r)
+        :math:`W_y`.
+    coef_, intercept_ : arrays of shape (n_classes, r) and (n_classes,)
+        Coefficients and constants of the predicted labels in codes.
+    objective_history_ : tuple of float
+        The objective of each iteration; of the last call, after ``partial_fit``. For "sgd", mean
+        over a pass.
+    n_iter_ : int
+        Number of iterations.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Castellanos (2021), Scalable kernel methods using randomized numerical linear algebra, section
+    4.2, eq. 4-16. There, the penalty of the basis is :math:`\|W_x\|^2`, which depends on how close
+    landmarks are to each other, and s is 1.
+
+    Vanegas, Escalante and Gonzalez (2018), Scalable kernel-based semi-supervised learning with
+    online matrix factorization.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_moons
+    >>> from skimp import KernelFactorization
+    >>> from skimp.features import AnchorGraph
+    >>> X, y = make_moons(2000, noise=0.08, random_state=0)
+    >>> some = np.full(2000, -1)
+    >>> some[::200] = y[::200]  # 10 labels
+    >>> graph = AnchorGraph(200, random_state=0)
+    >>> model = KernelFactorization(10, approximation=graph, random_state=0).fit(X, some)
+    >>> bool(model.score(X, y) > 0.95)
+    True
+    >>> model.transform(X[:3]).shape
+    (3, 10)
+    """
+
+    rules: ClassVar[dict[str, Rule]] = {
+        "n_components": integer(at_least=1),
+        "budget": integer(at_least=1),
+        "approximation": NONE | instance(FeatureMap, "a feature map"),
+        "label_weight": number(above=0),
+        "penalty_basis": number(above=0),
+        "penalty_labels": number(above=0),
+        "penalty_codes": number(above=0),
+        "class_weight": CLASS_WEIGHT,
+        "solver": one_of("alternating", "sgd"),
+        "batch_size": integer(at_least=1),
+        "tol": number(at_least=0),
+        "max_iter": integer(at_least=1),
+        "memory_limit": MEMORY_LIMIT,
+        "n_jobs": N_JOBS,
+        "verbose": integer(at_least=0) | BOOLEAN,
+        "random_state": RANDOM_STATE,
+    }
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        kernel: Kernel | str = "rbf",
+        budget: int = 1000,
+        selector: Selector | str = "kmeans",
+        approximation: FeatureMap | None = None,
+        label_weight: float = 1.0,
+        penalty_basis: float = 0.1,
+        penalty_labels: float = 0.1,
+        penalty_codes: float = 0.1,
+        class_weight: dict[Any, float] | str | None = None,
+        solver: str = "alternating",
+        batch_size: int = 128,
+        tol: float = 1e-5,
+        max_iter: int = 200,
+        memory_limit: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: RandomState = None,
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.budget = budget
+        self.selector = selector
+        self.approximation = approximation
+        self.label_weight = label_weight
+        self.penalty_basis = penalty_basis
+        self.penalty_labels = penalty_labels
+        self.penalty_codes = penalty_codes
+        self.class_weight = class_weight
+        self.solver = solver
+        self.batch_size = batch_size
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit codes, basis and labels.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Training rows. `~skimp.data.Rows` hold their own labels and weights.
+        y : array of shape (n,) or (n, n_labels)
+            Labels, with -1 for rows without a label. Or label indicators, a column of 0 and 1 per
+            label, with -1 or NaN in all columns for rows without labels.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows. For the same landmarks, a weight of 2 equals a row given twice.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self), self._reporting(4, X, y, sample_weight) as context:
+            rows = self._read(X, y, sample_weight, True, context)
+            learner = self._begin(rows, self._encode(rows, context), context)
+            self._run(learner, rows, int(self.max_iter), context)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from more rows.
+
+        The first call chooses the landmarks from its rows. The "alternating" solver keeps sums, and
+        fits all rows so far; "sgd" passes over the new rows once.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            New rows.
+        y : array of shape (n,) or (n, n_labels)
+            Labels as in `fit`.
+        classes : array of shape (n_classes,), optional
+            All labels that may occur in any call, without -1. Required in the first call, unless y
+            are label indicators.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        self
+        """
+        first = "_learner" not in vars(self)
+        with all_or_nothing(self), self._reporting(4, X, y, sample_weight) as context:
+            rows = self._read(X, y, sample_weight, first, context)
+            if first:
+                learner = self._begin(rows, self._encode_listed(rows, classes, context), context)
+            else:
+                learner = self._learner
+                self._targets.check(rows, context)
+                if classes is not None:
+                    self._listed_classes(classes, first=False)
+            passes = int(self.max_iter) if self.solver == "alternating" else 1
+            self._run(learner, rows, passes, context)
+        return self
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, reset: bool, context: Context) -> Rows:
+        """Check the parameters and the data; labels are not yet encoded."""
+        with context.phase("read", unit="rows") as reading:
+            check_params(self)
+            owner = type(self).__name__
+            if not isinstance(X, Rows):
+                y = check_partial(y, owner)
+            rows = as_rows(self, X, y, sample_weight, reset=reset)
+            if rows.targets(context) is None:
+                raise ValueError(f"{owner} requires y to be passed, but the rows have none.")
+            reading.result = f"{rows.n_rows:,} rows of {rows.n_features:,} columns"
+        return rows
+
+    def _encode(self, rows: Rows, context: Context) -> PartialTargets:
+        """Set the classes, and return the encoding of labels."""
+        y = rows.targets(context)
+        assert y is not None, "checked before"
+        if y.ndim == 2:
+            return self._encode_indicators(y, rows, context)
+        known = has_label(y)
+        if not known.any():
+            raise ValueError(
+                f"y must hold labels for some rows, found none: {type(self).__name__} learns from "
+                "labels, and recipes.kernel_pca does without."
+            )
+        return OneHot(self._encode_labels(masked_rows(rows, known), context, joint=True))
+
+    def _encode_listed(self, rows: Rows, classes: Any, context: Context) -> PartialTargets:
+        """Set the classes that the user lists, and return the encoding of labels."""
+        y = rows.targets(context)
+        assert y is not None, "checked before"
+        if y.ndim == 2:
+            return self._encode_indicators(y, rows, context)
+        given = self._listed_classes(classes, first=True)
+        if self.class_weight == "balanced":
+            raise broken(
+                type(self).__name__,
+                "class_weight",
+                "None or a dict for partial_fit, because 'balanced' depends on all rows",
+                self.class_weight,
+            )
+        targets = OneHot(self._encode_classes(rows, given, Counter(given.tolist()), True))
+        targets.check(rows, context)
+        return targets
+
+    def _encode_indicators(self, y: Array, rows: Rows, context: Context) -> PartialTargets:
+        if self.class_weight is not None:
+            wording = "None for label indicators"
+            raise broken(type(self).__name__, "class_weight", wording, self.class_weight)
+        targets = Indicators(y.shape[1], rows.dtype)
+        targets.check(rows, context)
+        self.classes_ = targets.classes
+        return targets
+
+    def _begin(self, rows: Rows, targets: PartialTargets, context: Context) -> FactorLearner:
+        """Fit the map, and return a learner that has seen no row."""
+        rng = as_generator(self.random_state)
+        chosen = self._as_map()
+        with context.phase(chosen.unit):
+            own = chosen.random_state
+            kernel = as_kernel(self.kernel, owner=type(self).__name__)
+            # selectors may use labels
+            coded = rows.with_targets(targets.codes).labelled_as(True)
+            source = rng if own is None else as_generator(own)
+            feature_map = chosen.fit_rows(coded, source, kernel, context)
+        size, width = feature_map.width + targets.n_outputs, feature_map.width
+        r = min(int(self.n_components), width)
+        require_memory(
+            64 * size * (size if self.solver == "alternating" else r),
+            self.memory_limit,
+            f"a factorization of {width} features",
+            "choose a smaller budget",
+        )
+        setting = Setting(
+            feature_map=feature_map,
+            unit=mean_diagonal(feature_map, rows, context),
+            targets=targets,
+            weighting=Weighting(
+                basis=float(self.penalty_basis),
+                labels=float(self.penalty_labels),
+                codes=float(self.penalty_codes),
+                label=float(self.label_weight),
+            ),
+            n_components=r,
+            tol=float(self.tol),
+        )
+        if self.solver == "alternating":
+            return BlockLearner(setting)
+        room = parse_bytes(self.memory_limit)
+        seed = draw_seed(rng)
+        return StepLearner(setting, seed=seed, batch_size=int(self.batch_size), room=room)
+
+    def _as_map(self) -> FeatureMap:
+        """Return an unfitted map."""
+        if self.approximation is None:
+            return Nystroem(budget=int(self.budget), selector=self.selector)
+        if self.approximation.codes:
+            wording = "None or a map whose features are numbers"
+            raise broken(type(self).__name__, "approximation", wording, self.approximation)
+        return self.approximation.resized(None)
+
+    def _run(self, learner: FactorLearner, rows: Rows, max_iter: int, context: Context) -> None:
+        """Learn from the rows, and set the fitted attributes."""
+        learner = learner.learn(rows, max_iter, context)
+        if not learner.converged and max_iter == int(self.max_iter):
+            warn_user(
+                f"{type(self).__name__}: the objective still decreased after {max_iter} "
+                "iterations: raise max_iter or tol.",
+                ConvergenceWarning,
+            )
+        given, factors = learner.setting, learner.fitted
+        self._learner = learner
+        self.approximation_, self.kernel_ = given.feature_map, given.feature_map.kernel_
+        # codes are linear in features: h = (P^T P + lambda_3)^-1 P^T z
+        T = solve_positive(factors.inner(given.weighting, labelled=False), factors.P.T)[0]
+        self._codes = given.feature_map.combine(T.T / np.sqrt(given.unit))
+        basis = given.feature_map.combine(factors.P * np.sqrt(given.unit))
+        self.basis_weights_ = basis.root
+        self.label_weights_ = factors.V
+        self.coef_, self.intercept_ = learner.label_model()
+        self.objective_history_, self.n_iter_ = learner.history, len(learner.history)
+
+    def transform(self, X: Any) -> Array:
+        """Return the codes of rows, which ignore labels.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n, r)
+        """
+        check_is_fitted(self)
+        rows, r = as_rows(self, X, reset=False), self._codes.width
+        return Context(self.n_jobs).compute(
+            rows.mapped(self._codes), lambda block, _: block.X, (r,), self._codes.dtype
+        )
+
+    def inverse(self, H: Any) -> Array:
+        r"""Return points of the feature space for codes: the coefficients :math:`W_x h`.
+
+        The point of a code is :math:`\sum_j (W_x h)_j \phi(b_j)`, with landmarks
+        ``approximation_.landmarks_.points``. Its inner product with a row x is
+        :math:`k(x, B) W_x h`.
+
+        Parameters
+        ----------
+        H : array of shape (n, r)
+            Codes.
+
+        Returns
+        -------
+        array of shape (n, m)
+            One coefficient per row of ``basis_weights_``.
+        """
+        check_is_fitted(self)
+        H = check_array(H, input_name="H", dtype=[np.float64, np.float32])
+        r = self.basis_weights_.shape[1]
+        if H.shape[1] != r:
+            raise ValueError(f"H must have {r} columns, as many as codes, found {H.shape[1]}.")
+        weights: Array = H @ self.basis_weights_.T.astype(H.dtype)
+        return weights
+
+    def _scores(self, X: Any) -> Array:
+        """Return the estimate of each label."""
+        H = self.transform(X)
+        scores: Array = H @ self.coef_.T.astype(H.dtype) + self.intercept_.astype(H.dtype)
+        return scores
+
+    @property
+    def _targets(self) -> PartialTargets:
+        return self._learner.setting.targets
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the estimate of each label: near 1 for the classes of a row, else near 0.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n,) or (n, n_classes)
+            For two classes one number, positive for the second class.
+        """
+        check_is_fitted(self)
+        return self._targets.decision(self._scores(X))
+
+    def predict(self, X: Any) -> Array:
+        """Return the labels of rows.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n,), or (n, n_labels) for label indicators
+        """
+        check_is_fitted(self)
+        return self._targets.decide(self._scores(X))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each label.
+
+        The estimates of least squares are moved to the nearest probabilities. They are not
+        calibrated; `sklearn.calibration.CalibratedClassifierCV` does that.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            In the order of ``classes_``. Rows have the sum 1, except for label indicators.
+        """
+        check_is_fitted(self)
+        return self._targets.probabilities(self._scores(X))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+        """
+        return as_logarithms(self.predict_proba(X))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._codes.width
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags of supported input."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        kernel = self.kernel
+        if self.approximation is not None and self.approximation.kernel is not None:
+            kernel = self.approximation.kernel
+        tags.input_tags.positive_only = has_flag(kernel, "needs_nonnegative")
+        tags.input_tags.string = has_flag(kernel, "takes_objects")
+        tags.classifier_tags.multi_label = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
