@@ -14,6 +14,8 @@ from skimp import (
     DoublyStochasticClassifier,
     DoublyStochasticRegressor,
     KernelClassifier,
+    KernelFactorization,
+    KernelKMedoids,
     KernelRegressor,
     LocallyLinearClassifier,
     RejectClassifier,
@@ -460,11 +462,21 @@ ESTIMATORS = [
     _row(DoublyStochasticRegressor()),
     _row(KRLS(alpha=1e-3, approximation=40)),
     _row(KRLS("laplacian", alpha=1e-3, approximation=Sketch("gaussian", 50))),
+    _row(KernelFactorization(tol=1e-10, max_iter=1000)),
+    _row(KernelFactorization(5, budget=30, selector="balanced", tol=1e-10, max_iter=1000)),
+    _row(KernelFactorization(8, approximation=AnchorGraph(20), tol=1e-10, max_iter=1000)),
+    _row(KernelFactorization(5, solver="sgd", max_iter=1000, tol=1e-3)),
     _row(StructuredSVM()),
     _row(StructuredSVM(loss="log", class_weight="balanced", alpha=1e-2)),
     _row(StructuredSVM(solver="subgradient", alpha=0.1, max_iter=2000, tol=0.1, random_state=0)),
 ]
 
+
+CLUSTERINGS = [
+    _row(KernelKMedoids()),
+    _row(KernelKMedoids(3, kernel="laplacian", budget=20, objective="squared")),
+    _row(KernelKMedoids(3, metric="cityblock", budget=20, method="alternate", selector="kmeans")),
+]
 
 HASHINGS = [
     _row(KernelHash(n_bits=100)),

@@ -15,6 +15,7 @@ _CLASSES = {
     "KRLS": "skimp.effects",
     "KernelClassifier": "skimp.estimators",
     "KernelFactorization": "skimp.estimators",
+    "KernelKMedoids": "skimp.estimators",
     "KernelRegressor": "skimp.estimators",
     "LocallyLinearClassifier": "skimp.estimators",
     "RejectClassifier": "skimp.estimators",

@@ -12,6 +12,7 @@ from skimp.estimators._joint_map import JointMap
 from skimp.estimators._kernel_cache import CacheUse
 from skimp.estimators._kernel_classifier import KernelClassifier
 from skimp.estimators._kernel_factorization import KernelFactorization
+from skimp.estimators._kernel_kmedoids import KernelKMedoids
 from skimp.estimators._kernel_machine import KernelMachine
 from skimp.estimators._kernel_regressor import KernelRegressor
 from skimp.estimators._locally_linear import LocallyLinearClassifier
@@ -33,6 +34,7 @@ __all__ = [
     "JointMap",
     "KernelClassifier",
     "KernelFactorization",
+    "KernelKMedoids",
     "KernelMachine",
     "KernelRegressor",
     "LocallyLinearClassifier",

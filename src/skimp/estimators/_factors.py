@@ -12,7 +12,7 @@ from skimp.solvers.ridge import ridge_path
 
 _WINDOW = 5
 """Iterations over which the decrease of the objective is measured."""
-_RIDGES = np.logspace(-10, 2, 37)
+_RIDGES = np.logspace(-6, 2, 25)
 """Ridge penalties of the labels' regression, relative to the mean variance of its features."""
 
 
@@ -61,11 +61,13 @@ class Factors:
     def canonical(self) -> "Factors":
         """Rotate the codes so that the columns of P are orthogonal, which changes no penalty.
 
-        The lengths of the columns descend, and the largest entry of each is positive.
+        The lengths of the columns descend. Signs follow from the label weights, which do not depend
+        on the coordinates of the features.
         """
         Q, lengths, R = np.linalg.svd(self.P, full_matrices=False)
-        signs = np.sign(Q[np.abs(Q).argmax(axis=0), np.arange(Q.shape[1])])
-        return Factors(Q * (signs * lengths), (self.V @ R.T) * signs)
+        V = self.V @ R.T
+        signs = np.where(np.arange(1, len(V) + 1) @ V < 0, -1.0, 1.0)
+        return Factors(Q * (signs * lengths), V * signs)
 
 
 @dataclass(frozen=True)
@@ -203,9 +205,7 @@ def objective_falls(history: Sequence[float], tol: float) -> bool:
     return history[-1 - _WINDOW] - history[-1] > tol * abs(history[-1])
 
 
-def regress_labels(
-    factors: Factors, weighting: Weighting, sums: FactorSums
-) -> tuple[Array, Array]:
+def regress_labels(factors: Factors, weighting: Weighting, sums: FactorSums) -> tuple[Array, Array]:
     """Return label weights and constants for codes that do not know the labels.
 
     A ridge regression on the leading principal components of the rows within the span of the basis,

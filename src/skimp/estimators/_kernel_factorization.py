@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from skimp._core._linalg import solve_positive
 from skimp._core._random import as_generator, draw_seed
@@ -29,9 +29,10 @@ from skimp._params._rules import (
 )
 from skimp.budgets import Selector
 from skimp.data import Context, Reporting, Rows, as_rows, masked_rows
+from skimp.estimators._available import available_unless
 from skimp.estimators._factor_learners import BlockLearner, FactorLearner, Setting, StepLearner
 from skimp.estimators._factors import Weighting
-from skimp.estimators._labels import CLASS_WEIGHT, Labels, as_logarithms
+from skimp.estimators._labels import CLASS_WEIGHT, Labels, as_logarithms, lacks_partial_fit
 from skimp.estimators._partial_labels import (
     Indicators,
     OneHot,
@@ -243,6 +244,7 @@ class KernelFactorization(
             self._run(learner, rows, int(self.max_iter), context)
         return self
 
+    @available_unless(lacks_partial_fit)
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -288,6 +290,7 @@ class KernelFactorization(
             owner = type(self).__name__
             if not isinstance(X, Rows):
                 y = check_partial(y, owner)
+                check_consistent_length(X, y, sample_weight)
             rows = as_rows(self, X, y, sample_weight, reset=reset)
             if rows.targets(context) is None:
                 raise ValueError(f"{owner} requires y to be passed, but the rows have none.")
@@ -315,13 +318,6 @@ class KernelFactorization(
         if y.ndim == 2:
             return self._encode_indicators(y, rows, context)
         given = self._listed_classes(classes, first=True)
-        if self.class_weight == "balanced":
-            raise broken(
-                type(self).__name__,
-                "class_weight",
-                "None or a dict for partial_fit, because 'balanced' depends on all rows",
-                self.class_weight,
-            )
         targets = OneHot(self._encode_classes(rows, given, Counter(given.tolist()), True))
         targets.check(rows, context)
         return targets

@@ -89,6 +89,16 @@ class Labels(ClassifierMixin):
         return given
 
 
+def lacks_partial_fit(model: Any) -> str:
+    """Return why a classifier has no ``partial_fit``, or ''."""
+    if model.class_weight != "balanced":
+        return ""
+    return (
+        "needs class_weight=None or a dict, got 'balanced', which depends on all rows: estimate "
+        "the weights with sklearn.utils.class_weight.compute_class_weight."
+    )
+
+
 class Labelled(Labels):
     """Mixin for classifiers that compute one score per class, or a single one for two classes."""
 

@@ -26,7 +26,7 @@ from skimp._params._rules import (
 from skimp.choice import measure_columns
 from skimp.data import Context, Reporting, Rows, as_rows
 from skimp.estimators._available import available_unless
-from skimp.estimators._labels import Labelled
+from skimp.estimators._labels import Labelled, lacks_partial_fit
 from skimp.estimators._targets import Distances, Targets, median_target
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel, bandwidth_rules
@@ -299,16 +299,6 @@ class OnlineMachine(Reporting, Parametrized, ABC):
         return tags
 
 
-def _lacks_partial_fit(model: Any) -> str:
-    """Return why a classifier has no ``partial_fit``, or ''."""
-    if model.class_weight != "balanced":
-        return ""
-    return (
-        "needs class_weight=None or a dict, got 'balanced', which depends on all rows: estimate "
-        "the weights with sklearn.utils.class_weight.compute_class_weight."
-    )
-
-
 class OnlineClassifier(Labelled, OnlineMachine, ABC):
     """Base class of classifiers that learn one row after another."""
 
@@ -322,7 +312,7 @@ class OnlineClassifier(Labelled, OnlineMachine, ABC):
     def _encode(self, rows: Rows, context: Context) -> Targets:
         return self._encode_labels(rows, context, joint=self._joint)
 
-    @available_unless(_lacks_partial_fit)
+    @available_unless(lacks_partial_fit)
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:

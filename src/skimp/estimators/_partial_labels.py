@@ -167,7 +167,9 @@ class Indicators(PartialTargets):
         return (F > 0.5).astype(np.int64)
 
     def probabilities(self, F: Array) -> Array:
-        return np.clip(F, 0, 1)
+        # least squares cannot be certain
+        eps = np.finfo(F.dtype).eps
+        return np.clip(F, eps, 1 - eps)
 
     def decision(self, F: Array) -> Array:
         return F
