@@ -9,6 +9,7 @@ import numpy as np
 
 from skimp._core._blocks import Scratch
 from skimp._core._linalg import solve_positive
+from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array
 from skimp.data import Block, Context, Rows
 from skimp.estimators._factor_sums import FactorSums, collect_sums
@@ -113,9 +114,13 @@ class BlockLearner(FactorLearner):
         start = self.factors
         if self.sums is not None:
             sums = self.sums.merged(sums)
-        if start is None:
-            start = start_factors(sums, given.n_components, given.weighting)
-        with context.phase("factorize", unit="iterations", total=max_iter) as factorizing:
+        # bit-equal for any number of threads
+        with (
+            single_threaded_blas(),
+            context.phase("factorize", unit="iterations", total=max_iter) as factorizing,
+        ):
+            if start is None:
+                start = start_factors(sums, given.n_components, given.weighting)
             found = alternate(
                 sums,
                 start,
@@ -124,11 +129,12 @@ class BlockLearner(FactorLearner):
                 max_iter=max_iter,
                 advance=factorizing.advance,
             )
+            factors = found.factors.canonical()
             factorizing.result = f"objective {found.history[-1]:.6g}"
         return replace(
             self,
             sums=sums,
-            factors=found.factors.canonical(),
+            factors=factors,
             history=found.history,
             converged=found.converged,
         )
@@ -138,7 +144,9 @@ class BlockLearner(FactorLearner):
         if self.sums.labelled is None:
             k = self.setting.targets.n_outputs
             return np.zeros((k, self.setting.n_components)), np.zeros(k)
-        return regress_labels(self.fitted, self.setting.weighting, self.sums)
+        eps = float(np.finfo(self.setting.feature_map.dtype_).eps)
+        with single_threaded_blas():
+            return regress_labels(self.fitted, self.setting.weighting, self.sums, eps)
 
 
 @final
@@ -231,10 +239,11 @@ class Steps:
 
         def visit(X: Any, Y: Array, factor: Array, order: Array) -> None:
             root = np.sqrt(self._setting.unit)
-            for start in range(0, len(order), batch_size):
-                chosen = order[start : start + batch_size]
-                Z = np.asarray(X[chosen], np.float64) / root
-                self.step(Z, Y[chosen], factor[chosen])
+            with single_threaded_blas():
+                for start in range(0, len(order), batch_size):
+                    chosen = order[start : start + batch_size]
+                    Z = np.asarray(X[chosen], np.float64) / root
+                    self.step(Z, Y[chosen], factor[chosen])
 
         return visit
 

@@ -15,6 +15,9 @@ _WINDOW = 5
 _RIDGES = np.logspace(-6, 2, 25)
 """Ridge penalties of the labels' regression, relative to the mean variance of its features."""
 
+_VANISHING = 1e-2
+"""Relative length of a column that the penalties shrink to zero, step by step."""
+
 
 @dataclass(frozen=True)
 class Weighting:
@@ -205,20 +208,23 @@ def objective_falls(history: Sequence[float], tol: float) -> bool:
     return history[-1 - _WINDOW] - history[-1] > tol * abs(history[-1])
 
 
-def regress_labels(factors: Factors, weighting: Weighting, sums: FactorSums) -> tuple[Array, Array]:
+def regress_labels(
+    factors: Factors, weighting: Weighting, sums: FactorSums, eps: float
+) -> tuple[Array, Array]:
     """Return label weights and constants for codes that do not know the labels.
 
     A ridge regression on the leading principal components of the rows within the span of the basis,
     whose columns are orthogonal. Their number and the penalty minimize the error of generalized
-    cross-validation: a few labels determine only the coefficients of few components.
+    cross-validation: a few labels determine only the coefficients of few components. Components
+    whose share of the largest variance is below ``eps``, the resolution of the features, are noise.
     """
     S = sums.labelled
     assert S is not None, "there are labels"
     lengths = np.linalg.norm(factors.P, axis=0)
-    alive = lengths > np.finfo(float).eps * lengths.max(initial=0.0)
+    alive = lengths > _VANISHING * lengths.max(initial=0.0)
     Q = factors.P[:, alive] / lengths[alive]
     variances, R = eigenpairs(Q.T @ sums.zz @ Q)
-    R = R[:, variances > len(R) * np.finfo(float).eps * variances[-1]][:, ::-1]
+    R = R[:, variances > len(R) * eps * variances[-1]][:, ::-1]
     Q, r = Q @ R, R.shape[1]
     V = np.zeros_like(factors.V)
     if not r:

@@ -1,6 +1,5 @@
 """Semi-supervised factorization of a kernel's feature space."""
 
-from collections import Counter
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from skimp._core._linalg import solve_positive
 from skimp._core._random import as_generator, draw_seed
+from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, RandomState
 from skimp._core._warn import warn_user
 from skimp._params._memory import MEMORY_LIMIT, parse_bytes, require_memory
@@ -28,25 +28,19 @@ from skimp._params._rules import (
     one_of,
 )
 from skimp.budgets import Selector
-from skimp.data import Context, Reporting, Rows, as_rows, masked_rows
+from skimp.data import Context, Reporting, Rows, as_rows
 from skimp.estimators._available import available_unless
 from skimp.estimators._factor_learners import BlockLearner, FactorLearner, Setting, StepLearner
 from skimp.estimators._factors import Weighting
-from skimp.estimators._labels import CLASS_WEIGHT, Labels, as_logarithms, lacks_partial_fit
-from skimp.estimators._partial_labels import (
-    Indicators,
-    OneHot,
-    PartialTargets,
-    check_partial,
-    has_label,
-)
+from skimp.estimators._labels import CLASS_WEIGHT, lacks_partial_fit
+from skimp.estimators._partial_labels import PartiallyLabelled, PartialTargets, check_partial
 from skimp.features import FeatureMap, Nystroem, mean_diagonal
 from skimp.kernels import Kernel, as_kernel, has_flag
 
 
 @final
 class KernelFactorization(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, Labels, Reporting, Parametrized
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartiallyLabelled, Reporting, Parametrized
 ):
     r"""Codes of rows from many rows and few labels: semi-supervised kernel factorization (SSOKMF).
 
@@ -81,8 +75,8 @@ class KernelFactorization(
     budget : int, default=1000
         Number of landmarks m.
     selector : Selector or str, default="kmeans"
-        How to choose the landmarks. Selectors that use labels treat rows without a label as a class
-        of their own.
+        How to choose the landmarks. Selectors that use labels put rows without a label in one
+        class.
     approximation : FeatureMap or None, default=None
         A feature map to use instead of ``Nystroem`` with these landmarks, which then have no
         effect. `~skimp.features.AnchorGraph` follows clusters in the data, and needs fewer labels.
@@ -297,40 +291,6 @@ class KernelFactorization(
             reading.result = f"{rows.n_rows:,} rows of {rows.n_features:,} columns"
         return rows
 
-    def _encode(self, rows: Rows, context: Context) -> PartialTargets:
-        """Set the classes, and return the encoding of labels."""
-        y = rows.targets(context)
-        assert y is not None, "checked before"
-        if y.ndim == 2:
-            return self._encode_indicators(y, rows, context)
-        known = has_label(y)
-        if not known.any():
-            raise ValueError(
-                f"y must hold labels for some rows, found none: {type(self).__name__} learns from "
-                "labels, and recipes.kernel_pca does without."
-            )
-        return OneHot(self._encode_labels(masked_rows(rows, known), context, joint=True))
-
-    def _encode_listed(self, rows: Rows, classes: Any, context: Context) -> PartialTargets:
-        """Set the classes that the user lists, and return the encoding of labels."""
-        y = rows.targets(context)
-        assert y is not None, "checked before"
-        if y.ndim == 2:
-            return self._encode_indicators(y, rows, context)
-        given = self._listed_classes(classes, first=True)
-        targets = OneHot(self._encode_classes(rows, given, Counter(given.tolist()), True))
-        targets.check(rows, context)
-        return targets
-
-    def _encode_indicators(self, y: Array, rows: Rows, context: Context) -> PartialTargets:
-        if self.class_weight is not None:
-            wording = "None for label indicators"
-            raise broken(type(self).__name__, "class_weight", wording, self.class_weight)
-        targets = Indicators(y.shape[1], rows.dtype)
-        targets.check(rows, context)
-        self.classes_ = targets.classes
-        return targets
-
     def _begin(self, rows: Rows, targets: PartialTargets, context: Context) -> FactorLearner:
         """Fit the map, and return a learner that has seen no row."""
         rng = as_generator(self.random_state)
@@ -391,9 +351,10 @@ class KernelFactorization(
         self._learner = learner
         self.approximation_, self.kernel_ = given.feature_map, given.feature_map.kernel_
         # codes are linear in features: h = (P^T P + lambda_3)^-1 P^T z
-        T = solve_positive(factors.inner(given.weighting, labelled=False), factors.P.T)[0]
-        self._codes = given.feature_map.combine(T.T / np.sqrt(given.unit))
-        basis = given.feature_map.combine(factors.P * np.sqrt(given.unit))
+        with single_threaded_blas():
+            T = solve_positive(factors.inner(given.weighting, labelled=False), factors.P.T)[0]
+            self._codes = given.feature_map.combine(T.T / np.sqrt(given.unit))
+            basis = given.feature_map.combine(factors.P * np.sqrt(given.unit))
         self.basis_weights_ = basis.root
         self.label_weights_ = factors.V
         self.coef_, self.intercept_ = learner.label_model()
@@ -451,70 +412,6 @@ class KernelFactorization(
     @property
     def _targets(self) -> PartialTargets:
         return self._learner.setting.targets
-
-    def decision_function(self, X: Any) -> Array:
-        """Return the estimate of each label: near 1 for the classes of a row, else near 0.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, frame or Rows of shape (n, d)
-            Rows with the columns of ``fit``.
-
-        Returns
-        -------
-        array of shape (n,) or (n, n_classes)
-            For two classes one number, positive for the second class.
-        """
-        check_is_fitted(self)
-        return self._targets.decision(self._scores(X))
-
-    def predict(self, X: Any) -> Array:
-        """Return the labels of rows.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, frame or Rows of shape (n, d)
-            Rows with the columns of ``fit``.
-
-        Returns
-        -------
-        array of shape (n,), or (n, n_labels) for label indicators
-        """
-        check_is_fitted(self)
-        return self._targets.decide(self._scores(X))
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each label.
-
-        The estimates of least squares are moved to the nearest probabilities. They are not
-        calibrated; `sklearn.calibration.CalibratedClassifierCV` does that.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, frame or Rows of shape (n, d)
-            Rows with the columns of ``fit``.
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-            In the order of ``classes_``. Rows have the sum 1, except for label indicators.
-        """
-        check_is_fitted(self)
-        return self._targets.probabilities(self._scores(X))
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, frame or Rows of shape (n, d)
-            Rows with the columns of ``fit``.
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-        """
-        return as_logarithms(self.predict_proba(X))
 
     @property
     def _n_features_out(self) -> int:

@@ -1,15 +1,18 @@
 """Labels of some rows: which rows have one, and how labels become numbers and back."""
 
 from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from skimp._core._types import Array, DType
+from skimp._params._rules import broken
 from skimp.data import Context, Rows, has_weight, masked_rows, missing_entries, refuse_target
-from skimp.estimators._labels import as_decision, nearest_probabilities
+from skimp.estimators._labels import Labels, as_decision, as_logarithms, nearest_probabilities
 from skimp.estimators._targets import Sides, Targets
 
 UNLABELLED = -1
@@ -173,3 +176,113 @@ class Indicators(PartialTargets):
 
     def decision(self, F: Array) -> Array:
         return F
+
+
+class PartiallyLabelled(Labels):
+    """Mixin for classifiers of which some training rows have no label."""
+
+    _scores: Callable[[Any], Array]
+    """Returns the estimate of each label at each row."""
+
+    @property
+    def _targets(self) -> PartialTargets:
+        """The encoding of a fitted model."""
+        raise NotImplementedError
+
+    def _encode(self, rows: Rows, context: Context) -> PartialTargets:
+        """Set the classes, and return the encoding of labels."""
+        y = rows.targets(context)
+        assert y is not None, "checked before"
+        if y.ndim == 2:
+            return self._encode_indicators(y, rows, context)
+        known = has_label(y)
+        if not known.any():
+            raise ValueError(
+                f"y must hold labels for some rows, found none: {type(self).__name__} learns from "
+                "labels, and recipes.kernel_pca does without."
+            )
+        return OneHot(self._encode_labels(masked_rows(rows, known), context, joint=True))
+
+    def _encode_listed(self, rows: Rows, classes: Any, context: Context) -> PartialTargets:
+        """Set the classes that the user lists, and return the encoding of labels."""
+        y = rows.targets(context)
+        assert y is not None, "checked before"
+        if y.ndim == 2:
+            return self._encode_indicators(y, rows, context)
+        given = self._listed_classes(classes, first=True)
+        targets = OneHot(self._encode_classes(rows, given, Counter(given.tolist()), True))
+        targets.check(rows, context)
+        return targets
+
+    def _encode_indicators(self, y: Array, rows: Rows, context: Context) -> PartialTargets:
+        if self.class_weight is not None:
+            wording = "None for label indicators"
+            raise broken(type(self).__name__, "class_weight", wording, self.class_weight)
+        targets = Indicators(y.shape[1], rows.dtype)
+        targets.check(rows, context)
+        self.classes_ = targets.classes
+        return targets
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the estimate of each label: near 1 for the classes of a row, else near 0.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n,) or (n, n_classes)
+            For two classes one number, positive for the second class.
+        """
+        check_is_fitted(self)
+        return self._targets.decision(self._scores(X))
+
+    def predict(self, X: Any) -> Array:
+        """Return the labels of rows.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n,), or (n, n_labels) for label indicators
+        """
+        check_is_fitted(self)
+        return self._targets.decide(self._scores(X))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each label.
+
+        The estimates of least squares are moved to the nearest probabilities. They are not
+        calibrated; `sklearn.calibration.CalibratedClassifierCV` does that.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            In the order of ``classes_``. Rows have the sum 1, except for label indicators.
+        """
+        check_is_fitted(self)
+        return self._targets.probabilities(self._scores(X))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+        """
+        return as_logarithms(self.predict_proba(X))
