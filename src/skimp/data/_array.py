@@ -14,6 +14,9 @@ from skimp.data._context import LOCAL, Context
 from skimp.data._rows import Rows
 from skimp.data._sample import Sample, sample_rows
 
+_KEYED = 2**18
+"""Rows whose keys are computed at once for a small sample."""
+
 
 @final
 class ArrayRows(Rows):
@@ -54,9 +57,10 @@ class ArrayRows(Rows):
         self.block_rows = block_rows or block_rows_for(self.n_features, self.dtype)
 
     def sample(self, size: int, seed: int, context: Context = LOCAL) -> Sample:
-        """Draw from all rows at once, without joining samples of blocks."""
-        whole = self.reblocked(max(1, self.n_rows))
-        return sample_rows(whole, size, seed, context)
+        """Draw from large blocks, or for a large sample from all rows, to join few parts."""
+        few = size <= _KEYED // 8
+        large = self.reblocked(_KEYED if few else max(1, self.n_rows))
+        return sample_rows(large, size, seed, context)
 
     def take(self, numbers: Array, context: Context = LOCAL) -> Block:
         """Return rows by number, without reading the others."""

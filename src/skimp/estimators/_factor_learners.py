@@ -25,8 +25,8 @@ from skimp.estimators._partial_labels import PartialTargets, has_label
 from skimp.features import FeatureMap, mean_diagonal
 from skimp.solvers import Passes, Visits
 
-_DECAY = 1000
-"""Steps after which the step size has halved."""
+_DECAY = 100
+"""Steps after which the step size decreases as the inverse root of their number."""
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,7 @@ class Steps:
         self.steps += 1
         # the curvature is at most the mean squared length of the codes
         curvature = float(weight @ np.sum(H**2, axis=1)) / total
-        share = _DECAY / (_DECAY + self.steps)
+        share = (1 + self.steps / _DECAY) ** -0.5
         basis, labels = given.basis / self._weight, given.labels / self._weight
         self.factors = Factors(
             P - share * G / (curvature + basis),
