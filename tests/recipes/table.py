@@ -53,6 +53,8 @@ RECIPES = [
     *rows("classification_with_reject", "classification", n_components=20),
     *_unsupervised("kernel_pca", "embedding"),
     *_unsupervised("kernel_kmeans", "clustering", n_clusters=3),
+    *_unsupervised("kernel_kmedoids", "clustering", n_clusters=3),
+    *rows("ssokmf", "classification", lacks=("alpha",), n_components=10),
     *_unsupervised("spectral_clustering", "clustering", n_clusters=3),
     *_unsupervised("one_class", "novelty"),
 ]

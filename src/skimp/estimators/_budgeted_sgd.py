@@ -12,6 +12,7 @@ from skimp._core._work import DOUBLE
 from skimp._params._memory import SIZE, parse_bytes
 from skimp._params._rules import NONE, Rule, broken, integer, is_auto, number, one_of
 from skimp.data import Context, Rows
+from skimp.estimators._columns import warn_of_columns
 from skimp.estimators._expansion import (
     KINDS,
     BudgetedExpansion,
@@ -63,7 +64,7 @@ class BudgetedSGD(OnlineMachine, ABC):
         if loss.joint:
             loss.check_classes(self._targets.n_outputs)
         self._refuse_few_rows(rows, context, kernel)
-        self._warn_of_columns(rows, kernel, context)
+        warn_of_columns(type(self).__name__, rows, kernel, context)
         kernel = kernel.resolve(context.bind(rows), draw_seed(rng))
         sample = as_real(rows.sample(_SAMPLED, 0, context).X, DOUBLE)
         steps = StepRules(

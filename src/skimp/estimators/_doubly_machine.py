@@ -13,6 +13,7 @@ from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, Matrix
 from skimp._params._rules import Rule, integer, is_auto, number, one_of
 from skimp.data import Context, Rows
+from skimp.estimators._columns import warn_of_columns
 from skimp.estimators._doubly_steps import Batch, GradientStep, ImplicitStep, StepRule
 from skimp.estimators._online_machine import OnlineMachine, RowLearner
 from skimp.estimators._seeded_frequencies import SeededFrequencies
@@ -132,7 +133,7 @@ class DoublyMachine(OnlineMachine, ABC):
         advice = "its spectrum is sampled; for example Gaussian or Laplacian"
         require(kernel, "stationary", owner=owner, advice=advice)
         self._refuse_few_rows(rows, context, kernel)
-        self._warn_of_columns(rows, kernel, context)
+        warn_of_columns(type(self).__name__, rows, kernel, context)
         seed, frequency_seed, kernel_seed = (draw_seed(rng) for _ in range(3))
         kernel = kernel.resolve(context.bind(rows), kernel_seed)
         frequencies = SeededFrequencies(kernel, rows.n_features, frequency_seed, rows.dtype)

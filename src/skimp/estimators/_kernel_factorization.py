@@ -30,6 +30,7 @@ from skimp._params._rules import (
 from skimp.budgets import Selector
 from skimp.data import Context, Reporting, Rows, as_rows
 from skimp.estimators._available import available_unless
+from skimp.estimators._columns import warn_of_columns
 from skimp.estimators._factor_learners import BlockLearner, FactorLearner, Setting, StepLearner
 from skimp.estimators._factors import Weighting
 from skimp.estimators._labels import CLASS_WEIGHT, lacks_partial_fit
@@ -298,6 +299,9 @@ class KernelFactorization(
         with context.phase(chosen.unit):
             own = chosen.random_state
             kernel = as_kernel(self.kernel, owner=type(self).__name__)
+            if chosen.kernelled:
+                used = chosen.chosen_kernel(kernel)
+                warn_of_columns(type(self).__name__, rows, used, context)
             # selectors may use labels
             coded = rows.with_targets(targets.codes).labelled_as(True)
             source = rng if own is None else as_generator(own)

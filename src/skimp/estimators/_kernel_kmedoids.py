@@ -25,6 +25,7 @@ from skimp._params._rules import (
 )
 from skimp.budgets import Selector, as_selector
 from skimp.data import Context, Reporting, Rows, as_rows, masked_rows
+from skimp.estimators._columns import warn_of_columns
 from skimp.estimators._dissimilarities import Dissimilarity, KernelDistances, MetricDistances
 from skimp.estimators._medoids import Medoids, Points, assign, best_start, refine
 from skimp.kernels import Gaussian, Kernel, as_kernel, has_flag, require
@@ -69,9 +70,10 @@ class KernelKMedoids(
     budget : int or None, default=1000
         Number of points m. None uses all rows, which takes O(n^2) memory.
     selector : Selector or str, default="uniform"
-        How to choose the points. They stand for equally many rows each, unless the selector returns
-        weights, so uniform rows are usually best. Selectors that use a kernel receive the Gaussian
-        one with ``gamma="scale"`` if there is a metric.
+        How to choose the points. "kmeans" finds better medoids with few points, such as 10 to 50
+        per cluster, and takes longer. With many points, uniform rows are as good or better, because
+        points stand for equally many rows unless the selector returns weights. Selectors that use
+        a kernel receive the Gaussian one with ``gamma="scale"`` if there is a metric.
     objective : "distance" or "squared", default="distance"
         What to sum: distances, or squared distances.
     method : "swap" or "alternate", default="swap"
@@ -227,6 +229,7 @@ class KernelKMedoids(
         if self.metric is None:
             advice = "others have no distances"
             require(kernel, "positive_definite", owner=owner, advice=advice)
+            warn_of_columns(owner, rows, kernel, context)
         kernel = kernel.resolve(context.bind(rows), draw_seed(rng))
         size = n if self.budget is None else min(int(self.budget), n)
         if size < self.n_clusters:

@@ -143,7 +143,7 @@ def refine(
 ) -> Medoids:
     """Choose medoids among all rows, which minimize the costs of the points of their cluster.
 
-    Each iteration assigns the points, and passes over the rows once: a row is a candidate for the
+    Each iteration assigns the points, and passes over the rows once. A row is a candidate for the
     cluster of its nearest medoid. Stop if the medoids stay.
     """
     weight = points.weight
@@ -162,7 +162,7 @@ def refine(
         better = costs < now - _TOL * np.where(np.isfinite(now), now, 0)
         stop = refining.advance(f"cost {np.where(better, costs, now).sum():.6g}")
         if not better.any():
-            return replace(medoids, n_iter=medoids.n_iter + count + 1, converged=True)
+            return replace(medoids, n_iter=medoids.n_iter + count + 1)
         chosen = np.where(better, numbers, medoids.numbers)
         medoids = replace(medoids, X=rows.take(chosen, context).X, numbers=chosen)
         if stop:

@@ -23,7 +23,6 @@ from skimp._params._rules import (
     integer,
     is_auto,
 )
-from skimp.choice import measure_columns
 from skimp.data import Context, Reporting, Rows, as_rows
 from skimp.estimators._available import available_unless
 from skimp.estimators._labels import Labelled, lacks_partial_fit
@@ -35,8 +34,6 @@ from skimp.solvers import Passes, Visits
 
 _STREAM_ALPHA = 1e-4
 """Penalty of a stream, whose length is not known."""
-_MEASURED = 1000
-"""Number of rows on which columns are measured."""
 _LEAST_ROWS = 10
 """Rows of the first call of a stream below which a bandwidth from them is often far off."""
 
@@ -204,13 +201,6 @@ class OnlineMachine(Reporting, Parametrized, ABC):
                 f"{type(self).__name__}: the first call of partial_fit needs at least {number} "
                 f"rows for {purpose}, found {found}: pass more rows in the first call, or {remedy}."
             )
-
-    def _warn_of_columns(self, rows: Rows, kernel: Kernel, context: Context) -> None:
-        """Warn if the bandwidth of a kernel does not suit the columns."""
-        if kernel.distance_degree is not None:
-            drawn = rows.sample(_MEASURED, 0, context)
-            columns = measure_columns(drawn.X, drawn.weight, rows.feature_names)
-            columns.warn(type(self).__name__, kernel, " first, for example in a pipeline")
 
     def _checked_loss(self, loss: Loss | str) -> Loss:
         """Return a loss as an object; raise if it is not for the targets of the machine."""

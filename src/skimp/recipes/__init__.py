@@ -12,9 +12,11 @@ from skimp.recipes._random_features import (
     polynomial_projection_svm,
 )
 from skimp.recipes._reject import classification_with_reject
+from skimp.recipes._semi_supervised import ssokmf
 from skimp.recipes._stochastic import asset, pegasos_svm, sarah_svm, sdca_svm
 from skimp.recipes._unsupervised import (
     kernel_kmeans,
+    kernel_kmedoids,
     kernel_pca,
     one_class,
     spectral_clustering,
@@ -33,6 +35,7 @@ __all__ = [
     "elm",
     "falkon",
     "kernel_kmeans",
+    "kernel_kmedoids",
     "kernel_pca",
     "kitchen_sinks",
     "kmeans_fourier_svm",
@@ -46,4 +49,5 @@ __all__ = [
     "sarah_svm",
     "sdca_svm",
     "spectral_clustering",
+    "ssokmf",
 ]

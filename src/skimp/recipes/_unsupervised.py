@@ -4,6 +4,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from skimp.estimators import KernelKMedoids
 from skimp.features import Nystroem, SpectralProjection
 from skimp.recipes._configure import choose, configure, standardized
 
@@ -109,6 +110,58 @@ def kernel_kmeans(task: str = "clustering", **overrides: Any) -> Pipeline:
 
     choose("kernel_kmeans", task, clustering=None)
     return configure("kernel_kmeans", _scaled(("model", KMeans())), overrides)
+
+
+def kernel_kmedoids(task: str = "clustering", **overrides: Any) -> Pipeline:
+    r"""Return kernel k-medoids on a budget.
+
+    The clusters are those of k rows, in the distance of a kernel. A budget of uniformly drawn rows
+    represents all rows in the sum of squared distances, and all rows are candidates for medoids
+    [1]_ (algorithm 4). The differences are:
+
+    - The best of ten starts is taken, and the starts are spread as in k-means++.
+    - All starts run on the budget alone. All rows become candidates after the best one.
+    - A cluster without points of the budget gets a new medoid.
+    - The columns are standardized first. ``scale="passthrough"`` leaves this out, for columns in
+      one unit such as pixels.
+
+    ``method="swap"`` finds better clusters in about the same time, and ``objective="distance"``
+    sums distances; both are defaults of `~skimp.KernelKMedoids`. A fit takes O(m^2 d) time for m
+    points and d columns, O(n (m / k + k) d) for each of a few passes over n rows, and O(m^2 + n)
+    memory.
+
+    Parameters
+    ----------
+    task : "clustering"
+        The only task.
+    **overrides
+        Parameters of the steps ``scale`` and ``model`` or of their parts, such as ``n_clusters``,
+        ``kernel``, ``budget`` (the number of points), ``selector`` and ``random_state``.
+        ``with_mean=False`` is needed for sparse rows. Nested names work, too.
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline
+        With ``fit_predict`` and ``predict``.
+
+    References
+    ----------
+    .. [1] I. Castellanos, "Scalable kernel methods using randomized numerical linear algebra",
+       thesis, Universidad Nacional de Colombia (2021), section 4.3.1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from sklearn.metrics import adjusted_rand_score
+    >>> from skimp import recipes
+    >>> X, y = make_blobs(500, random_state=0, cluster_std=0.6)
+    >>> model = recipes.kernel_kmedoids(n_clusters=3, budget=100, random_state=0)
+    >>> bool(adjusted_rand_score(y, model.fit_predict(X)) > 0.95)
+    True
+    """
+    choose("kernel_kmedoids", task, clustering=None)
+    model = KernelKMedoids(objective="squared", method="alternate")
+    return configure("kernel_kmedoids", standardized(("model", model)), overrides)
 
 
 def spectral_clustering(
