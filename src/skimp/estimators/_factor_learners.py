@@ -18,9 +18,9 @@ from skimp.estimators._factors import (
     Weighting,
     alternate,
     objective_falls,
-    regress_labels,
     start_factors,
 )
+from skimp.estimators._label_model import LabelModel, fit_label_model
 from skimp.estimators._partial_labels import PartialTargets, has_label
 from skimp.features import FeatureMap, mean_diagonal
 from skimp.solvers import Passes, Visits
@@ -83,8 +83,8 @@ class FactorLearner(ABC):
         """Return a learner that has also seen these rows, of which labels are not yet encoded."""
 
     @abstractmethod
-    def label_model(self) -> tuple[Array, Array]:
-        """Return coefficients and constants of the labels in codes without labels."""
+    def label_model(self) -> LabelModel:
+        """Return the scores of labels."""
 
     @property
     def fitted(self) -> Factors:
@@ -139,14 +139,16 @@ class BlockLearner(FactorLearner):
             converged=found.converged,
         )
 
-    def label_model(self) -> tuple[Array, Array]:
+    def label_model(self) -> LabelModel:
         assert self.sums is not None, "it has seen rows"
         if self.sums.labelled is None:
             k = self.setting.targets.n_outputs
-            return np.zeros((k, self.setting.n_components)), np.zeros(k)
+            return LabelModel(np.zeros((k, self.setting.n_components)), np.zeros(k), False)
         eps = float(np.finfo(self.setting.feature_map.dtype_).eps)
         with single_threaded_blas():
-            return regress_labels(self.fitted, self.setting.weighting, self.sums, eps)
+            return fit_label_model(
+                self.fitted, self.setting.weighting, self.sums, eps, self.setting.targets.exclusive
+            )
 
 
 @final
@@ -207,8 +209,8 @@ class StepLearner(FactorLearner):
             steps=state.steps,
         )
 
-    def label_model(self) -> tuple[Array, Array]:
-        return self.fitted.V, np.zeros(len(self.fitted.V))
+    def label_model(self) -> LabelModel:
+        return LabelModel(self.fitted.V, np.zeros(len(self.fitted.V)), False)
 
 
 class Steps:

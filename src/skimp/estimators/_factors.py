@@ -1,22 +1,16 @@
 """Factors of features and labels: alternating closed forms on sums over the rows."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from skimp._core._linalg import eigenpairs, solve_positive
 from skimp._core._types import Array
 from skimp.estimators._factor_sums import FactorSums
-from skimp.solvers.ridge import ridge_path
 
 _WINDOW = 5
 """Iterations over which the decrease of the objective is measured."""
-_RIDGES = np.logspace(-6, 2, 25)
-"""Ridge penalties of the labels' regression, relative to the mean variance of its features."""
-
-_VANISHING = 1e-2
-"""Relative length of a column that the penalties shrink to zero, step by step."""
 
 
 @dataclass(frozen=True)
@@ -206,43 +200,3 @@ def objective_falls(history: Sequence[float], tol: float) -> bool:
     if len(history) <= _WINDOW:
         return True
     return history[-1 - _WINDOW] - history[-1] > tol * abs(history[-1])
-
-
-def regress_labels(
-    factors: Factors, weighting: Weighting, sums: FactorSums, eps: float
-) -> tuple[Array, Array]:
-    """Return label weights and constants for codes that do not know the labels.
-
-    A ridge regression on the leading principal components of the rows within the span of the basis,
-    whose columns are orthogonal. Their number and the penalty minimize the error of generalized
-    cross-validation: a few labels determine only the coefficients of few components. Components
-    whose share of the largest variance is below ``eps``, the resolution of the features, are noise.
-    """
-    S = sums.labelled
-    assert S is not None, "there are labels"
-    lengths = np.linalg.norm(factors.P, axis=0)
-    alive = lengths > _VANISHING * lengths.max(initial=0.0)
-    Q = factors.P[:, alive] / lengths[alive]
-    variances, R = eigenpairs(Q.T @ sums.zz @ Q)
-    R = R[:, variances > len(R) * eps * variances[-1]][:, ::-1]
-    Q, r = Q @ R, R.shape[1]
-    V = np.zeros_like(factors.V)
-    if not r:
-        return V, S.target_mean
-    projected = replace(
-        S,
-        within=Q.T @ S.within @ Q,
-        across=Q.T @ S.across,
-        mean=Q.T @ S.mean,
-        size=max(S.size, S.weight),
-    )
-    unit = float(projected.within.trace()) / r or 1.0
-    sizes = sorted({min(r, round(2 ** (i / 2))) for i in range(2 * r.bit_length() + 1)})
-    path = ridge_path(projected, _RIDGES * unit, sizes)
-    chosen = int(path.cautious.min(axis=1).argmin())
-    coef = path.coefs[chosen][path.best(chosen)]
-    intercept = S.target_mean - projected.mean[: sizes[chosen]] @ coef
-    # codes are projections times d / (d^2 + penalty)
-    factor = lengths[alive] + weighting.codes / lengths[alive]
-    V[:, alive] = (R[:, : sizes[chosen]] @ coef * factor[:, None]).T
-    return V, intercept

@@ -57,9 +57,10 @@ class KernelFactorization(
     where s is the mean of k(x, x). Rows without a label take part in the first and the last term.
     Labels y are one-hot: 1 for the class of a row and 0 for the others.
 
-    The codes of new rows ignore labels. `predict` applies a ridge regression of the labels on such
-    codes, whose penalty minimizes the error of generalized cross-validation. With
-    ``solver="sgd"``, it applies :math:`W_y`, as the publication does.
+    The codes of new rows ignore labels. `predict` uses a ridge regression of the labels on such
+    codes. Its penalty, and the number of components that it uses, minimize the error of generalized
+    cross-validation. If there are many labels, linear discriminant analysis of its estimates makes
+    log probabilities of them. With ``solver="sgd"``, the estimates are :math:`W_y h`, as published.
 
     The default solver computes the best codes for given factors, and the best factors for given
     codes, in turns. Codes are linear in the features and labels, so that one pass over the rows
@@ -121,7 +122,7 @@ class KernelFactorization(
     label_weights_ : array of shape (n_classes, r)
         :math:`W_y`.
     coef_, intercept_ : arrays of shape (n_classes, r) and (n_classes,)
-        Coefficients and constants of the predicted labels in codes.
+        Coefficients of codes, and constants, in the scores of `decision_function`.
     objective_history_ : tuple of float
         The objective of each iteration; of the last call, after ``partial_fit``. For "sgd", mean
         over a pass.
@@ -361,7 +362,8 @@ class KernelFactorization(
             basis = given.feature_map.combine(factors.P * np.sqrt(given.unit))
         self.basis_weights_ = basis.root
         self.label_weights_ = factors.V
-        self.coef_, self.intercept_ = learner.label_model()
+        self._labels = learner.label_model()
+        self.coef_, self.intercept_ = self._labels.coef, self._labels.intercept
         self.objective_history_, self.n_iter_ = learner.history, len(learner.history)
 
     def transform(self, X: Any) -> Array:
@@ -408,7 +410,7 @@ class KernelFactorization(
         return weights
 
     def _scores(self, X: Any) -> Array:
-        """Return the estimate of each label."""
+        """Return the score of each label."""
         H = self.transform(X)
         scores: Array = H @ self.coef_.T.astype(H.dtype) + self.intercept_.astype(H.dtype)
         return scores
@@ -416,6 +418,10 @@ class KernelFactorization(
     @property
     def _targets(self) -> PartialTargets:
         return self._learner.setting.targets
+
+    @property
+    def _posterior(self) -> bool:
+        return self._labels.posterior
 
     @property
     def _n_features_out(self) -> int:

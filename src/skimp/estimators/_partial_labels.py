@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
@@ -12,7 +12,13 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 from skimp._core._types import Array, DType
 from skimp._params._rules import broken
 from skimp.data import Context, Rows, has_weight, masked_rows, missing_entries, refuse_target
-from skimp.estimators._labels import Labels, as_decision, as_logarithms, nearest_probabilities
+from skimp.estimators._labels import (
+    Labels,
+    as_decision,
+    as_logarithms,
+    as_probabilities,
+    nearest_probabilities,
+)
 from skimp.estimators._targets import Sides, Targets
 
 UNLABELLED = -1
@@ -60,6 +66,8 @@ class PartialTargets(Targets, ABC):
 
     shift = 0.0
     classes: Array
+    exclusive: ClassVar[bool]
+    """Whether a row has a single label."""
 
     @abstractmethod
     def codes(self, y: Any, weight: Array | None) -> tuple[Array, Array | None]:
@@ -71,7 +79,7 @@ class PartialTargets(Targets, ABC):
 
     @abstractmethod
     def probabilities(self, F: Array) -> Array:
-        """Return probabilities for scores."""
+        """Return probabilities for estimates of labels."""
 
     @abstractmethod
     def decision(self, F: Array) -> Array:
@@ -83,6 +91,7 @@ class PartialTargets(Targets, ABC):
 class OneHot(PartialTargets):
     """One column per class: 1 for rows of the class, and 0 for others."""
 
+    exclusive = True
     sides: Sides
 
     @property
@@ -132,6 +141,7 @@ class OneHot(PartialTargets):
 class Indicators(PartialTargets):
     """One column per label: 1 for rows that have it, and 0 for others."""
 
+    exclusive = False
     n_labels: int
     dtype: DType
 
@@ -182,7 +192,12 @@ class PartiallyLabelled(Labels):
     """Mixin for classifiers of which some training rows have no label."""
 
     _scores: Callable[[Any], Array]
-    """Returns the estimate of each label at each row."""
+    """Returns the score of each label at each row."""
+
+    @property
+    def _posterior(self) -> bool:
+        """Whether the scores of a fitted model are log probabilities."""
+        raise NotImplementedError
 
     @property
     def _targets(self) -> PartialTargets:
@@ -224,7 +239,10 @@ class PartiallyLabelled(Labels):
         return targets
 
     def decision_function(self, X: Any) -> Array:
-        """Return the estimate of each label: near 1 for the classes of a row, else near 0.
+        """Return the score of each row for each label.
+
+        Log probabilities of classes, up to a constant per row, if there are many labels. Otherwise,
+        for label indicators, and with ``solver="sgd"``: estimates of the labels, near 1 or near 0.
 
         Parameters
         ----------
@@ -257,8 +275,10 @@ class PartiallyLabelled(Labels):
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each label.
 
-        The estimates of least squares are moved to the nearest probabilities. They are not
-        calibrated; `sklearn.calibration.CalibratedClassifierCV` does that.
+        If there are many labels, probabilities assume that estimates of labels are normal within
+        each class. Otherwise, for label indicators, and with ``solver="sgd"``, they are the nearest
+        ones to the estimates. Calibrate them with `sklearn.calibration.CalibratedClassifierCV` if
+        their values matter.
 
         Parameters
         ----------
@@ -271,7 +291,10 @@ class PartiallyLabelled(Labels):
             In the order of ``classes_``. Rows have the sum 1, except for label indicators.
         """
         check_is_fitted(self)
-        return self._targets.probabilities(self._scores(X))
+        F = self._scores(X)
+        return (
+            as_probabilities(F, joint=True) if self._posterior else self._targets.probabilities(F)
+        )
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithm of `predict_proba`.
