@@ -17,6 +17,7 @@ PAGES = [
     "losses_and_solvers",
     "streams",
     "online",
+    "labels",
     "effects",
 ]
 
