@@ -229,9 +229,9 @@ def nearest_probabilities(F: Array) -> Array:
     # subtracting this from the j largest entries makes their sum 1
     shifts = (np.cumsum(falling, axis=1) - 1) / np.arange(1, F.shape[1] + 1)
     last = np.count_nonzero(falling > shifts, axis=1) - 1
-    P: Array = np.maximum(F - np.take_along_axis(shifts, last[:, None], axis=1), 0)
-    P /= P.sum(axis=1, keepdims=True)
-    return P
+    P = np.maximum(F - np.take_along_axis(shifts, last[:, None], axis=1), 0)
+    nearest: Array = P / P.sum(axis=1, keepdims=True)
+    return nearest
 
 
 def as_logarithms(P: Array) -> Array:
