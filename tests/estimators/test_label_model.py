@@ -61,3 +61,11 @@ def test_few_labels_give_estimates():
     estimates = model.decision_function(X[:30])
     assert np.abs(estimates - one_hot(y[:30])).max() < 1.2
     np.testing.assert_allclose(estimates.sum(axis=1), 1)
+
+
+def test_indicators_that_are_columns_are_estimated_exactly():
+    X = np.random.default_rng(0).integers(0, 2, (200, 3)).astype(float)
+    model = KernelFactorization(3, kernel="linear", penalty_codes=2.0, random_state=0).fit(
+        X, X[:, :2]
+    )
+    np.testing.assert_allclose(model.decision_function(X), X[:, :2], atol=1e-3)
