@@ -3,16 +3,24 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_digits, make_moons
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.datasets import load_digits, make_blobs, make_moons
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
 
 from skimp import KernelClassifier, KernelFactorization
 from skimp.budgets import Fixed
 from skimp.data import open_rows
 from skimp.estimators._factor_learners import Steps, best_codes
 from skimp.estimators._factors import Factors, Weighting
-from skimp.features import AnchorGraph, RandomBinning, RandomFourier
-from skimp.kernels import FunctionKernel, Gaussian, Linear
+from skimp.estimators._labels import nearest_probabilities
+from skimp.features import (
+    AnchorGraph,
+    OrthogonalProjection,
+    RandomBinning,
+    RandomFourier,
+    RandomMaclaurin,
+)
+from skimp.kernels import FunctionKernel, Gaussian, Linear, Precomputed
 from tests.reference import factorization as naive
 from tests.words import shared_letters, words
 
@@ -183,9 +191,11 @@ def test_partial_fit_in_blocks_is_a_fit(indicators):
 
 def test_partial_fit_of_blocks_without_labels():
     X, some, y = problem(200, known=1.0)
-    model = KernelFactorization(10, random_state=0)
+    model = KernelFactorization(random_state=0)
     model.partial_fit(X[:100], np.full(100, -1), classes=[0, 1, 2])
-    assert model.predict(X).shape == (200,)
+    assert model.transform(X).shape == (200, 100)
+    with pytest.raises(NotFittedError, match="no labels so far"):
+        model.predict(X)
     model.partial_fit(X[100:], some[100:])
     assert model.score(X[:100], y[:100]) > 0.8
 
@@ -226,6 +236,28 @@ def test_marks_of_rows_without_labels():
     )
 
 
+def test_short_texts_and_numbers_among_objects():
+    X, _, _ = problem(90)
+    y = np.array(["+", "-", "0"])[np.arange(90) % 3]
+    assert KernelFactorization(5).fit(X, y).classes_.tolist() == ["+", "-", "0"]
+    y = np.where(np.arange(90) % 3, np.arange(90) % 2, -1.0).astype(object)
+    assert KernelFactorization(5).fit(X, y).classes_.tolist() == [0, 1]
+    days = np.array(["2020-01-01", "2021-01-01"], "M8[D]")[np.arange(90) % 2]
+    assert set(KernelFactorization(5).fit(X, days).predict(X)) <= set(days)
+
+
+def test_score_counts_rows_with_a_label():
+    X, some, _ = problem(200)
+    model = KernelFactorization(10, random_state=0).fit(X, some)
+    known = some >= 0
+    assert model.score(X, some) == model.score(X[known], some[known])
+    search = GridSearchCV(model, {"n_components": [1, 10]}, cv=3).fit(X, some)
+    assert search.best_params_ == {"n_components": 10}
+    assert search.best_score_ > 0.8
+    with pytest.raises(ValueError, match="labels for some rows"):
+        model.score(X, np.full(200, -1))
+
+
 @pytest.mark.parametrize("mark", [np.nan, -1])
 def test_label_indicators(mark):
     X, some, _ = problem(300)
@@ -255,12 +287,17 @@ def test_probabilities_and_scores_agree_with_labels():
 
 
 def test_nearest_probabilities_are_the_nearest():
-    X, some, _ = problem(200)
-    model = KernelFactorization(10, solver="sgd", tol=1e-3, random_state=0).fit(X, some)
-    F, P = model.decision_function(X), model.predict_proba(X)
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(50, 3))
+    P = nearest_probabilities(F)
     distance = np.sum((F - P) ** 2, axis=1)
-    for other in np.random.default_rng(0).dirichlet(np.ones(3), 200):
+    for other in rng.dirichlet(np.ones(3), 200):
         assert (distance <= np.sum((F - other) ** 2, axis=1) + 1e-12).all()
+
+
+def test_no_class_is_excluded_by_few_labels():
+    X, some, _ = problem(60)
+    assert KernelFactorization(random_state=0).fit(X, some).predict_proba(X).min() > 0.003
 
 
 def test_points_of_codes_approximate_the_rows():
@@ -275,22 +312,25 @@ def test_points_of_codes_approximate_the_rows():
         model.inverse(np.ones((2, 3)))
 
 
-def test_weights_are_repeated_rows():
+@pytest.mark.parametrize("largest", [2, 4, 40])
+def test_weights_are_repeated_rows(largest):
     X, some, _ = problem()
-    weight = np.random.default_rng(0).integers(0, 4, len(X))
+    weight = np.random.default_rng(0).integers(0, largest, len(X))
     given = {**GIVEN, "budget": 15, "selector": Fixed(X[:15]), "kernel": Gaussian(0.2)}
     one = KernelFactorization(4, **given).fit(X, some, sample_weight=weight)
     two = KernelFactorization(4, **given).fit(np.repeat(X, weight, axis=0), np.repeat(some, weight))
     np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), atol=1e-5)
 
 
-def test_class_weights_multiply_labelled_rows():
+@pytest.mark.parametrize("kernel", [Gaussian(0.2), Linear()], ids=repr)
+def test_class_weights_multiply_labelled_rows(kernel):
     X, some, _ = problem(200)
     factors = np.where(some < 0, 1.0, np.array([5.0, 1.0, 0.5])[some])
-    given = {**GIVEN, "budget": 15, "selector": Fixed(X[:15]), "kernel": Gaussian(0.2)}
+    given = {**GIVEN, "budget": 15, "selector": Fixed(X[:15]), "kernel": kernel}
     one = KernelFactorization(4, class_weight={0: 5.0, 2: 0.5}, **given).fit(X, some)
     two = KernelFactorization(4, **given).fit(X, some, sample_weight=factors)
-    np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), atol=1e-4)
+    assert one.objective_history_[-1] == pytest.approx(two.objective_history_[-1])
+    np.testing.assert_allclose(one.transform(X), two.transform(X), atol=1e-5)
 
 
 @pytest.mark.parametrize("convert", [np.float32, sparse.csr_matrix, pd.DataFrame], ids=repr)
@@ -344,6 +384,66 @@ def test_other_maps():
         assert approximation.kernel_ is None
 
 
+@pytest.mark.parametrize(
+    "approximation",
+    [OrthogonalProjection(7), RandomMaclaurin(3, n_components=50, random_state=0), AnchorGraph(20)],
+    ids=repr,
+)
+def test_objectives_of_other_maps(approximation):
+    X, some, _ = problem(150)
+    model = KernelFactorization(4, approximation=approximation, **GIVEN).fit(X, some)
+    Z = model.approximation_.transform(X)
+    unit = np.mean(np.sum(Z**2, axis=1))
+    W, V, D = model.basis_weights_, model.label_weights_, Z.shape[1]
+    H = naive.codes(W, V, Z, np.eye(D), one_hot(some), unit, PENALTIES)
+    expected = naive.objective(
+        W, V, H, Z, np.eye(D), np.sum(Z**2, axis=1), one_hot(some), np.ones(150), PENALTIES
+    )
+    assert model.objective_history_[-1] == pytest.approx(expected, rel=1e-6)
+
+
+def test_precomputed_kernels():
+    X, some, _ = problem(60)
+    kernel, numbers = 50.0 * Gaussian(0.3), np.arange(60)[:, None]
+    one = KernelFactorization(4, kernel=kernel, **GIVEN).fit(X, some)
+    two = KernelFactorization(4, kernel=Precomputed(kernel(X)), **GIVEN).fit(numbers, some)
+    assert two.objective_history_[-1] == pytest.approx(one.objective_history_[-1], rel=1e-6)
+
+
+def test_rows_of_zeros_and_classes_that_are_points():
+    _, some, _ = problem(60)
+    model = KernelFactorization(kernel="linear").fit(np.zeros((60, 3)), some)
+    assert np.isfinite(model.decision_function(np.ones((5, 3)))).all()
+    y = np.arange(120) % 2
+    for seed in range(6):
+        points = np.random.default_rng(seed).normal(size=(2, 6))
+        model = KernelFactorization(kernel="linear", random_state=0).fit(points[y], y)
+        assert model.score(points[y], y) == 1
+
+
+def test_clean_clusters_on_a_graph():
+    for seed in range(6):
+        X, y = make_blobs(500, centers=[[0, 0], [10, 0]], random_state=seed)
+        graph = AnchorGraph(50, random_state=0)
+        model = KernelFactorization(10, approximation=graph, random_state=0).fit(X, y)
+        assert model.score(X, y) == 1
+
+
+def test_one_label_per_class():
+    X, y = load_digits(return_X_y=True)
+    some = np.full_like(y, -1)
+    first = [np.flatnonzero(y == digit)[0] for digit in range(10)]
+    some[first] = y[first]
+    model = KernelFactorization(approximation=AnchorGraph(300), random_state=0).fit(X, some)
+    assert model.score(X, y) > 0.6
+
+
+def test_many_classes_have_longer_codes():
+    X, y = make_blobs(600, centers=60, random_state=0, n_features=5)
+    model = KernelFactorization(random_state=0).fit(X, y)
+    assert model.transform(X[:2]).shape == (2, 120)
+
+
 def test_limits_of_a_fit():
     X, some, _ = problem()
     with pytest.raises(MemoryError, match="smaller budget"):
@@ -355,8 +455,11 @@ def test_limits_of_a_fit():
 @pytest.mark.parametrize(
     ("params", "y", "message"),
     [
+        ({}, np.where(np.arange(60) % 2, 1, -1), "found one class: 1. The label -1 marks"),
+        ({}, np.full((60, 2), -1), "y must hold labels for some rows"),
+        ({"approximation": AnchorGraph(random_state="x")}, np.arange(60) % 2, "random_state"),
         ({}, None, "requires y"),
-        ({}, np.full(60, -1), "y must hold labels for some rows, found none"),
+        ({}, np.full(60, -1), "y must hold labels for some rows .* found none"),
         ({}, np.r_[1.0, np.full(59, -1)], "at least two classes"),
         ({}, np.r_[np.inf, np.arange(59)], "infinity"),
         ({}, np.full((60, 2), 0.5), "must hold 0 and 1 .* found 0.5"),
@@ -385,6 +488,8 @@ def test_rows_without_targets():
 
 def test_partial_fit_needs_classes():
     X, some, _ = problem()
+    with pytest.raises(ValueError, match="classes must not hold -1"):
+        KernelFactorization().partial_fit(X, some, classes=np.unique(some))
     with pytest.raises(ValueError, match="classes must list all labels"):
         KernelFactorization().partial_fit(X, some)
     assert not hasattr(KernelFactorization(class_weight="balanced"), "partial_fit")

@@ -72,7 +72,8 @@ def test_full_budget_is_the_algorithm_of_the_thesis(objective):
     D = pairwise_distances(X) ** (2 if objective == "squared" else 1)
     for seed in range(5):
         start = np.random.default_rng(seed).permutation(60)[:4]
-        found, _ = alternate(D, np.ones(60), start, 100)
+        found, _, done = alternate(D, np.ones(60), start, 100)
+        assert done
         assert found.tolist() == naive.algorithm_4(D, range(60), start, np.ones(60))
 
 
@@ -227,7 +228,7 @@ def test_frames_and_pipelines():
         ({"n_clusters": 301}, "n_samples=300"),
         ({"n_clusters": 20, "budget": 10}, "budget must be at least n_clusters=20, got 10"),
         ({"kernel": "tanh"}, "positive definite"),
-        ({"metric": "precomputed"}, "the name of a metric"),
+        ({"metric": "precomputed"}, "the name of a metric .*Precomputed"),
         ({"metric": "no such"}, "metric"),
         ({"objective": "median"}, "'distance' or 'squared'"),
         ({"n_init": 0}, "n_init"),
@@ -239,6 +240,42 @@ def test_bad_input(params, message):
     X, _ = blobs()
     with pytest.raises(ValueError, match=message):
         KernelKMedoids(**params).fit(X)
+
+
+def test_distances_do_not_depend_on_the_origin():
+    X, _ = blobs()
+    expected = KernelKMedoids(4, random_state=0).fit(X).inertia_
+    for offset in (1e6, 1e8):
+        found = KernelKMedoids(4, random_state=0).fit(X + offset).inertia_
+        assert found == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("selector", ["kmeans", Fixed(np.r_[np.eye(3), [[1e3, 0, 0]]])], ids=repr)
+def test_medoids_are_always_rows(selector):
+    X = np.repeat(np.eye(3), 100, axis=0)
+    X[:, 0] += np.arange(300) % 2
+    for rows in (X, ChunkedRows(X, sizes=(7, 0, 50))):
+        model = KernelKMedoids(4, budget=10, selector=selector, random_state=0).fit(rows)
+        assert model.medoid_indices_.min() >= 0
+        np.testing.assert_array_equal(model.cluster_centers_, X[model.medoid_indices_])
+
+
+def test_too_few_points():
+    with pytest.raises(ValueError, match="at least n_clusters=3 points, found 2"):
+        KernelKMedoids(3, selector=Fixed(np.eye(3)[:2]), budget=5).fit(blobs()[0])
+
+
+@pytest.mark.parametrize("value", [-1.0, np.nan])
+def test_metrics_are_checked(value):
+    with pytest.raises(ValueError, match="metric must return finite numbers"):
+        KernelKMedoids(3, metric=lambda x, y: value).fit(blobs(30)[0])
+
+
+def test_many_copies_take_no_time():
+    X = np.repeat(np.random.default_rng(0).normal(size=(10, 30)), 50, axis=0)
+    with pytest.warns(ConvergenceWarning, match="found 10 distinct clusters"):
+        model = KernelKMedoids(12, random_state=0).fit(X)
+    assert model.n_iter_ < 10
 
 
 def test_memory_limit():

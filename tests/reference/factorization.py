@@ -2,8 +2,6 @@
 
 import numpy as np
 
-ALL = ("basis", "labels", "codes", "label")
-
 
 def objective(W, V, H, K, K_mm, diagonal, Y, weight, penalties):
     """Eq. 4-16 of Castellanos (2021), with the norm of the basis in feature space.

@@ -3,12 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias, final
 
 import numpy as np
 from scipy import sparse
 
-from skimp._core._linalg import check_representable
+from skimp._core._linalg import as_compute_dtype, check_representable
+from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, Matrix
 from skimp._core._work import DOUBLE
 from skimp.kernels import Kernel
@@ -34,14 +36,15 @@ class Dissimilarity(ABC):
         """Return a function of rows, which returns their dissimilarities from these points."""
 
     def between(self, X: Matrix, points: Matrix) -> Array:
-        """Return the dissimilarities of rows and points."""
-        return self.bind(points)(X, self.own(X))
+        """Return the dissimilarities of rows and points, on one thread."""
+        with single_threaded_blas():
+            return self.bind(points)(X, self.own(X))
 
 
 @final
 @dataclass(frozen=True)
 class KernelDistances(Dissimilarity):
-    """Distances in the feature space of a kernel, in float64, because of the differences."""
+    """Distances in the feature space of a kernel, in float64 if they are differences."""
 
     kernel: Kernel
     squared: bool
@@ -50,6 +53,9 @@ class KernelDistances(Dissimilarity):
         return self.kernel.diagonal(X)
 
     def bind(self, points: Matrix) -> Bound:
+        direct = self.kernel.squared_distances(points, as_compute_dtype(points.dtype))
+        if direct is not None:
+            return partial(self._fill_directly, direct)
         columns, of_points = self.kernel.bind(points, DOUBLE), self.kernel.diagonal(points)
 
         def fill(X: Matrix, own: Array | None) -> Array:
@@ -65,6 +71,12 @@ class KernelDistances(Dissimilarity):
             return D if self.squared else np.sqrt(D, out=D)
 
         return fill
+
+    def _fill_directly(self, distances: Any, X: Matrix, own: Array | None) -> Array:
+        D = np.empty((X.shape[0], distances.size), distances.dtype)
+        distances.fill(X, D)
+        check_representable(D.sum())
+        return D if self.squared else np.sqrt(D, out=D)
 
 
 @final
@@ -86,7 +98,11 @@ class MetricDistances(Dissimilarity):
         def fill(X: Matrix, own: Array | None) -> Array:
             D: Array = pairwise_distances(_narrow(X), points, metric=self.metric)
             D = np.asarray(D, np.float64)
-            check_representable(D.sum())
+            if not D.size or not D.min() >= 0 or np.isinf(D.max()):
+                raise ValueError(
+                    "metric must return finite numbers that are not negative, found "
+                    f"{D.min():g} to {D.max():g} for metric={self.metric!r}."
+                )
             return np.square(D, out=D) if self.squared else D
 
         return fill

@@ -1,7 +1,7 @@
 """Factorizations that learn from blocks of rows: by closed forms, or by stochastic steps."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import add
 from typing import Any, Self, final
 
@@ -22,7 +22,7 @@ from skimp.estimators._factors import (
 )
 from skimp.estimators._label_model import LabelModel, fit_label_model
 from skimp.estimators._partial_labels import PartialTargets, has_label
-from skimp.features import FeatureMap, mean_diagonal
+from skimp.features import FeatureMap, mean_length
 from skimp.solvers import Passes, Visits
 
 _DECAY = 100
@@ -47,6 +47,8 @@ class Setting:
         Number r of codes.
     tol : float
         Relative decrease of the objective at which to stop.
+    max_iter : int
+        Maximum number of iterations.
     """
 
     feature_map: FeatureMap
@@ -55,6 +57,7 @@ class Setting:
     weighting: Weighting
     n_components: int
     tol: float
+    max_iter: int
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class FactorLearner(ABC):
     history : tuple of float
         The objective, in each iteration over the last rows.
     converged : bool
-        Whether it stopped decreasing.
+        Whether it stopped decreasing, or more rows may follow.
     """
 
     setting: Setting
@@ -79,12 +82,15 @@ class FactorLearner(ABC):
     converged: bool = False
 
     @abstractmethod
-    def learn(self, rows: Rows, max_iter: int, context: Context) -> Self:
-        """Return a learner that has also seen these rows, of which labels are not yet encoded."""
+    def learn(self, rows: Rows, context: Context, *, stream: bool) -> Self:
+        """Return a learner that has also seen these rows, of which labels are not yet encoded.
+
+        ``stream`` is whether more rows may follow.
+        """
 
     @abstractmethod
-    def label_model(self) -> LabelModel:
-        """Return the scores of labels."""
+    def label_model(self) -> LabelModel | None:
+        """Return the scores of labels; None if there are no labels so far."""
 
     @property
     def fitted(self) -> Factors:
@@ -100,8 +106,8 @@ class BlockLearner(FactorLearner):
 
     sums: FactorSums | None = None
 
-    def learn(self, rows: Rows, max_iter: int, context: Context) -> "BlockLearner":
-        given = self.setting
+    def learn(self, rows: Rows, context: Context, *, stream: bool) -> "BlockLearner":
+        given, max_iter = self.setting, self.setting.max_iter
         with context.phase("moments", unit="rows"):
             sums = collect_sums(
                 rows,
@@ -133,21 +139,25 @@ class BlockLearner(FactorLearner):
             factorizing.result = f"objective {found.history[-1]:.6g}"
         return replace(
             self,
-            sums=sums,
+            # a copy, without the products that it has kept meanwhile
+            sums=replace(sums),
             factors=factors,
             history=found.history,
             converged=found.converged,
         )
 
-    def label_model(self) -> LabelModel:
+    def label_model(self) -> LabelModel | None:
         assert self.sums is not None, "it has seen rows"
         if self.sums.labelled is None:
-            k = self.setting.targets.n_outputs
-            return LabelModel(np.zeros((k, self.setting.n_components)), np.zeros(k), False)
+            return None
         eps = float(np.finfo(self.setting.feature_map.dtype_).eps)
         with single_threaded_blas():
             return fit_label_model(
-                self.fitted, self.setting.weighting, self.sums, eps, self.setting.targets.exclusive
+                self.fitted,
+                self.setting.weighting,
+                replace(self.sums),
+                eps,
+                self.setting.targets.exclusive,
             )
 
 
@@ -170,23 +180,25 @@ class StepLearner(FactorLearner):
         Number of passes and of steps so far.
     """
 
-    seed: int = 0
-    batch_size: int = 32
-    room: int = 0
+    seed: int = field(kw_only=True)
+    batch_size: int = field(kw_only=True)
+    room: int = field(kw_only=True)
     weight: float = 0.0
     passes: int = 0
     steps: int = 0
 
-    def learn(self, rows: Rows, max_iter: int, context: Context) -> "StepLearner":
+    def learn(self, rows: Rows, context: Context, *, stream: bool) -> "StepLearner":
         given, factors = self.setting, self.factors
+        max_iter = 1 if stream else given.max_iter
         if factors is None:
             rng, size = np.random.default_rng(self.seed), given.n_components
             D, k = given.feature_map.width, given.targets.n_outputs
             factors = Factors(rng.normal(size=(D, size)), rng.normal(size=(k, size)))
             factors = Factors(factors.P / np.sqrt(D), factors.V / np.sqrt(k))
-        weight = self.weight + context.map_reduce(rows, _weigh, add, 0.0)
-        energy = weight * mean_diagonal(given.feature_map, rows, context) / given.unit
-        features = rows.with_targets(given.targets).mapped(given.feature_map)
+        encoded = rows.with_targets(given.targets)
+        weight = self.weight + context.map_reduce(encoded, _weigh, add, 0.0)
+        energy = weight * mean_length(given.feature_map, encoded, context) / given.unit
+        features = encoded.mapped(given.feature_map)
         passes = Passes(features, "reshuffled", self.seed, self.room, context, Visits())
         state, history, converged = Steps(factors, given, weight, energy, self.steps), [], False
         with context.phase("factorize", unit="passes", total=max_iter) as factorizing:
@@ -203,7 +215,7 @@ class StepLearner(FactorLearner):
             self,
             factors=state.factors,
             history=tuple(history),
-            converged=converged,
+            converged=converged or stream,
             weight=weight,
             passes=self.passes + len(history),
             steps=state.steps,

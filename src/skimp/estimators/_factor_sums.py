@@ -10,7 +10,7 @@ from skimp._core._blocks import Scratch
 from skimp._core._types import Array
 from skimp.data import Block, Context, Rows, masked_rows
 from skimp.estimators._targets import Targets
-from skimp.features import Nystroem, mean_diagonal
+from skimp.features import FeatureMap, mean_length
 from skimp.solvers.ridge import Covariance, covariance
 
 
@@ -28,6 +28,8 @@ class FactorSums:
         Means and covariances of the labelled rows and of their labels.
     yy : array of shape (k, k)
         Sum of y y^T over labelled rows.
+    n_labelled : float
+        Sum of the weights of labelled rows, without factors of classes.
     """
 
     weight: float
@@ -35,6 +37,7 @@ class FactorSums:
     unlabelled: Covariance | None
     labelled: Covariance | None
     yy: Array
+    n_labelled: float
 
     def merged(self, other: "FactorSums") -> "FactorSums":
         """Return the sums over the rows of both."""
@@ -44,6 +47,7 @@ class FactorSums:
             _merge(self.unlabelled, other.unlabelled),
             _merge(self.labelled, other.labelled),
             self.yy + other.yy,
+            self.n_labelled + other.n_labelled,
         )
 
     @property
@@ -87,7 +91,7 @@ def collect_sums(
     rows: Rows,
     labelled: Array,
     targets: Targets,
-    feature_map: Nystroem,
+    feature_map: FeatureMap,
     unit: float,
     context: Context,
 ) -> FactorSums:
@@ -115,9 +119,11 @@ def collect_sums(
     others = masked_rows(rows, ~labelled).with_targets(blank)
     of_labelled, of_unlabelled = covariances(known, True), covariances(others, False)
     weight = sum(S.weight for S in (of_labelled, of_unlabelled) if S is not None)
-    energy = weight * mean_diagonal(feature_map, rows, context) / unit
+    energy = weight * mean_length(feature_map, rows.with_targets(targets), context) / unit
+    weights = rows.weights(context)
+    n_labelled = float(labelled.sum() if weights is None else weights[labelled].sum())
     yy = context.map_reduce(known, products, add, np.zeros((k, k)))
-    return FactorSums(weight, energy, of_unlabelled, of_labelled, yy)
+    return FactorSums(weight, energy, of_unlabelled, of_labelled, yy, n_labelled)
 
 
 def _merge(one: Covariance | None, other: Covariance | None) -> Covariance | None:

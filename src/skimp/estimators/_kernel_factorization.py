@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from skimp._core._linalg import solve_positive
@@ -35,8 +35,11 @@ from skimp.estimators._factor_learners import BlockLearner, FactorLearner, Setti
 from skimp.estimators._factors import Weighting
 from skimp.estimators._labels import CLASS_WEIGHT, lacks_partial_fit
 from skimp.estimators._partial_labels import PartiallyLabelled, PartialTargets, check_partial
-from skimp.features import FeatureMap, Nystroem, mean_diagonal
+from skimp.features import FeatureMap, Nystroem, mean_length
 from skimp.kernels import Kernel, as_kernel, has_flag
+
+_COMPONENTS = 100
+"""Default length of codes."""
 
 
 @final
@@ -59,19 +62,20 @@ class KernelFactorization(
 
     The codes of new rows ignore labels. `predict` uses a ridge regression of the labels on such
     codes. Its penalty, and the number of components that it uses, minimize the error of generalized
-    cross-validation. If there are many labels, linear discriminant analysis of its estimates makes
-    log probabilities of them. With ``solver="sgd"``, the estimates are :math:`W_y h`, as published.
+    cross-validation. If there are at least 20 labelled rows for each effective parameter, linear
+    discriminant analysis turns its estimates of labels into log probabilities. With
+    ``solver="sgd"``, the estimates are :math:`W_y h`, as published.
 
     The default solver computes the best codes for given factors, and the best factors for given
-    codes, in turns. Codes are linear in the features and labels, so that one pass over the rows
-    suffices: it sums products of m features, in O(n m (d + m)) time and O(m^2) memory. An iteration
-    takes O(m^2 r) time, whatever the number of rows.
+    codes, in turns. Codes are linear in the features and labels, so that sums of products of the m
+    features over the rows suffice. They take O(n m (d + m)) time and O(m^2) memory, the start takes
+    O(m^3) time, and an iteration O(m^2 r), whatever the number of rows.
 
     Parameters
     ----------
-    n_components : int, default=100
+    n_components : int or None, default=None
         Length r of the codes, at most the number of features. A classification needs several codes
-        per class.
+        per class. None means 100, or twice the number of labels if that is more.
     kernel : Kernel or str, default="rbf"
         The kernel, positive definite.
     budget : int, default=1000
@@ -158,7 +162,7 @@ class KernelFactorization(
     """
 
     rules: ClassVar[dict[str, Rule]] = {
-        "n_components": integer(at_least=1),
+        "n_components": NONE | integer(at_least=1),
         "budget": integer(at_least=1),
         "approximation": NONE | instance(FeatureMap, "a feature map"),
         "label_weight": number(above=0),
@@ -178,7 +182,7 @@ class KernelFactorization(
 
     def __init__(
         self,
-        n_components: int = 100,
+        n_components: int | None = None,
         *,
         kernel: Kernel | str = "rbf",
         budget: int = 1000,
@@ -237,7 +241,7 @@ class KernelFactorization(
         with all_or_nothing(self), self._reporting(4, X, y, sample_weight) as context:
             rows = self._read(X, y, sample_weight, True, context)
             learner = self._begin(rows, self._encode(rows, context), context)
-            self._run(learner, rows, int(self.max_iter), context)
+            self._run(learner, rows, context, stream=False)
         return self
 
     @available_unless(lacks_partial_fit)
@@ -275,8 +279,7 @@ class KernelFactorization(
                 self._targets.check(rows, context)
                 if classes is not None:
                     self._listed_classes(classes, first=False)
-            passes = int(self.max_iter) if self.solver == "alternating" else 1
-            self._run(learner, rows, passes, context)
+            self._run(learner, rows, context, stream=True)
         return self
 
     def _read(self, X: Any, y: Any, sample_weight: Any, reset: bool, context: Context) -> Rows:
@@ -296,7 +299,10 @@ class KernelFactorization(
     def _begin(self, rows: Rows, targets: PartialTargets, context: Context) -> FactorLearner:
         """Fit the map, and return a learner that has seen no row."""
         rng = as_generator(self.random_state)
-        chosen = self._as_map()
+        chosen, size = self._as_map(), self.n_components
+        size = max(_COMPONENTS, 2 * targets.n_outputs) if size is None else int(size)
+        width = chosen.planned_width(rows) + targets.n_outputs
+        self._require_memory(width, size, context)
         with context.phase(chosen.unit):
             own = chosen.random_state
             kernel = as_kernel(self.kernel, owner=type(self).__name__)
@@ -307,17 +313,9 @@ class KernelFactorization(
             coded = rows.with_targets(targets.codes).labelled_as(True)
             source = rng if own is None else as_generator(own)
             feature_map = chosen.fit_rows(coded, source, kernel, context)
-        size, width = feature_map.width + targets.n_outputs, feature_map.width
-        r = min(int(self.n_components), width)
-        require_memory(
-            64 * size * (size if self.solver == "alternating" else r),
-            self.memory_limit,
-            f"a factorization of {width} features",
-            "choose a smaller budget",
-        )
         setting = Setting(
             feature_map=feature_map,
-            unit=mean_diagonal(feature_map, rows, context),
+            unit=mean_length(feature_map, rows.with_targets(targets), context),
             targets=targets,
             weighting=Weighting(
                 basis=float(self.penalty_basis),
@@ -325,14 +323,25 @@ class KernelFactorization(
                 codes=float(self.penalty_codes),
                 label=float(self.label_weight),
             ),
-            n_components=r,
+            n_components=min(size, feature_map.width),
             tol=float(self.tol),
+            max_iter=int(self.max_iter),
         )
         if self.solver == "alternating":
             return BlockLearner(setting)
         room = parse_bytes(self.memory_limit)
         seed = draw_seed(rng)
         return StepLearner(setting, seed=seed, batch_size=int(self.batch_size), room=room)
+
+    def _require_memory(self, width: int, size: int, context: Context) -> None:
+        """Raise if sums over this many features and labels exceed the memory limit."""
+        columns = min(size, width) if self.solver == "sgd" else width
+        require_memory(
+            8 * (8 + context.threads) * width * columns,
+            self.memory_limit,
+            f"a factorization of {width:,} features and labels",
+            "choose a smaller budget",
+        )
 
     def _as_map(self) -> FeatureMap:
         """Return an unfitted map."""
@@ -341,15 +350,17 @@ class KernelFactorization(
         if self.approximation.codes:
             wording = "None or a map whose features are numbers"
             raise broken(type(self).__name__, "approximation", wording, self.approximation)
-        return self.approximation.resized(None)
+        chosen = self.approximation.resized(None)
+        chosen.check()
+        return chosen
 
-    def _run(self, learner: FactorLearner, rows: Rows, max_iter: int, context: Context) -> None:
+    def _run(self, learner: FactorLearner, rows: Rows, context: Context, *, stream: bool) -> None:
         """Learn from the rows, and set the fitted attributes."""
-        learner = learner.learn(rows, max_iter, context)
-        if not learner.converged and max_iter == int(self.max_iter):
+        learner = learner.learn(rows, context, stream=stream)
+        if not learner.converged:
             warn_user(
-                f"{type(self).__name__}: the objective still decreased after {max_iter} "
-                "iterations: raise max_iter or tol.",
+                f"{type(self).__name__}: the objective still decreased after "
+                f"{len(learner.history)} iterations: raise max_iter or tol.",
                 ConvergenceWarning,
             )
         given, factors = learner.setting, learner.fitted
@@ -363,7 +374,8 @@ class KernelFactorization(
         self.basis_weights_ = basis.root
         self.label_weights_ = factors.V
         self._labels = learner.label_model()
-        self.coef_, self.intercept_ = self._labels.coef, self._labels.intercept
+        if self._labels is not None:
+            self.coef_, self.intercept_ = self._labels.coef, self._labels.intercept
         self.objective_history_, self.n_iter_ = learner.history, len(learner.history)
 
     def transform(self, X: Any) -> Array:
@@ -411,6 +423,11 @@ class KernelFactorization(
 
     def _scores(self, X: Any) -> Array:
         """Return the score of each label."""
+        if self._labels is None:
+            raise NotFittedError(
+                f"{type(self).__name__} has seen no labels so far: pass labelled rows to "
+                "partial_fit."
+            )
         H = self.transform(X)
         scores: Array = H @ self.coef_.T.astype(H.dtype) + self.intercept_.astype(H.dtype)
         return scores
@@ -421,7 +438,7 @@ class KernelFactorization(
 
     @property
     def _posterior(self) -> bool:
-        return self._labels.posterior
+        return self._labels is not None and self._labels.posterior
 
     @property
     def _n_features_out(self) -> int:

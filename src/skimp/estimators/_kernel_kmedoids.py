@@ -7,6 +7,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import as_compute_dtype
 from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import Array, RandomState
@@ -31,7 +32,7 @@ from skimp.estimators._medoids import Medoids, Points, assign, best_start, refin
 from skimp.kernels import Gaussian, Kernel, as_kernel, has_flag, require
 
 _METRIC = NONE | Rule(
-    "the name of a metric or a function of two rows",
+    "the name of a metric or a function of two rows (kernel=Precomputed(K) takes a matrix)",
     lambda v: (isinstance(v, str) and v != "precomputed") or callable(v),
 )
 
@@ -65,8 +66,10 @@ class KernelKMedoids(
     kernel : Kernel or str, default="linear"
         The kernel, positive definite. The distance of the linear one is Euclidean.
     metric : str, callable or None, default=None
-        A metric of `sklearn.metrics.pairwise_distances` to use instead of the kernel, such as
-        "manhattan" or "cosine", or a function of two rows.
+        A metric of `sklearn.metrics.pairwise_distances` without parameters to use instead of the
+        kernel, such as "manhattan" or "cosine", or a symmetric function of two numeric rows. For
+        other rows, and for a matrix of values, use `~skimp.kernels.FunctionKernel` and
+        `~skimp.kernels.Precomputed` as the kernel.
     budget : int or None, default=1000
         Number of points m. None uses all rows, which takes O(n^2) memory.
     selector : Selector or str, default="uniform"
@@ -200,8 +203,8 @@ class KernelKMedoids(
                 n = rows.count_weighted(context)
                 if n < self.n_clusters:
                     raise ValueError(
-                        f"{owner}: n_clusters must be at most the number of rows, n_samples={n}, "
-                        f"got {self.n_clusters}."
+                        f"{owner}: n_clusters must be at most the number of rows of positive "
+                        f"weight, n_samples={n}, got {self.n_clusters}."
                     )
                 reading.result = f"{rows.n_rows:,} rows of {rows.n_features:,} columns"
             with context.phase("points") as choosing:
@@ -237,7 +240,7 @@ class KernelKMedoids(
                 f"{owner}: budget must be at least n_clusters={self.n_clusters}, got {self.budget}."
             )
         require_memory(
-            3 * size**2 * 8,
+            8 * size**2 * (1 + context.threads),
             self.memory_limit,
             f"the distances of {size:,} points",
             "choose a smaller budget",
@@ -250,6 +253,11 @@ class KernelKMedoids(
         else:
             budget = selector.select(rows, size, kernel, rng, context=context)
             m = int(budget.points.shape[0])
+            if m < self.n_clusters:
+                raise ValueError(
+                    f"{owner}: selector must choose at least n_clusters={self.n_clusters} points, "
+                    f"found {m} from {selector!r}."
+                )
             numbers = np.full(m, -1) if budget.indices is None else budget.indices
             chosen = budget.points
             # weights of products: those of sums are their squares
@@ -266,23 +274,30 @@ class KernelKMedoids(
         dissimilarity, m = self._dissimilarity, len(points.weight)
         seeds = [draw_seed(rng) for _ in range(int(self.n_init))]
         with context.phase("starts") as starting:
-            D = np.empty((m, m), as_compute_dtype(rows.dtype))
-            bound, size = dissimilarity.bind(points.X), rows.block_rows
-            own = dissimilarity.own(points.X)
-            for start in range(0, m, size):
-                part = slice(start, start + size)
-                D[part] = bound(points.X[part], None if own is None else own[part])
-            chosen, cost, count = best_start(
-                D, points.weight, k, seeds, self.method, max_iter, context
-            )
-            starting.result = f"mean {self.objective} {cost / points.weight.sum():.6g}"
+            D = self._distances_of(points, rows, context)
+            found = best_start(D, points.weight, k, seeds, self.method, max_iter, context)
+            starting.result = f"mean {self.objective} {found.cost / points.weight.sum():.6g}"
             del D
-        medoids = Medoids(points.X[chosen], points.numbers[chosen], count, count < max_iter)
+        chosen = found.places
+        medoids = Medoids(points.X[chosen], points.numbers[chosen], found.n_iter, found.converged)
         if m == n and points.numbers[0] >= 0:
             # all rows are points, so that no other row is a better medoid
             return medoids
         with context.phase("refine", unit="passes", total=max_iter) as refining:
             return refine(rows, points, medoids, dissimilarity, max_iter, context, refining)
+
+    def _distances_of(self, points: Points, rows: Rows, context: Context) -> Array:
+        """Return the matrix of the points' dissimilarities."""
+        X, dissimilarity, size = points.X, self._dissimilarity, rows.block_rows
+        D = np.empty((X.shape[0], X.shape[0]), as_compute_dtype(rows.dtype))
+        bound, own = dissimilarity.bind(X), dissimilarity.own(X)
+
+        def fill(start: int, _: Scratch) -> None:
+            part = slice(start, start + size)
+            D[part] = bound(X[part], None if own is None else own[part])
+
+        fold(range(0, len(D), size), fill, lambda total, _: total, None, context.threads)
+        return D
 
     @property
     def _dissimilarity(self) -> Dissimilarity:
@@ -298,12 +313,12 @@ class KernelKMedoids(
         if found < self.n_clusters:
             warn_user(
                 f"{owner}: found {found} distinct clusters, fewer than n_clusters="
-                f"{self.n_clusters}, because rows coincide: choose fewer clusters.",
+                f"{self.n_clusters}: choose fewer clusters. Some rows probably coincide.",
                 ConvergenceWarning,
             )
         elif not medoids.converged:
             warn_user(
-                f"{owner}: the medoids still changed after {self.max_iter} iterations: raise "
+                f"{owner}: the medoids still changed after {medoids.n_iter} iterations: raise "
                 "max_iter.",
                 ConvergenceWarning,
             )

@@ -18,6 +18,8 @@ _ABSENT = 1e-100
 """Probability of a class without a label so far."""
 _LEVERAGE = 0.05
 """Mean influence of labels on their own estimates, up to which these are like those of new rows."""
+_SPREAD = 1e-6
+"""Share of the total covariance to add to that within classes, which may be single points."""
 
 
 @dataclass(frozen=True)
@@ -55,28 +57,31 @@ def fit_label_model(
     assert S is not None, "there are labels"
     lengths = np.linalg.norm(factors.P, axis=0)
     alive = lengths > _VANISHING * lengths.max(initial=0.0)
+    V = np.zeros_like(factors.V)
+    if not alive.any():
+        return LabelModel(V, S.target_mean, False)
     Q = factors.P[:, alive] / lengths[alive]
     variances, R = eigenpairs(Q.T @ sums.zz @ Q)
-    R = R[:, variances > len(R) * eps * variances[-1]][:, ::-1]
+    R = R[:, variances >= len(R) * eps * variances[-1]][:, ::-1]
     Q, r = Q @ R, R.shape[1]
-    V = np.zeros_like(factors.V)
-    if not r:
-        return LabelModel(V, S.target_mean, False)
     projected = replace(
         S,
         within=Q.T @ S.within @ Q,
         across=Q.T @ S.across,
         mean=Q.T @ S.mean,
-        size=max(S.size, S.weight),
+        size=max(S.size, sums.n_labelled),
     )
     ridges = _RIDGES * (float(projected.within.trace()) / r or 1.0)
-    sizes = sorted({min(r, round(2 ** (i / 2))) for i in range(2 * r.bit_length() + 1)})
+    # one component less than classes separates them, and few labels cannot show that it does
+    least = min(r, max(1, len(V) - 1))
+    steps = (round(least * 2 ** (i / 2)) for i in range(2 * r.bit_length() + 1))
+    sizes = sorted({min(r, size) for size in steps})
     path = ridge_path(projected, ridges, sizes)
     chosen = int(path.cautious.min(axis=1).argmin())
     size, best = sizes[chosen], path.best(chosen)
     coef = path.coefs[chosen][best]
     intercept = S.target_mean - projected.mean[:size] @ coef
-    leverage = (path.dimensions[chosen, best] + 1) / S.size
+    leverage = (path.dimensions[chosen, best] + 1) / projected.size
     posterior = bool(exclusive and leverage <= _LEVERAGE)
     if posterior:
         coef, intercept = discriminate(projected, coef)
@@ -91,7 +96,7 @@ def discriminate(S: Covariance, coef: Array) -> tuple[Array, Array]:
 
     Linear discriminant analysis on the estimates of a ridge regression of class indicators. The
     estimates f of a class c are taken as normal around their mean :math:`\mu_c`, with the same
-    covariance W in all classes:
+    covariance W in all classes, to which a small share of their total covariance is added:
 
     .. math:: \log p_c - \tfrac{1}{2} (f - \mu_c)^T W^{-1} (f - \mu_c)
 
@@ -107,7 +112,8 @@ def discriminate(S: Covariance, coef: Array) -> tuple[Array, Array]:
     contrasts = np.linalg.svd(np.ones((1, len(shares))))[2][1:].T
     B = coef @ contrasts
     centres = means @ B
-    weights = solve_positive(B.T @ within @ B, centres.T)[0]
+    W = B.T @ (within + _SPREAD * S.within[:size, :size]) @ B
+    weights = solve_positive(W, centres.T)[0]
     coef = B @ weights
     constants = np.log(shares) - np.sum(centres.T * weights, axis=0) / 2
     return coef, constants - S.mean[:size] @ coef

@@ -7,11 +7,13 @@ import numpy as np
 
 from skimp._core._blocks import Scratch, fold
 from skimp._core._types import Array, Matrix
-from skimp.data import Block, Context, Phase, Rows
+from skimp.data import Block, Context, Phase, Rows, concatenate_rows
 from skimp.estimators._dissimilarities import Dissimilarity
 
 _TOL = 1e-9
 """Relative decrease of the cost below which a swap is rounding."""
+_STRIP = 2**20
+"""Dissimilarities that are computed at a time."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,12 @@ def spread_medoids(D: Array, weight: Array, k: int, rng: np.random.Generator) ->
     return np.array(chosen)
 
 
-def alternate(D: Array, weight: Array, medoids: Array, max_iter: int) -> tuple[Array, int]:
-    """Assign points and find the medoids of the clusters in turns, until the medoids stay."""
+def alternate(D: Array, weight: Array, medoids: Array, max_iter: int) -> tuple[Array, int, bool]:
+    """Assign points and find the medoids of the clusters in turns, until the medoids stay.
+
+    Return the medoids, the number of iterations, and whether the medoids stay.
+    """
+    weight = weight.astype(D.dtype)
     for count in range(max_iter):
         medoids = _repaired(D[medoids], weight, medoids)
         labels = D[medoids].argmin(axis=0)
@@ -89,9 +95,9 @@ def alternate(D: Array, weight: Array, medoids: Array, max_iter: int) -> tuple[A
                 if costs[best] < now - _TOL * now:
                     found[j] = members[best]
         if np.array_equal(found, medoids):
-            return medoids, count + 1
+            return medoids, count + 1, True
         medoids = found
-    return medoids, max_iter
+    return medoids, max_iter, False
 
 
 def _repaired(D: Array, weight: Array, medoids: Array) -> Array:
@@ -110,26 +116,38 @@ def _repaired(D: Array, weight: Array, medoids: Array) -> Array:
     return medoids
 
 
+@dataclass(frozen=True)
+class Start:
+    """Medoids among the points: their places, their cost, and how they were found."""
+
+    places: Array
+    cost: float
+    n_iter: int
+    converged: bool
+
+
 def best_start(
     D: Array, weight: Array, k: int, seeds: list[int], method: str, max_iter: int, context: Context
-) -> tuple[Array, float, int]:
-    """Return the best medoids among the points, of several starts; their cost and iterations."""
+) -> Start:
+    """Return the best medoids among the points, of several starts."""
 
-    def of_start(seed: int, _: Scratch) -> tuple[Array, float, int]:
+    def of_start(seed: int, _: Scratch) -> Start:
         from skimp._core.loops._swaps import swap_medoids
 
         medoids = spread_medoids(D, weight, k, np.random.default_rng(seed))
-        if k == 1:
-            medoids, count = np.array([(D @ weight).argmin()]), 1
-        elif method == "swap":
-            count = swap_medoids(D, weight, medoids, np.empty(len(D), np.int64), max_iter, _TOL)
+        if method == "swap":
+            count, converged = swap_medoids(D, weight, medoids, max_iter, _TOL)
         else:
-            medoids, count = alternate(D, weight, medoids, max_iter)
-        return medoids, float(weight @ D[medoids].min(axis=0)), count
+            medoids, count, converged = alternate(D, weight, medoids, max_iter)
+        return Start(medoids, float(weight @ D[medoids].min(axis=0)), count, converged)
 
-    found: list[tuple[Array, float, int]] = []
-    found = fold(seeds, of_start, lambda a, b: [*a, b], found, context.threads)
-    return min(found, key=lambda one: one[1])
+    if k == 1:
+        costs = [float(row @ weight) for row in D]
+        best = int(np.argmin(costs))
+        return Start(np.array([best]), costs[best], 1, True)
+    none: list[Start] = []
+    found = fold(seeds, of_start, lambda a, b: [*a, b], none, context.threads)
+    return min(found, key=lambda start: start.cost)
 
 
 def refine(
@@ -146,40 +164,63 @@ def refine(
     Each iteration assigns the points, and passes over the rows once. A row is a candidate for the
     cluster of its nearest medoid. Stop if the medoids stay.
     """
-    weight = points.weight
-    for count in range(max_iter):
+    weight, count = points.weight, 0
+    for count in range(1, max_iter + 1):
         D = dissimilarity.between(points.X, medoids.X).T
         places = _repaired(D, weight, np.full(len(D), -1))
         if (places >= 0).any():
             medoids = _moved(medoids, places, points)
-            D = dissimilarity.between(points.X, medoids.X).T
+        if (medoids.numbers < 0).any():
+            medoids = _seated(rows, medoids, dissimilarity, context)
+        D = dissimilarity.between(points.X, medoids.X).T
         labels = D.argmin(axis=0)
         members = [np.flatnonzero(labels == j) for j in range(len(D))]
         now = np.array([float(D[j, part] @ weight[part]) for j, part in enumerate(members)])
-        # a medoid that is not a row must be replaced
-        now[medoids.numbers < 0] = np.inf
         costs, numbers = _best_rows(rows, points, medoids, members, dissimilarity, context)
-        better = costs < now - _TOL * np.where(np.isfinite(now), now, 0)
+        better = costs < now - _TOL * now
         stop = refining.advance(f"cost {np.where(better, costs, now).sum():.6g}")
         if not better.any():
-            return replace(medoids, n_iter=medoids.n_iter + count + 1)
+            return replace(medoids, n_iter=medoids.n_iter + count)
         chosen = np.where(better, numbers, medoids.numbers)
         medoids = replace(medoids, X=rows.take(chosen, context).X, numbers=chosen)
         if stop:
             break
-    return replace(medoids, n_iter=medoids.n_iter + max_iter, converged=False)
+    return replace(medoids, n_iter=medoids.n_iter + count, converged=False)
 
 
 def _moved(medoids: Medoids, places: Array, points: Points) -> Medoids:
     """Replace medoids by points; a place of -1 keeps a medoid."""
-    from skimp.data import concatenate_rows
-
     parts = [
         medoids.X[j : j + 1] if place < 0 else points.X[place : place + 1]
         for j, place in enumerate(places)
     ]
     numbers = np.where(places < 0, medoids.numbers, points.numbers[places])
     return replace(medoids, X=concatenate_rows(parts), numbers=numbers)
+
+
+def _seated(
+    rows: Rows, medoids: Medoids, dissimilarity: Dissimilarity, context: Context
+) -> Medoids:
+    """Replace medoids that are not rows by the nearest rows."""
+    places = np.flatnonzero(medoids.numbers < 0)
+    bound = dissimilarity.bind(medoids.X[places])
+
+    def of_block(block: Block, _: Scratch) -> tuple[Array, Array]:
+        D = bound(block.X, dissimilarity.own(block.X))
+        D[block.weights() == 0] = np.inf
+        best = D.argmin(axis=0)
+        return D[best, np.arange(len(best))], block.start + best
+
+    none = np.full(len(places), np.inf), np.full(len(places), -1)
+    numbers = medoids.numbers.copy()
+    numbers[places] = context.map_reduce(rows, of_block, _lower, none)[1]
+    return replace(medoids, X=rows.take(numbers, context).X, numbers=numbers)
+
+
+def _lower(total: tuple[Array, Array], part: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Keep the lower costs, and the numbers of their rows."""
+    lower = part[0] < total[0]
+    return np.where(lower, part[0], total[0]), np.where(lower, part[1], total[1])
 
 
 def _best_rows(
@@ -205,19 +246,19 @@ def _best_rows(
             bound = of_members[j]
             if bound is None:
                 continue
-            chosen = np.flatnonzero(labels == j)
-            D = bound(X[chosen], None if own is None else own[chosen])
-            sums = D @ points.weight[members[j]]
-            best = int(sums.argmin())
-            costs[j], numbers[j] = sums[best], block.start + chosen[best]
+            weight = points.weight[members[j]]
+            rows_of = np.flatnonzero(labels == j)
+            step = max(1, _STRIP // len(weight))
+            for start in range(0, len(rows_of), step):
+                chosen = rows_of[start : start + step]
+                sums = bound(X[chosen], None if own is None else own[chosen]) @ weight
+                best = int(sums.argmin())
+                if sums[best] < costs[j]:
+                    costs[j], numbers[j] = sums[best], block.start + chosen[best]
         return costs, numbers
 
-    def keep(total: tuple[Array, Array], part: tuple[Array, Array]) -> tuple[Array, Array]:
-        lower = part[0] < total[0]
-        return np.where(lower, part[0], total[0]), np.where(lower, part[1], total[1])
-
     initial = np.full(k, np.inf), np.full(k, -1)
-    return context.map_reduce(rows, of_block, keep, initial)
+    return context.map_reduce(rows, of_block, _lower, initial)
 
 
 def assign(

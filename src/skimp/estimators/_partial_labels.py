@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from skimp._core._types import Array, DType
@@ -19,10 +20,14 @@ from skimp.estimators._labels import (
     as_probabilities,
     nearest_probabilities,
 )
-from skimp.estimators._targets import Sides, Targets
+from skimp.estimators._targets import Sides, Targets, count_labels
 
 UNLABELLED = -1
 """Marks a row without a label, as in scikit-learn."""
+_TEXT = str(UNLABELLED)
+"""The same among texts."""
+_SHARED = 0.01
+"""Probability that the classes of a row share."""
 
 
 def check_partial(y: Any, owner: str) -> Array:
@@ -51,12 +56,14 @@ def check_partial(y: Any, owner: str) -> Array:
 def has_label(y: Array) -> Array:
     """Return which entries of y, or which rows of a matrix, are labels."""
     if y.dtype.kind == "O":
-        marked = np.array([str(v) == "-1" for v in y.flat], bool).reshape(y.shape)
+        marked = np.array([v in (UNLABELLED, _TEXT) for v in y.flat], bool).reshape(y.shape)
         known = ~(marked | missing_entries(y))
     elif y.dtype.kind in "US":
-        known = y != np.asarray("-1", y.dtype)
+        known = y != (_TEXT if y.dtype.kind == "U" else _TEXT.encode())
     else:
-        known = ~missing_entries(y) & (y != UNLABELLED)
+        known = ~missing_entries(y)
+        if y.dtype.kind in "biuf":
+            known &= y != UNLABELLED
     labelled: Array = np.any(known.reshape(len(y), -1), axis=1)
     return labelled
 
@@ -130,7 +137,9 @@ class OneHot(PartialTargets):
         return labels
 
     def probabilities(self, F: Array) -> Array:
-        return nearest_probabilities(F)
+        # estimates from few labels cannot exclude a class
+        P: Array = (1 - _SHARED) * nearest_probabilities(F) + _SHARED / F.shape[1]
+        return P
 
     def decision(self, F: Array) -> Array:
         return as_decision(F)
@@ -206,17 +215,25 @@ class PartiallyLabelled(Labels):
 
     def _encode(self, rows: Rows, context: Context) -> PartialTargets:
         """Set the classes, and return the encoding of labels."""
-        y = rows.targets(context)
+        y, owner = rows.targets(context), type(self).__name__
         assert y is not None, "checked before"
-        if y.ndim == 2:
-            return self._encode_indicators(y, rows, context)
-        known = has_label(y)
+        weight = rows.weights(context)
+        known = has_label(y) if weight is None else has_label(y) & (weight > 0)
         if not known.any():
             raise ValueError(
-                f"y must hold labels for some rows, found none: {type(self).__name__} learns from "
-                "labels, and recipes.kernel_pca does without."
+                f"y must hold labels for some rows of positive weight, found none: {owner} learns "
+                "from labels, and recipes.kernel_pca does without."
             )
-        return OneHot(self._encode_labels(masked_rows(rows, known), context, joint=True))
+        if y.ndim == 2:
+            return self._encode_indicators(y, rows, context)
+        labelled = masked_rows(rows, known)
+        found = list(count_labels(labelled, owner, context))
+        if len(found) == 1:
+            raise ValueError(
+                "y must hold at least two classes with positive weight, found one class: "
+                f"{np.array(found).tolist()[0]!r}. The label -1 marks rows without a label."
+            )
+        return OneHot(self._encode_labels(labelled, context, joint=True))
 
     def _encode_listed(self, rows: Rows, classes: Any, context: Context) -> PartialTargets:
         """Set the classes that the user lists, and return the encoding of labels."""
@@ -225,6 +242,10 @@ class PartiallyLabelled(Labels):
         if y.ndim == 2:
             return self._encode_indicators(y, rows, context)
         given = self._listed_classes(classes, first=True)
+        if not has_label(given).all():
+            raise ValueError(
+                f"classes must not hold -1, which marks rows without a label, got {given.tolist()}."
+            )
         targets = OneHot(self._encode_classes(rows, given, Counter(given.tolist()), True))
         targets.check(rows, context)
         return targets
@@ -241,8 +262,8 @@ class PartiallyLabelled(Labels):
     def decision_function(self, X: Any) -> Array:
         """Return the score of each row for each label.
 
-        Log probabilities of classes, up to a constant per row, if there are many labels. Otherwise,
-        for label indicators, and with ``solver="sgd"``: estimates of the labels, near 1 or near 0.
+        These are log probabilities of classes, up to a constant per row, or estimates of the
+        labels, near 1 or near 0; see the description of the class.
 
         Parameters
         ----------
@@ -275,9 +296,9 @@ class PartiallyLabelled(Labels):
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each label.
 
-        If there are many labels, probabilities assume that estimates of labels are normal within
-        each class. Otherwise, for label indicators, and with ``solver="sgd"``, they are the nearest
-        ones to the estimates. Calibrate them with `sklearn.calibration.CalibratedClassifierCV` if
+        If scores are log probabilities, these assume that estimates of labels are normal within
+        each class. Otherwise, the probabilities are the nearest ones to the estimates, and classes
+        share one per cent. Calibrate them with `sklearn.calibration.CalibratedClassifierCV` if
         their values matter.
 
         Parameters
@@ -295,6 +316,31 @@ class PartiallyLabelled(Labels):
         return (
             as_probabilities(F, joint=True) if self._posterior else self._targets.probabilities(F)
         )
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy on rows with a label.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame or Rows of shape (n, d)
+            Rows with the columns of ``fit``.
+        y : array of shape (n,) or (n, n_labels)
+            Labels as in ``fit``; rows without a label do not count.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            The share of rows whose labels are all right.
+        """
+        y = check_partial(y, type(self).__name__)
+        known = has_label(y)
+        if not known.any():
+            raise ValueError("y must hold labels for some rows, found none.")
+        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+        labels = y[known].tolist() if y.dtype.kind == "O" else y[known]
+        return float(accuracy_score(labels, self.predict(X)[known], sample_weight=weight))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithm of `predict_proba`.

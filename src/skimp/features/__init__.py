@@ -17,7 +17,7 @@ from skimp.features._orthogonal_projection import OrthogonalProjection
 from skimp.features._polynomial_projection import PolynomialProjection
 from skimp.features._pool import draw_signs
 from skimp.features._pose import pose_problem
-from skimp.features._scale import mean_diagonal
+from skimp.features._scale import mean_diagonal, mean_length
 from skimp.features._spectral import SpectralProjection
 from skimp.features._tensor_sketch import TensorSketch
 from skimp.features._transformer import MAP_NAMES, TRANSFORMER, Transformer, as_map
@@ -49,5 +49,6 @@ __all__ = [
     "as_map",
     "draw_signs",
     "mean_diagonal",
+    "mean_length",
     "pose_problem",
 ]

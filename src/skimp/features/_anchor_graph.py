@@ -45,8 +45,8 @@ class AnchorGraph(FeatureMap):
     Parameters
     ----------
     budget : int, default=1000
-        Number of landmarks m, at most one for five rows, because rows that share no landmark are
-        not similar. More landmarks follow finer structure.
+        Number of landmarks m, at most one for five rows unless you give them, because rows that
+        share no landmark are not similar. More landmarks follow finer structure.
     n_neighbors : int, default=4
         Number k of nearest landmarks, at most m.
     selector : Selector or str, default="kmeans"
@@ -93,7 +93,8 @@ class AnchorGraph(FeatureMap):
 
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         selector, kernel = self.chosen_selector(), Gaussian("scale")
-        size = self.planned_width(rows)
+        most = max(1, rows.count_weighted(context) // _ROWS_PER_LANDMARK)
+        size = int(self.budget) if self.fixed else min(int(self.budget), most)
         self.budget_ = selector.select(rows, size, kernel, rng, context=context)
         points = as_numbers(self.budget_.points, rows.dtype).astype(rows.dtype, copy=False)
         m = int(points.shape[0])
@@ -103,8 +104,8 @@ class AnchorGraph(FeatureMap):
             weight = block.weights()
             return np.append(self._local.matrix(block.X).T @ weight, weight.sum())
 
-        *totals, weight = context.map_reduce(rows, sums, add, np.zeros(m + 1))
-        shares, scales = np.array(totals) / weight, np.zeros(m)
+        totals = context.map_reduce(rows, sums, add, np.zeros(m + 1))
+        shares, scales = totals[:-1] / totals[-1], np.zeros(m)
         np.divide(1.0, np.sqrt(shares), out=scales, where=shares > 0)
         self.scales_ = scales.astype(rows.dtype)
 

@@ -119,6 +119,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, P
     """Whether features are centred, so that they preserve distances but not inner products."""
     nested: ClassVar[bool] = False
     """Whether the first functions form a smaller map of the same kind, as for landmarks."""
+    projects: ClassVar[bool] = False
+    """Whether features are coordinates of a projection of the kernel's feature space."""
     codes: ClassVar[bool] = False
     """Whether blocks of features are `skimp.data.Codes`."""
     narrower: ClassVar[float] = 1.0

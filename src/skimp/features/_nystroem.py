@@ -86,6 +86,7 @@ class Nystroem(FeatureMap):
     size_name = "budget"
     unit = "landmarks"
     nested = True
+    projects = True
     needs_flag = ("positive_definite", "its matrix is factorized")
     rules: ClassVar[dict[str, Rule]] = {
         "budget": integer(at_least=1),

@@ -67,6 +67,8 @@ class Kernel(Parametrized, ABC):
     """True if k(x, z) is a power of k(x, y) for every z between x and y, as for the Gaussian."""
     differentiable: bool = True
     """False if the kernel has no gradient in x."""
+    has_diagonal: bool = True
+    """False if k(x, x) is not known for every row."""
 
     @abstractmethod
     def diagonal(self, X: Matrix) -> Array:
@@ -78,6 +80,14 @@ class Kernel(Parametrized, ABC):
 
         B is validated, and `check_resolved` has been called.
         """
+
+    def squared_distances(self, B: Matrix, dtype: DType) -> Pairs | None:
+        """Return squared distances in feature space from the rows of B, or None.
+
+        None means that they are differences of kernel values. A kernel for which these lose digits,
+        far from the origin, returns a statistic that does not.
+        """
+        return None
 
     def spectrum(self, n_features: int) -> Spectrum:
         """Return the spectrum for rows of d columns; stationary kernels implement it."""

@@ -2,7 +2,8 @@
 
 from typing import final
 
-from skimp.kernels import Array, InnerProducts, PairKernel
+from skimp._core._types import DType, Matrix
+from skimp.kernels import Array, InnerProducts, PairKernel, SquaredDistances
 
 
 @final
@@ -28,3 +29,7 @@ class Linear(PairKernel):
 
     def slope(self, s: Array) -> None:
         s[...] = 1
+
+    def squared_distances(self, B: Matrix, dtype: DType) -> SquaredDistances:
+        """Return Euclidean distances, which do not depend on the origin."""
+        return SquaredDistances(B, dtype)

@@ -60,6 +60,11 @@ class Precomputed(Kernel):
         """Return a kernel that shares the matrix instead of copying it."""
         return type(self)(self.matrix, positive_definite=self.positive_definite)
 
+    @property
+    def has_diagonal(self) -> bool:  # type: ignore[override]
+        """Whether the matrix has a column for each of its rows."""
+        return bool(self.matrix.shape[0] <= self.matrix.shape[1])
+
     def diagonal(self, X: Matrix) -> Array:
         rows = self._numbers(X, min(self.matrix.shape))
         return self.matrix[rows, rows].astype(np.float64)

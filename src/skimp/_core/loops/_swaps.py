@@ -5,25 +5,27 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
-def swap_medoids(D, weight, medoids, nearest, max_iter, tol):
+def swap_medoids(D, weight, medoids, max_iter, tol):
     """Swap medoids with other points until no swap decreases the weighted sum of dissimilarities.
 
-    The dissimilarity of points o and p is ``D[p, o]``. Changes ``medoids`` and fills ``nearest``,
-    the place of the nearest medoid of each point. Returns the number of passes over all candidates.
+    The dissimilarity of points o and p is ``D[p, o]``. A decrease counts if it exceeds ``tol``
+    times the sum for a single medoid, the first point. Changes ``medoids``. Returns the number of
+    passes over all candidates, and whether no swap is left.
 
-    This is FasterPAM: Schubert and Rousseeuw (2021), Fast and eager k-medoids clustering,
-    algorithm 3. A candidate is swapped with its best medoid at once.
+    This is FasterPAM: Schubert and Rousseeuw (2021), Fast and eager k-medoids clustering: O(k)
+    runtime improvement of the PAM, CLARA, and CLARANS algorithms. A candidate is swapped with its
+    best medoid at once.
     """
     n, k = len(D), len(medoids)
-    second = np.empty(n, np.int64)
+    nearest, second = np.empty(n, np.int64), np.empty(n, np.int64)
     first_cost, second_cost = np.empty(n), np.empty(n)
     for o in range(n):
         _find_two(D, medoids, o, nearest, second, first_cost, second_cost)
     losses, changes = np.empty(k), np.empty(k)
     _removal_losses(weight, nearest, first_cost, second_cost, losses)
-    total = 0.0
+    limit = 0.0
     for o in range(n):
-        total += weight[o] * first_cost[o]
+        limit += tol * weight[o] * D[0, o]
     passes, last, candidate = 0, n - 1, 0
     while passes < max_iter:
         is_medoid = False
@@ -40,8 +42,7 @@ def swap_medoids(D, weight, medoids, nearest, max_iter, tol):
                 elif cost < second_cost[o]:
                     changes[nearest[o]] += weight[o] * (cost - second_cost[o])
             best = np.argmin(changes)
-            if changes[best] + gain < -tol * total:
-                total += changes[best] + gain
+            if changes[best] + gain < -limit:
                 medoids[best] = candidate
                 for o in range(n):
                     if nearest[o] == best or second[o] == best:
@@ -54,10 +55,10 @@ def swap_medoids(D, weight, medoids, nearest, max_iter, tol):
                 passes += candidate == 0
                 continue
         if candidate == last:
-            return passes + 1
+            return passes + 1, True
         candidate = (candidate + 1) % n
         passes += candidate == 0
-    return passes
+    return passes, False
 
 
 @njit(nogil=True, cache=True)
