@@ -287,3 +287,11 @@ def test_iterations_are_limited():
     X = np.random.default_rng(0).normal(size=(3000, 5))
     with pytest.warns(ConvergenceWarning, match="medoids still changed"):
         KernelKMedoids(10, budget=500, method="alternate", max_iter=1, random_state=0).fit(X)
+
+
+def test_single_precision_converges():
+    X = np.random.default_rng(0).normal(size=(3000, 30)).astype(np.float32) + np.float32(10)
+    for method in ("swap", "alternate"):
+        model = KernelKMedoids(10, budget=200, method=method, random_state=0).fit(X)
+        assert model.n_iter_ < 30
+        assert model.transform(X[:3]).dtype == np.float32

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from scipy import sparse
 
-from skimp._core._linalg import as_compute_dtype, check_representable
+from skimp._core._linalg import check_representable
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, Matrix
 from skimp._core._work import DOUBLE
@@ -44,7 +44,7 @@ class Dissimilarity(ABC):
 @final
 @dataclass(frozen=True)
 class KernelDistances(Dissimilarity):
-    """Distances in the feature space of a kernel, in float64 if they are differences."""
+    """Distances in the feature space of a kernel, in float64, because of the differences."""
 
     kernel: Kernel
     squared: bool
@@ -53,7 +53,7 @@ class KernelDistances(Dissimilarity):
         return self.kernel.diagonal(X)
 
     def bind(self, points: Matrix) -> Bound:
-        direct = self.kernel.squared_distances(points, as_compute_dtype(points.dtype))
+        direct = self.kernel.squared_distances(points, DOUBLE)
         if direct is not None:
             return partial(self._fill_directly, direct)
         columns, of_points = self.kernel.bind(points, DOUBLE), self.kernel.diagonal(points)

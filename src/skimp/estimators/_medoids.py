@@ -80,7 +80,7 @@ def alternate(D: Array, weight: Array, medoids: Array, max_iter: int) -> tuple[A
 
     Return the medoids, the number of iterations, and whether the medoids stay.
     """
-    weight = weight.astype(D.dtype)
+    weight, tol = weight.astype(D.dtype), max(_TOL, 8 * float(np.finfo(D.dtype).eps))
     for count in range(max_iter):
         medoids = _repaired(D[medoids], weight, medoids)
         labels = D[medoids].argmin(axis=0)
@@ -92,7 +92,7 @@ def alternate(D: Array, weight: Array, medoids: Array, max_iter: int) -> tuple[A
                 # the medoid stays if no other is better by more than rounding
                 now = float(D[medoids[j], members] @ weight[members])
                 best = int(costs.argmin())
-                if costs[best] < now - _TOL * now:
+                if costs[best] < now - tol * now:
                     found[j] = members[best]
         if np.array_equal(found, medoids):
             return medoids, count + 1, True
