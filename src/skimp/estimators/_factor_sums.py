@@ -23,7 +23,7 @@ class FactorSums:
     weight, energy : float
         Sums of the weights, and of the squared lengths of the rows in feature space.
     unlabelled : Covariance or None
-        Second moments of the unlabelled rows; None if there are none.
+        Means and covariances of the unlabelled rows; None if there are none.
     labelled : Covariance or None
         Means and covariances of the labelled rows and of their labels.
     yy : array of shape (k, k)
@@ -58,17 +58,12 @@ class FactorSums:
     @cached_property
     def unlabelled_zz(self) -> Array | None:
         """Sum of z z^T over unlabelled rows; None if there are none."""
-        S = self.unlabelled
-        if S is None:
-            return None
-        sums: Array = S.weight * S.within
-        return sums
+        return _products(self.unlabelled)
 
     @cached_property
     def labelled_zz(self) -> Array | None:
         """Sum of z z^T over labelled rows; None if there are none."""
-        S = self.labelled
-        return None if S is None else S.weight * (S.within + np.outer(S.mean, S.mean))
+        return _products(self.labelled)
 
     @cached_property
     def zz(self) -> Array:
@@ -76,6 +71,13 @@ class FactorSums:
         parts = [A for A in (self.unlabelled_zz, self.labelled_zz) if A is not None]
         total: Array = np.sum(parts, axis=0)
         return total
+
+    @property
+    def spread(self) -> Array:
+        """Covariance of the features of all rows."""
+        both = _merge(self.unlabelled, self.labelled)
+        assert both is not None, "there are rows"
+        return both.within
 
     @cached_property
     def zy(self) -> Array:
@@ -109,21 +111,29 @@ def collect_sums(
         squares: Array = (block.weights()[:, None] * Y).T @ Y
         return squares
 
-    def covariances(part: Rows, centred: bool) -> Covariance | None:
+    def covariances(part: Rows) -> Covariance | None:
         if not part.n_rows or not part.count_weighted(context):
             return None
-        S = covariance(part.mapped(feature_map), centred, feature_map.dtype_, context)
+        S = covariance(part.mapped(feature_map), True, feature_map.dtype_, context)
         return replace(S, within=S.within / unit, across=S.across / root, mean=S.mean / root)
 
     known = masked_rows(rows, labelled).with_targets(targets)
     others = masked_rows(rows, ~labelled).with_targets(blank)
-    of_labelled, of_unlabelled = covariances(known, True), covariances(others, False)
+    of_labelled, of_unlabelled = covariances(known), covariances(others)
     weight = sum(S.weight for S in (of_labelled, of_unlabelled) if S is not None)
     energy = weight * mean_length(feature_map, rows.with_targets(targets), context) / unit
     weights = rows.weights(context)
     n_labelled = float(labelled.sum() if weights is None else weights[labelled].sum())
     yy = context.map_reduce(known, products, add, np.zeros((k, k)))
     return FactorSums(weight, energy, of_unlabelled, of_labelled, yy, n_labelled)
+
+
+def _products(S: Covariance | None) -> Array | None:
+    """Return the sum of z z^T; None if there are no rows."""
+    if S is None:
+        return None
+    sums: Array = S.weight * (S.within + np.outer(S.mean, S.mean))
+    return sums
 
 
 def _merge(one: Covariance | None, other: Covariance | None) -> Covariance | None:

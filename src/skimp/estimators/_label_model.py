@@ -61,7 +61,7 @@ def fit_label_model(
     if not alive.any():
         return LabelModel(V, S.target_mean, False)
     Q = factors.P[:, alive] / lengths[alive]
-    variances, R = eigenpairs(Q.T @ sums.zz @ Q)
+    variances, R = eigenpairs(Q.T @ sums.spread @ Q)
     R = R[:, variances >= len(R) * eps * variances[-1]][:, ::-1]
     Q, r = Q @ R, R.shape[1]
     projected = replace(
