@@ -69,6 +69,7 @@ def test_float32_with_a_tiny_penalty_matches_float64(approximation):
 
 
 @pytest.mark.filterwarnings("ignore:.*% of the variance:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*the means of the columns:UserWarning")
 @settings(max_examples=30, deadline=None)
 @given(matrices(max_rows=30))
 def test_any_rows_have_finite_predictions(X):
