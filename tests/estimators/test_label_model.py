@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from skimp import KernelFactorization
@@ -37,7 +38,7 @@ def test_a_class_between_others_is_found():
     model = KernelFactorization(3, kernel="linear", random_state=0).fit(X, y)
     P = model.predict_proba(X)
     F = model.decision_function(X)
-    np.testing.assert_allclose(np.diff(F), np.diff(np.log(P)), atol=1e-9)
+    np.testing.assert_allclose(P, 0.99 * softmax(F, axis=1) + 0.01 / 3)
     assert model.score(X, y) > 0.97
     # the estimates alone miss most of it
     estimates = model.transform(X) @ model.label_weights_.T
@@ -52,7 +53,7 @@ def test_a_class_without_labels_is_not_predicted():
     model.partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
     assert set(model.predict(X)) == {0, 1}
     assert np.isfinite(model.decision_function(X)).all()
-    assert model.predict_proba(X)[:, 2].max() < 1e-50
+    assert model.predict_proba(X)[:, 2].max() < 0.004
 
 
 def test_few_labels_give_estimates():

@@ -85,8 +85,8 @@ class PartialTargets(Targets, ABC):
         """Return labels for scores."""
 
     @abstractmethod
-    def probabilities(self, F: Array) -> Array:
-        """Return probabilities for estimates of labels."""
+    def probabilities(self, F: Array, *, posterior: bool) -> Array:
+        """Return probabilities for scores: log probabilities, or estimates of labels."""
 
     @abstractmethod
     def decision(self, F: Array) -> Array:
@@ -136,10 +136,11 @@ class OneHot(PartialTargets):
         labels: Array = self.classes[F.argmax(axis=1)]
         return labels
 
-    def probabilities(self, F: Array) -> Array:
-        # estimates from few labels cannot exclude a class
-        P: Array = (1 - _SHARED) * nearest_probabilities(F) + _SHARED / F.shape[1]
-        return P
+    def probabilities(self, F: Array, *, posterior: bool) -> Array:
+        P = as_probabilities(F, joint=True) if posterior else nearest_probabilities(F)
+        # few labels, or rows unlike all others, cannot exclude a class
+        mixed: Array = (1 - _SHARED) * P + _SHARED / F.shape[1]
+        return mixed
 
     def decision(self, F: Array) -> Array:
         return as_decision(F)
@@ -188,7 +189,7 @@ class Indicators(PartialTargets):
     def decide(self, F: Array) -> Array:
         return (F > 0.5).astype(np.int64)
 
-    def probabilities(self, F: Array) -> Array:
+    def probabilities(self, F: Array, *, posterior: bool) -> Array:
         # least squares cannot be certain
         eps = np.finfo(F.dtype).eps
         return np.clip(F, eps, 1 - eps)
@@ -297,9 +298,9 @@ class PartiallyLabelled(Labels):
         """Return the probability of each label.
 
         If scores are log probabilities, these assume that estimates of labels are normal within
-        each class. Otherwise, the probabilities are the nearest ones to the estimates, and classes
-        share one per cent. Calibrate them with `sklearn.calibration.CalibratedClassifierCV` if
-        their values matter.
+        each class. Otherwise, the probabilities are the nearest ones to the estimates. Classes
+        share one per cent in both cases. Calibrate them with
+        `sklearn.calibration.CalibratedClassifierCV` if their values matter.
 
         Parameters
         ----------
@@ -312,10 +313,7 @@ class PartiallyLabelled(Labels):
             In the order of ``classes_``. Rows have the sum 1, except for label indicators.
         """
         check_is_fitted(self)
-        F = self._scores(X)
-        return (
-            as_probabilities(F, joint=True) if self._posterior else self._targets.probabilities(F)
-        )
+        return self._targets.probabilities(self._scores(X), posterior=self._posterior)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on rows with a label.
