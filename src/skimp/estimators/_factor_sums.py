@@ -1,4 +1,4 @@
-"""Sums over the rows that a factorization needs, in one pass."""
+"""Sums over the rows that a factorization needs."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -99,7 +99,8 @@ def collect_sums(
 ) -> FactorSums:
     """Compute the sums over rows, of which some are ``labelled``.
 
-    Squared lengths are in multiples of ``unit``. The features of each row are computed once.
+    Squared lengths are in multiples of ``unit``. Features are computed once, and again for the
+    lengths of rows that the kernel's diagonal does not give.
     """
     k, root = targets.n_outputs, np.sqrt(unit)
 

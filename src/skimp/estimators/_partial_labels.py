@@ -46,8 +46,6 @@ def check_partial(y: Any, owner: str) -> Array:
     )
     if checked.dtype.kind == "f":
         check_array(checked, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y")
-    if checked.ndim > 2:
-        raise ValueError(f"y must have one or two dimensions, found {checked.ndim}.")
     if checked.ndim == 2 and checked.shape[1] == 1:
         checked = column_or_1d(checked, warn=True)
     return checked

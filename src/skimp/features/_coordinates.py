@@ -18,11 +18,9 @@ _STRIP = 2**18
 @final
 @dataclass(frozen=True, eq=False)
 class LocalCoordinates:
-    r"""Nonnegative coordinates of a row that sum to 1, for its k nearest of m anchors v.
+    """Nonnegative coordinates of a row that sum to 1, for its k nearest of m anchors v.
 
-    .. math:: \gamma_v(x) \propto \frac{1}{\|x - v\|} - \frac{1}{r(x)}
-
-    where r is the distance to the next anchor, k + 1 in order; 1 / r is zero if k = m.
+    They decrease with the distance; `LocalProducts` has the formula.
 
     Attributes
     ----------
