@@ -9,7 +9,7 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-docs check docs bench clean
+.PHONY: help demo test test-all test-docs test-torch check docs bench clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ test-docs: $(VENV)/.stamp-docs  ## build the site without running its examples
 	rm -rf docs/generated
 	$(BIN)/python -m sphinx -W --keep-going -q -D plot_gallery=0 -b html docs docs/_build/check
 
+test-torch: $(VENV)/.stamp-torch  ## install PyTorch and test its layers
+	$(BIN)/python -m pytest -m "torch and not thorough" --durations 10 $(PYTEST_ARGS)
+
 bench: $(VENV)/.stamp-test  ## measure speed and memory
 	$(BIN)/python -m benchmarks
 
@@ -50,6 +53,7 @@ $(BIN)/python:
 
 $(VENV)/.stamp-demo: EXTRAS = cli
 $(VENV)/.stamp-test: EXTRAS = test
+$(VENV)/.stamp-torch: EXTRAS = test,test-torch
 $(VENV)/.stamp-check: EXTRAS = test,dev
 $(VENV)/.stamp-docs: EXTRAS = docs,cli
 

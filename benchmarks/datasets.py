@@ -38,6 +38,14 @@ def whole(name: str, target: str = "y") -> tuple[Any, Array]:
     return _fetched(name) if z is None else (z["X"], z[target])
 
 
+def arrays(name: str) -> dict[str, Array]:
+    """Return all arrays of a file in ``SKIMP_DATA``; raises a `SystemExit` if that is not set."""
+    z = _stored(name)
+    if z is None:
+        raise SystemExit(f"{name} is in no repository known here: point SKIMP_DATA at a folder")
+    return z
+
+
 def _stored(name: str) -> dict[str, Array] | None:
     """Return the arrays of a file in ``SKIMP_DATA``, None where that is not set."""
     folder = os.environ.get("SKIMP_DATA")

@@ -21,6 +21,7 @@ _CLASSES = {
     "RejectClassifier": "skimp.estimators",
     "StructuredSVM": "skimp.estimators",
 }
+# skimp.nn is not listed: it needs PyTorch
 _FOLDERS = (
     "budgets",
     "data",
@@ -42,7 +43,7 @@ __all__ = [*_CLASSES, *_FOLDERS, "__version__"]
 def __getattr__(name: str) -> Any:
     if name in _CLASSES:
         return getattr(import_module(_CLASSES[name]), name)
-    if name in _FOLDERS:
+    if name in (*_FOLDERS, "nn"):
         return import_module(f"skimp.{name}")
     if name == "__version__":
         from importlib.metadata import version

@@ -13,7 +13,11 @@ import pytest
 import skimp
 from tests.repository import ROOT
 
-MODULES = [module.name for module in pkgutil.walk_packages(skimp.__path__, "skimp.")]
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(skimp.__path__, "skimp.")
+    if not module.name.startswith("skimp.nn")
+]
 FOLDERS = [name for name in skimp.__all__ if inspect.ismodule(getattr(skimp, name))]
 PUBLIC = {
     f"{folder}.{name}": getattr(getattr(skimp, folder), name)

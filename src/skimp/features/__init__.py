@@ -2,6 +2,7 @@
 
 from skimp.features._anchor_graph import AnchorGraph
 from skimp.features._base import Basis, Combination, FeatureMap
+from skimp.features._bilinear import BilinearPooling
 from skimp.features._binning import RandomBinning
 from skimp.features._degree2_projection import Degree2Projection
 from skimp.features._explicit import ExplicitPolynomial
@@ -18,6 +19,7 @@ from skimp.features._polynomial_projection import PolynomialProjection
 from skimp.features._pool import draw_signs
 from skimp.features._pose import pose_problem
 from skimp.features._scale import mean_diagonal, mean_length
+from skimp.features._second_moments import product_weights, sketch_weights
 from skimp.features._spectral import SpectralProjection
 from skimp.features._tensor_sketch import TensorSketch
 from skimp.features._transformer import MAP_NAMES, TRANSFORMER, Transformer, as_map
@@ -27,6 +29,7 @@ __all__ = [
     "TRANSFORMER",
     "AnchorGraph",
     "Basis",
+    "BilinearPooling",
     "Combination",
     "Degree2Projection",
     "ExplicitPolynomial",
@@ -51,4 +54,6 @@ __all__ = [
     "mean_diagonal",
     "mean_length",
     "pose_problem",
+    "product_weights",
+    "sketch_weights",
 ]

@@ -1,0 +1,137 @@
+"""Fixed matrices: products with rows, and with second moments of descriptors."""
+
+from typing import Any, final
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
+
+
+@final
+class DenseMatrix(nn.Module):
+    """A fixed dense matrix A; the forward pass maps rows X to X A^T."""
+
+    def __init__(self, A: Any):
+        super().__init__()
+        self.register_buffer("entries", torch.from_numpy(np.array(A)))
+
+    def matrix(self, dtype: torch.dtype) -> Any:
+        """Return a NumPy array."""
+        return self.entries.to("cpu", dtype).numpy()
+
+    def forward(self, X: Tensor) -> Tensor:
+        """Return X A^T."""
+        return F.linear(X, self.entries.to(X.dtype))
+
+
+@final
+class SparseMatrix(nn.Module):
+    """A fixed CSR matrix A; the forward pass maps rows X to X A^T.
+
+    On a CPU, SciPy multiplies: PyTorch has fast sparse products on x86 processors only. Elsewhere,
+    and in a compiled or exported program, entries are gathered and added.
+    """
+
+    def __init__(self, A: Any, *, persistent: bool = True):
+        super().__init__()
+        self.shape = A.shape
+        for name in ("data", "indices", "indptr"):
+            held = torch.from_numpy(np.array(getattr(A, name)))
+            self.register_buffer(name, held, persistent=persistent)
+        self._number_rows()
+
+    def _number_rows(self) -> None:
+        """Store the row of each entry."""
+        rows = torch.repeat_interleave(self.indptr.diff()).to(self.indices.dtype)
+        self.register_buffer("rows", rows, persistent=False)
+
+    def matrix(self, dtype: torch.dtype) -> Any:
+        """Return a SciPy matrix, which shares memory with the buffers if possible."""
+        parts = (self.data.to(dtype), self.indices, self.indptr)
+        return sparse.csr_array(tuple(part.cpu().numpy() for part in parts), shape=self.shape)
+
+    @property
+    def gathers(self) -> bool:
+        """Whether products gather entries: on other devices, and in programs."""
+        tracing = torch.compiler.is_compiling() or torch.jit.is_tracing()
+        return tracing or self.data.device.type != "cpu"
+
+    def forward(self, X: Tensor) -> Tensor:
+        """Return X A^T."""
+        if not self.gathers:
+            return _Product.apply(X, self)
+        terms = X.mT.index_select(0, self.indices.long()) * self.data.to(X.dtype)[:, None]
+        return X.new_zeros(self.shape[0], X.shape[0]).index_add(0, self.rows.long(), terms).mT
+
+    def of_moments(self, X: Tensor, U: Tensor | None) -> Tensor:
+        """Return A vec(X^T U) for each X of shape (locations, d); U is X if it is None."""
+        if self.gathers:
+            return self((X.mT @ (X if U is None else U)).flatten(1))
+        return _OfMoments.apply(X, U, self)
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, *arguments: Any
+    ) -> None:
+        # the number of entries may differ from that of this matrix
+        for name in ("data", "indices"):
+            stored = state_dict.get(prefix + name)
+            if stored is not None:
+                setattr(self, name, getattr(self, name).new_empty(stored.shape))
+        super()._load_from_state_dict(state_dict, prefix, *arguments)
+        self._number_rows()
+
+
+class _Product(torch.autograd.Function):
+    """X A^T for a fixed sparse matrix A."""
+
+    @staticmethod
+    def forward(ctx: Any, X: Tensor, A: SparseMatrix) -> Tensor:
+        ctx.A = A
+        return torch.from_numpy((A.matrix(X.dtype) @ X.numpy().T).T)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        A = ctx.A.matrix(gradient.dtype)
+        return torch.from_numpy((A.T @ gradient.numpy().T).T), None
+
+
+class _OfMoments(torch.autograd.Function):
+    """A vec(X^T U) for each image, without moments of all images in memory.
+
+    The gradient with respect to the moments of an image is the matrix M with vec(M) = A^T g. That
+    with respect to X is U M^T, and X (M + M^T) if X and U are the same.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, X: Tensor, U: Tensor | None, A: SparseMatrix) -> Tensor:
+        ctx.save_for_backward(X, U)
+        ctx.A = A
+        weights, pooled = A.matrix(X.dtype), X.new_empty(len(X), A.shape[0])
+        for i, x in enumerate(X):
+            moments = x.mT @ (x if U is None else U[i])
+            pooled[i] = torch.from_numpy(weights @ moments.flatten().numpy())
+        return pooled
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        X, U = ctx.saved_tensors
+        weights = ctx.A.matrix(gradient.dtype).T
+        of_X, of_U = torch.empty_like(X), None if U is None else torch.empty_like(U)
+        for i, x in enumerate(X):
+            M = torch.from_numpy(weights @ gradient[i].numpy()).view(x.shape[1], -1)
+            if U is None:
+                torch.matmul(x, M + M.mT, out=of_X[i])
+            else:
+                torch.matmul(U[i], M.mT, out=of_X[i])
+                torch.matmul(x, M, out=of_U[i])
+        return of_X, of_U, None
+
+
+def fixed_matrix(A: Any) -> DenseMatrix | SparseMatrix:
+    """Return a module that holds a dense or sparse matrix."""
+    return SparseMatrix(sparse.csr_array(A)) if sparse.issparse(A) else DenseMatrix(A)
