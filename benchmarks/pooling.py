@@ -1,4 +1,4 @@
-"""Bilinear pooling: speed, parameters, and accuracy on photographs of flowers (thesis, chapter 5)."""
+"""Bilinear pooling: speed, parameters, and accuracy on photographs of flowers."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,5 +1,6 @@
 """PyTorch layers; the only folder that imports torch."""
 
 from skimp.nn._bilinear_pooling import CompactBilinearPooling
+from skimp.nn._kernel_features import KernelFeatures
 
-__all__ = ["CompactBilinearPooling"]
+__all__ = ["CompactBilinearPooling", "KernelFeatures"]

@@ -198,7 +198,9 @@ class CompactBilinearPooling(nn.Module):
             *first, last = factors
             return (reduce(_pairs, first).mT @ last).flatten(1)
         joined = torch.cat(inputs, -1)
-        return self._convolutions(joined) if self.method == "tensor_sketch" else self._products(joined)
+        return (
+            self._convolutions(joined) if self.method == "tensor_sketch" else self._products(joined)
+        )
 
     def _products(self, X: Tensor) -> Tensor:
         """Return sums of products of inner products with the vectors."""

@@ -1,0 +1,202 @@
+"""Random Fourier and Nystroem features as a layer."""
+
+from math import pi
+from typing import Any, Self, final
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+
+from skimp._core._linalg import dense
+from skimp._params._rules import check_values, number
+from skimp.features import FeatureMap, Nystroem, RandomFourier
+from skimp.nn._alignment import aligned_weights, centred_targets
+from skimp.nn._kernels import KernelColumns
+from skimp.nn._precision import full_precision
+
+
+@final
+class KernelFeatures(nn.Module):
+    r"""Features of a kernel, from a fitted `RandomFourier` or `Nystroem` map.
+
+    The layer computes the same as the map, with gradients, in the dtype of the map: fit the map to
+    float32 rows, or draw it with ``fit_width(d, dtype="float32")``. Together with a linear layer it
+    is a kernel machine, whose input can be the output of other layers.
+
+    Parameters
+    ----------
+    feature_map : RandomFourier or Nystroem
+        The fitted map. Kernels of landmarks can be Gaussian, Laplacian, Cauchy, Matern (nu = 0.5,
+        1.5, 2.5), Linear and Polynomial; Fourier features have any stationary kernel.
+    trainable : bool, default=False
+        Whether frequencies and phases, or landmarks, are trained. The features of trained landmarks
+        keep the ``normalization_`` of the map, which the next linear layer can make up for.
+    weighted : bool, default=False
+        Whether each frequency has a weight q, 1 at first, which is trained or set by `align`:
+
+        .. math:: k_q(x, y) = \sum_j q_j \, z_j(x)^T z_j(y)
+
+        Weighted frequencies are samples of another spectrum, so that the kernel itself is learned.
+        Only for Fourier features. The parameter ``gains`` holds the square roots of the weights.
+
+    Attributes
+    ----------
+    out_features : int
+        Number of features.
+    gains : Parameter or None
+        Square roots of the weights.
+
+    References
+    ----------
+    Sinha and Duchi (2016), Learning kernels with random features.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skimp.features import RandomFourier
+    >>> from skimp.kernels import Gaussian
+    >>> from skimp.nn import KernelFeatures
+    >>> drawn = RandomFourier(Gaussian(0.1), n_components=500, random_state=0)
+    >>> features = KernelFeatures(drawn.fit_width(16, dtype="float32"), trainable=True)
+    >>> network = torch.nn.Sequential(torch.nn.Linear(64, 16), features, torch.nn.Linear(500, 10))
+    >>> network(torch.rand(3, 64)).shape
+    torch.Size([3, 10])
+    """
+
+    def __init__(self, feature_map: FeatureMap, *, trainable: bool = False, weighted: bool = False):
+        super().__init__()
+        forms: dict[type, Any] = {RandomFourier: _Fourier, Nystroem: _Nystroem}
+        if type(feature_map) not in forms:
+            raise TypeError(
+                "KernelFeatures: feature_map must be a fitted RandomFourier or Nystroem map, found "
+                f"{type(feature_map).__name__}."
+            )
+        check_is_fitted(feature_map)
+        self.in_features = feature_map.n_features_in_
+        self.out_features = feature_map.width
+        self.form = forms[type(feature_map)](feature_map, trainable)
+        n_weights = self.form.n_frequencies if weighted else 0
+        if weighted and not n_weights:
+            raise ValueError("KernelFeatures: weighted requires RandomFourier features.")
+        ones = torch.ones(n_weights, dtype=self.form.dtype)
+        self.gains = nn.Parameter(ones) if weighted else None
+
+    def extra_repr(self) -> str:
+        """Return the parameters that ``print`` shows."""
+        return f"{self.in_features}, {self.out_features}, weighted={self.gains is not None}"
+
+    def forward(self, X: Tensor) -> Tensor:
+        """Return the features.
+
+        Parameters
+        ----------
+        X : tensor of shape (..., d)
+            Rows.
+
+        Returns
+        -------
+        Z : tensor of shape (..., width)
+            Features, in the dtype of the layer.
+        """
+        if X.shape[-1] != self.in_features:
+            raise ValueError(
+                f"expected an input with {self.in_features} columns, found shape {tuple(X.shape)}."
+            )
+        with full_precision(X):
+            Z = self.form(X.reshape(-1, self.in_features).to(self.form.dtype))
+            if self.gains is not None:
+                Z = Z * self.form.per_feature(self.gains)
+        return Z.unflatten(0, X.shape[:-1])
+
+    @torch.no_grad()
+    def align(self, X: Tensor, y: Tensor, *, radius: float = 1.0) -> Self:
+        r"""Set the weights that align the kernel best with targets, and return the layer.
+
+        They maximise :math:`\sum_{i j} \langle y_i, y_j \rangle k_q(x_i, x_j)` for centred targets,
+        over nonnegative weights with mean 1 and mean square at most 1 + radius. Frequencies that do
+        not help get zero weight. Call it once for a part of the data before training.
+
+        Parameters
+        ----------
+        X : tensor of shape (n, d)
+            Rows.
+        y : tensor of shape (n,) or (n, k)
+            Class labels, if integers, or numeric targets.
+        radius : float, default=1.0
+            How far the weights may be from equal ones. At least a fraction 1 / (1 + radius) of them
+            is positive.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import torch
+        >>> from skimp.features import RandomFourier
+        >>> from skimp.kernels import Gaussian
+        >>> from skimp.nn import KernelFeatures
+        >>> X = torch.randn(1000, 5, generator=torch.Generator().manual_seed(0))
+        >>> drawn = RandomFourier(Gaussian(0.5), n_components=400, random_state=0)
+        >>> layer = KernelFeatures(drawn.fit_width(5, dtype="float32"), weighted=True)
+        >>> round(layer.align(X, (X[:, 0] > 0).long()).gains.square().mean().item(), 3)
+        1.0
+        """
+        if self.gains is None:
+            raise ValueError("KernelFeatures: align() requires weighted=True.")
+        check_values(type(self).__name__, {"radius": number(at_least=0)}, radius=radius)
+        Z = self.form(X.to(self.form.dtype))
+        of_features = (centred_targets(y, Z.dtype).mT @ Z).square().sum(0)
+        self.gains.copy_(aligned_weights(self.form.per_frequency(of_features), radius).sqrt())
+        return self
+
+
+@final
+class _Fourier(nn.Module):
+    """Cosines of all frequencies, then sines of the first ones, as in `RandomFourier`."""
+
+    def __init__(self, drawn: RandomFourier, trainable: bool):
+        super().__init__()
+        W, offset = drawn.frequencies_, drawn.offset_
+        self.dtype, self.n_frequencies = torch.from_numpy(W[:0]).dtype, len(offset)
+        self.n_sines = drawn.width - len(offset)
+        self.frequencies = nn.Parameter(torch.tensor(2 * pi * W), requires_grad=trainable)
+        self.phases = nn.Parameter(torch.tensor(2 * pi * offset), requires_grad=trainable)
+        amplitude = np.sqrt(drawn.kernel_.diag(np.zeros((1, len(W)))).item() / len(offset))
+        scale = np.full(drawn.width, amplitude)
+        # a cosine without a sine has twice the square
+        scale[self.n_sines : len(offset)] *= np.sqrt(2)
+        self.register_buffer("scale", torch.tensor(scale, dtype=self.dtype))
+
+    def per_feature(self, values: Tensor) -> Tensor:
+        """Return the value of the frequency of each feature."""
+        return torch.cat([values, values[: self.n_sines]])
+
+    def per_frequency(self, values: Tensor) -> Tensor:
+        """Return the sums over the features of each frequency."""
+        sums = values[: self.n_frequencies].clone()
+        sums[: self.n_sines] += values[self.n_frequencies :]
+        return sums
+
+    def forward(self, X: Tensor) -> Tensor:
+        angles = X @ self.frequencies + self.phases
+        return torch.cat([angles.cos(), angles[:, : self.n_sines].sin()], 1) * self.scale
+
+
+@final
+class _Nystroem(nn.Module):
+    """Kernel columns of landmarks times the matrix W of `Nystroem`."""
+
+    n_frequencies = 0
+
+    def __init__(self, fitted: Nystroem, trainable: bool):
+        super().__init__()
+        landmarks, W = fitted.landmarks_, fitted.normalization_
+        B = torch.tensor(dense(landmarks.points, landmarks.dtype))
+        self.columns = KernelColumns(fitted.kernel_, B, trainable=trainable)
+        self.register_buffer("normalization", torch.tensor(W))
+        self.dtype = self.normalization.dtype
+
+    def forward(self, X: Tensor) -> Tensor:
+        return self.columns(X) @ self.normalization

@@ -1,0 +1,66 @@
+"""Kernels of tensors, for landmarks: each formula as in `skimp.kernels`, with gradients."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from skimp import kernels
+
+
+def squared_distances(X: Tensor, B: Tensor) -> Tensor:
+    """Return squared Euclidean distances, from rows around the mean of B."""
+    centre = B.detach().mean(0)
+    X, B = X - centre, B - centre
+    squares = X.square().sum(1, keepdim=True) + B.square().sum(1)
+    return (squares - 2 * X @ B.mT).clamp_min(0)
+
+
+def _matern(kernel: Any, s: Tensor) -> Tensor:
+    # the root has no slope at 0
+    t = (4 * kernel.nu * s).clamp_min(torch.finfo(s.dtype).tiny).sqrt()
+    polynomial = {0.5: 1.0, 1.5: 1 + t, 2.5: 1 + t + t.square() / 3}[kernel.nu]
+    return polynomial * (-t).exp()
+
+
+_DISTANCES: dict[type, Callable[[Any, Tensor], Tensor]] = {
+    kernels.Gaussian: lambda kernel, s: (-s).exp(),
+    kernels.Cauchy: lambda kernel, s: 1 / (1 + s),
+    kernels.Matern: _matern,
+}
+_PRODUCTS: dict[type, Callable[[Any, Tensor], Tensor]] = {
+    kernels.Linear: lambda kernel, s: s,
+    kernels.Polynomial: lambda kernel, s: (s + kernel.coef0) ** kernel.degree,
+}
+"""Functions of squared distances and of inner products of rows scaled by the root of gamma."""
+_CLOSED = (0.5, 1.5, 2.5)
+
+
+class KernelColumns(torch.nn.Module):
+    """The functions k(., b) of landmarks b, which may be trained."""
+
+    def __init__(self, kernel: Any, points: Tensor, *, trainable: bool):
+        super().__init__()
+        known = {**_DISTANCES, **_PRODUCTS, kernels.Laplacian: None}
+        if type(kernel) not in known or getattr(kernel, "nu", 0.5) not in _CLOSED:
+            names = ", ".join(kind.__name__ for kind in known)
+            raise ValueError(
+                f"KernelFeatures: kernel must be one of {names} (Matern with nu = 0.5, 1.5 or "
+                f"2.5), found {kernel!r}."
+            )
+        self.kernel = kernel
+        gamma = np.broadcast_to(np.asarray(kernel.gamma, np.float64), points.shape[1])
+        self.register_buffer("gamma", torch.tensor(gamma, dtype=points.dtype))
+        self.points = torch.nn.Parameter(points, requires_grad=trainable)
+
+    def forward(self, X: Tensor) -> Tensor:
+        """Return the kernel values of rows and landmarks."""
+        kind, B = type(self.kernel), self.points
+        if kind is kernels.Laplacian:
+            return (-torch.cdist(X * self.gamma, B * self.gamma, p=1)).exp()
+        root = self.gamma.sqrt()
+        if kind in _DISTANCES:
+            return _DISTANCES[kind](self.kernel, squared_distances(X * root, B * root))
+        return _PRODUCTS[kind](self.kernel, X * root @ (B * root).mT)
