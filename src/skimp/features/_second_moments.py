@@ -82,7 +82,7 @@ def sketch_weights(
     rows = (buckets[0, first, None].astype(np.int64) + buckets[1, last]) % width
     data = signs[0, first, None] * signs[1, last]
     numbers = np.arange(buckets.shape[1])
-    places = _place(*np.broadcast_arrays(numbers[first, None], numbers[last]), channels)
+    places = _place(numbers[first, None], numbers[last], channels)
     return _weights(data.ravel(), rows.ravel(), places.ravel(), width, channels)
 
 
@@ -100,7 +100,8 @@ def _place(first: Array, last: Array, channels: tuple[int, ...]) -> Array:
     first, last = first.astype(np.int64), last.astype(np.int64) - (sum(channels) - channels[-1])
     if len(channels) == 1:
         first, last = np.minimum(first, last), np.maximum(first, last)
-    return first * channels[-1] + last
+    places: Array = first * channels[-1] + last
+    return places
 
 
 def _weights(

@@ -2,7 +2,7 @@
 
 from functools import reduce
 from math import sqrt
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from skimp._params._rules import NONE, Rule, check_values, integer
 from skimp.features import BilinearPooling, product_weights, sketch_weights
-from skimp.nn._fixed import SparseMatrix, fixed_matrix
+from skimp.nn._fixed import SparseMatrix, fixed_matrix, short_integers
 from skimp.nn._precision import full_precision
 
 _COUNT = integer(at_least=1)
@@ -127,12 +127,12 @@ class CompactBilinearPooling(nn.Module):
         self.channels, self.out_features = channels, len(drawn.get_feature_names_out())
         self.method, self.degree, self.pooling = method, degree, pooling
         self.signed_sqrt, self.normalize = signed_sqrt, normalize
-        for name in ("factors", "buckets", "signs"):
-            held = getattr(drawn, f"{name}_")
-            if held is not None:
-                self.register_buffer(name, _tensor(held))
+        if drawn.buckets_ is not None:
+            self.register_buffer("buckets", short_integers(drawn.buckets_, self.out_features))
+            self.register_buffer("signs", torch.tensor(drawn.signs_))
         if drawn.vectors_ is not None:
             self.vectors = fixed_matrix(drawn.vectors_.T)
+            self.register_buffer("factors", short_integers(drawn.factors_, drawn.vectors_.shape[1]))
         self.weights: SparseMatrix | None = None
         self._derive_weights()
         self.register_load_state_dict_post_hook(lambda layer, _: layer._derive_weights())
@@ -207,7 +207,7 @@ class CompactBilinearPooling(nn.Module):
         P = self.vectors(X.flatten(0, 1)).unflatten(0, X.shape[:2])
         n_terms, _, width = self.factors.shape
         terms = [
-            reduce(torch.mul, (P.index_select(-1, each) for each in factors)).sum(1)
+            reduce(torch.mul, (P.index_select(-1, each.int()) for each in factors)).sum(1)
             for factors in self.factors
         ]
         return torch.stack(terms).sum(0) / sqrt(n_terms * width)
@@ -237,8 +237,3 @@ def _descriptors(X: Tensor, n_channels: int) -> Tensor:
 def _pairs(X: Tensor, U: Tensor) -> Tensor:
     """Return the products of all pairs of channels at each location."""
     return (X.unsqueeze(-1) * U.unsqueeze(-2)).flatten(-2)
-
-
-def _tensor(array: Any) -> Tensor:
-    """Return a copy; indices become signed integers, as PyTorch requires."""
-    return torch.from_numpy(np.array(array, np.int32 if array.dtype.kind == "u" else None))

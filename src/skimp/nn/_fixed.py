@@ -9,6 +9,9 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
+_BLOCK = 128
+"""Rows of second moments computed at once."""
+
 
 @final
 class DenseMatrix(nn.Module):
@@ -38,14 +41,17 @@ class SparseMatrix(nn.Module):
     def __init__(self, A: Any, *, persistent: bool = True):
         super().__init__()
         self.shape = A.shape
-        for name in ("data", "indices", "indptr"):
-            held = torch.from_numpy(np.array(getattr(A, name)))
-            self.register_buffer(name, held, persistent=persistent)
+        held = {name: torch.from_numpy(getattr(A, name)) for name in ("data", "indices", "indptr")}
+        if persistent:
+            held["indices"] = short_integers(A.indices, A.shape[1])
+            held["indptr"] = short_integers(A.indptr, A.nnz)
+        for name, part in held.items():
+            self.register_buffer(name, part, persistent=persistent)
         self._number_rows()
 
     def _number_rows(self) -> None:
         """Store the row of each entry."""
-        rows = torch.repeat_interleave(self.indptr.diff()).to(self.indices.dtype)
+        rows = torch.repeat_interleave(self.indptr.diff().int())
         self.register_buffer("rows", rows, persistent=False)
 
     def matrix(self, dtype: torch.dtype) -> Any:
@@ -57,7 +63,7 @@ class SparseMatrix(nn.Module):
     def gathers(self) -> bool:
         """Whether products gather entries: on other devices, and in programs."""
         tracing = torch.compiler.is_compiling() or torch.jit.is_tracing()
-        return tracing or self.data.device.type != "cpu"
+        return bool(tracing or self.data.device.type != "cpu")
 
     def forward(self, X: Tensor) -> Tensor:
         """Return X A^T."""
@@ -76,10 +82,12 @@ class SparseMatrix(nn.Module):
         self, state_dict: dict[str, Any], prefix: str, *arguments: Any
     ) -> None:
         # the number of entries may differ from that of this matrix
-        for name in ("data", "indices"):
-            stored = state_dict.get(prefix + name)
+        for name in ("data", "indices", "indptr"):
+            stored, held = state_dict.get(prefix + name), getattr(self, name)
             if stored is not None:
-                setattr(self, name, getattr(self, name).new_empty(stored.shape))
+                shape = held.shape if name == "indptr" else stored.shape
+                dtype = held.dtype if name == "data" else stored.dtype
+                setattr(self, name, held.new_zeros(shape, dtype=dtype))
         super()._load_from_state_dict(state_dict, prefix, *arguments)
         self._number_rows()
 
@@ -111,8 +119,12 @@ class _OfMoments(torch.autograd.Function):
         ctx.save_for_backward(X, U)
         ctx.A = A
         weights, pooled = A.matrix(X.dtype), X.new_empty(len(X), A.shape[0])
+        moments = X.new_empty(X.shape[2], (X if U is None else U).shape[2])
         for i, x in enumerate(X):
-            moments = x.mT @ (x if U is None else U[i])
+            if U is None:
+                _upper_moments(x, moments)
+            else:
+                torch.matmul(x.mT, U[i], out=moments)
             pooled[i] = torch.from_numpy(weights @ moments.flatten().numpy())
         return pooled
 
@@ -121,7 +133,8 @@ class _OfMoments(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> Any:
         X, U = ctx.saved_tensors
         weights = ctx.A.matrix(gradient.dtype).T
-        of_X, of_U = torch.empty_like(X), None if U is None else torch.empty_like(U)
+        of_X = torch.empty_like(X)
+        of_U: Any = None if U is None else torch.empty_like(U)
         for i, x in enumerate(X):
             M = torch.from_numpy(weights @ gradient[i].numpy()).view(x.shape[1], -1)
             if U is None:
@@ -130,6 +143,22 @@ class _OfMoments(torch.autograd.Function):
                 torch.matmul(U[i], M.mT, out=of_X[i])
                 torch.matmul(x, M, out=of_U[i])
         return of_X, of_U, None
+
+
+def _upper_moments(x: Tensor, out: Tensor) -> None:
+    """Write x^T x on and above the diagonal; weights of a single input read nothing else."""
+    for start in range(0, len(out), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        torch.matmul(x.mT[block], x[:, start:], out=out[block, start:])
+
+
+def short_integers(values: Any, largest: int) -> Tensor:
+    """Return integers from 0 to ``largest`` in the shortest signed dtype of 16 bits or more.
+
+    Integers are most of what a file of the layer holds.
+    """
+    dtype = next(kind for kind in (np.int16, np.int32, np.int64) if largest <= np.iinfo(kind).max)
+    return torch.from_numpy(values.astype(dtype))
 
 
 def fixed_matrix(A: Any) -> DenseMatrix | SparseMatrix:
