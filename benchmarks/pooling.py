@@ -192,8 +192,8 @@ def flowers_accuracy() -> list[Bar]:
         means = {method: found[method, k][:5].mean() for method in COMPACT}
         gap = means["krp"] - max(means["tensor_sketch"], means["maclaurin"])
         name = f"flowers, k = {k}: KRP minus the better of the others (five seeds)"
-        bars.append(Bar(name, gap, -0.5, at_least=True, details=details))
-    lost = full - found["krp", 5000].mean()
+        bars.append(Bar(name, float(gap), -0.5, at_least=True, details=details))
+    lost = full - float(found["krp", 5000].mean())
     return [*bars, Bar("flowers, k = 5000: points lost to full pooling", lost, 3.0)]
 
 
@@ -205,7 +205,7 @@ def flowers_grid() -> list[Bar]:
         for t in (2, 4, 6):
             runs = _runs("krp", 2000, n_terms=t, sparsity=s)
             name = f"flowers, KRP, t = {t}, s = {s}: accuracy"
-            bars.append(Bar(name, runs.mean(), None, details={"std": float(runs.std())}))
+            bars.append(Bar(name, float(runs.mean()), None, details={"std": float(runs.std())}))
             print(bars[-1], flush=True)
     return bars
 

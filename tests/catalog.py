@@ -39,6 +39,7 @@ from skimp.budgets import (
 from skimp.effects import Sketch
 from skimp.features import (
     AnchorGraph,
+    BilinearPooling,
     Degree2Projection,
     ExplicitPolynomial,
     KernelHash,
@@ -489,6 +490,8 @@ LOGISTIC = KernelClassifier("rbf", approximation=30, loss="log", alpha=1e-5, ran
 
 OF_ARRAYS = [
     _row(SpectralProjection()),
+    _row(BilinearPooling()),
+    *(_row(BilinearPooling(30, method=name)) for name in ("tensor_sketch", "maclaurin", "full")),
     _row(RejectClassifier(LOGISTIC, threshold=0.0)),
 ]
 """Estimators that read arrays, as those of scikit-learn do, and not every source of rows."""

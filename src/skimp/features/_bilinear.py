@@ -296,7 +296,7 @@ class BilinearPooling(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Paramet
 
     def _read(self, X: Any, *, reset: bool) -> Array:
         """Return validated descriptors of shape (n, locations, d)."""
-        if np.ndim(X) < 3:
+        if np.asarray(X).ndim < 3:
             rows: Array = validate_data(self, X, dtype="numeric", reset=reset)
             return rows[:, None]
         sets: Array = check_array(X, dtype="numeric", allow_nd=True, input_name="X")
@@ -306,6 +306,10 @@ class BilinearPooling(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Paramet
                 f"{name}: X must have shape (n, locations, channels), found {sets.shape}. "
                 "Reshape feature maps (n, channels, height, width) to (n, channels, -1), and swap "
                 "the last two axes."
+            )
+        if not sets.shape[1]:
+            raise ValueError(
+                f"{name}: X must have at least one location, found an array of shape {sets.shape}."
             )
         if reset:
             columns_alone(self, sets.shape[2], sets.dtype)

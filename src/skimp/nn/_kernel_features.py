@@ -104,10 +104,14 @@ class KernelFeatures(nn.Module):
                 f"expected an input with {self.in_features} columns, found shape {tuple(X.shape)}."
             )
         with full_precision(X):
-            Z = self.form(X.reshape(-1, self.in_features).to(self.form.dtype))
+            Z = self._map(X.reshape(-1, self.in_features))
             if self.gains is not None:
                 Z = Z * self.form.per_feature(self.gains)
-        return Z.unflatten(0, X.shape[:-1])
+        return Z.to(self.form.dtype).reshape(*X.shape[:-1], self.out_features)
+
+    def _map(self, X: Tensor) -> Tensor:
+        """Return the features of rows, in single precision at least."""
+        return self.form(X.to(torch.promote_types(self.form.dtype, torch.float32)))
 
     @torch.no_grad()
     def align(self, X: Tensor, y: Tensor, *, radius: float = 1.0) -> Self:
@@ -146,7 +150,7 @@ class KernelFeatures(nn.Module):
         if self.gains is None:
             raise ValueError("KernelFeatures: align() requires weighted=True.")
         check_values(type(self).__name__, {"radius": number(at_least=0)}, radius=radius)
-        Z = self.form(X.to(self.form.dtype))
+        Z = self._map(X)
         of_features = (centred_targets(y, Z.dtype).mT @ Z).square().sum(0)
         self.gains.copy_(aligned_weights(self.form.per_frequency(of_features), radius).sqrt())
         return self
@@ -159,7 +163,7 @@ class _Fourier(nn.Module):
     def __init__(self, drawn: RandomFourier, trainable: bool):
         super().__init__()
         W, offset = drawn.frequencies_, drawn.offset_
-        self.dtype, self.n_frequencies = torch.from_numpy(W[:0]).dtype, len(offset)
+        self.n_frequencies = len(offset)
         self.n_sines = drawn.width - len(offset)
         self.frequencies = nn.Parameter(torch.tensor(2 * pi * W), requires_grad=trainable)
         self.phases = nn.Parameter(torch.tensor(2 * pi * offset), requires_grad=trainable)
@@ -168,6 +172,10 @@ class _Fourier(nn.Module):
         # a cosine without a sine has twice the square
         scale[self.n_sines : len(offset)] *= np.sqrt(2)
         self.register_buffer("scale", torch.tensor(scale, dtype=self.dtype))
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.frequencies.dtype
 
     def per_feature(self, values: Tensor) -> Tensor:
         """Return the value of the frequency of each feature."""
@@ -180,7 +188,7 @@ class _Fourier(nn.Module):
         return sums
 
     def forward(self, X: Tensor) -> Tensor:
-        angles = X @ self.frequencies + self.phases
+        angles = X @ self.frequencies.to(X.dtype) + self.phases
         return torch.cat([angles.cos(), angles[:, : self.n_sines].sin()], 1) * self.scale
 
 
@@ -196,7 +204,10 @@ class _Nystroem(nn.Module):
         B = torch.tensor(dense(landmarks.points, landmarks.dtype))
         self.columns = KernelColumns(fitted.kernel_, B, trainable=trainable)
         self.register_buffer("normalization", torch.tensor(W))
-        self.dtype = self.normalization.dtype
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.normalization.dtype
 
     def forward(self, X: Tensor) -> Tensor:
-        return self.columns(X) @ self.normalization
+        return self.columns(X) @ self.normalization.to(X.dtype)

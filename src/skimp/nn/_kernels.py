@@ -1,6 +1,7 @@
 """Kernels of tensors, for landmarks: each formula as in `skimp.kernels`, with gradients."""
 
 from collections.abc import Callable
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,17 @@ def squared_distances(X: Tensor, B: Tensor) -> Tensor:
     return (squares - 2 * X @ B.mT).clamp_min(0)
 
 
+def _distances(X: Tensor, B: Tensor, *, p: int) -> Tensor:
+    """Return distances without inner products."""
+    if torch.compiler.is_compiling():  # ONNX has no such operator
+        return torch.linalg.vector_norm(X[:, None] - B, p, dim=-1)
+    return torch.cdist(X, B, p=p, compute_mode="donot_use_mm_for_euclid_dist")
+
+
 def _matern(kernel: Any, s: Tensor) -> Tensor:
     # the root has no slope at 0
     t = (4 * kernel.nu * s).clamp_min(torch.finfo(s.dtype).tiny).sqrt()
-    polynomial = {0.5: 1.0, 1.5: 1 + t, 2.5: 1 + t + t.square() / 3}[kernel.nu]
+    polynomial = 1 + t if kernel.nu == 1.5 else 1 + t + t.square() / 3
     return polynomial * (-t).exp()
 
 
@@ -57,10 +65,13 @@ class KernelColumns(torch.nn.Module):
 
     def forward(self, X: Tensor) -> Tensor:
         """Return the kernel values of rows and landmarks."""
-        kind, B = type(self.kernel), self.points
+        kind, B, gamma = type(self.kernel), self.points.to(X.dtype), self.gamma.to(X.dtype)
         if kind is kernels.Laplacian:
-            return (-torch.cdist(X * self.gamma, B * self.gamma, p=1)).exp()
-        root = self.gamma.sqrt()
+            return (-_distances(X * gamma, B * gamma, p=1)).exp()
+        root = gamma.sqrt()
+        if kind is kernels.Matern and self.kernel.nu == 0.5:
+            # its slope at 0 magnifies the rounding of inner products
+            return (-_distances(X * root, B * root, p=2) * sqrt(2)).exp()
         if kind in _DISTANCES:
             return _DISTANCES[kind](self.kernel, squared_distances(X * root, B * root))
         return _PRODUCTS[kind](self.kernel, X * root @ (B * root).mT)
