@@ -197,7 +197,7 @@ class CompactBilinearPooling(nn.Module):
             factors = inputs if len(inputs) > 1 else inputs * self.degree
             *first, last = factors
             return (reduce(_pairs, first).mT @ last).flatten(1)
-        joined = torch.cat(inputs, -1)
+        joined = torch.cat(inputs, -1) if len(inputs) > 1 else inputs[0]
         return (
             self._convolutions(joined) if self.method == "tensor_sketch" else self._products(joined)
         )

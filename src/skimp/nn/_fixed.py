@@ -47,6 +47,7 @@ class SparseMatrix(nn.Module):
             held["indptr"] = short_integers(A.indptr, A.nnz)
         for name, part in held.items():
             self.register_buffer(name, part, persistent=persistent)
+        self._made: tuple[Tensor, torch.dtype, Any] | None = None
         self._number_rows()
 
     def _number_rows(self) -> None:
@@ -56,8 +57,15 @@ class SparseMatrix(nn.Module):
 
     def matrix(self, dtype: torch.dtype) -> Any:
         """Return a SciPy matrix, which shares memory with the buffers if possible."""
-        parts = (self.data.to(dtype), self.indices, self.indptr)
-        return sparse.csr_array(tuple(part.cpu().numpy() for part in parts), shape=self.shape)
+        # made once, which takes as long as a product; converting the layer replaces `data`
+        if self._made is None or self._made[0] is not self.data or self._made[1] != dtype:
+            parts = (self.data.to(dtype), self.indices, self.indptr)
+            made = sparse.csr_array(tuple(part.cpu().numpy() for part in parts), shape=self.shape)
+            self._made = self.data, dtype, made
+        return self._made[2]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_made": None}
 
     @property
     def gathers(self) -> bool:
