@@ -58,7 +58,11 @@ html_sidebars = {
         "budgets",
         "features",
         "projections",
+        "online",
+        "labels",
         "effects",
+        "networks",
+        "methods",
         "add_a_kernel",
     )
 }

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import skimp
+from tests.docstrings import described, examples, section
 from tests.repository import ROOT
 
+# tests/nn has the same tests of the PyTorch layers
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(skimp.__path__, "skimp.")
@@ -24,25 +26,12 @@ PUBLIC = {
     for folder in FOLDERS
     for name in getattr(skimp, folder).__all__
 }
-REFERENCE = re.findall(r"^   (\w+)$", (ROOT / "docs" / "api.rst").read_text(), re.M)
-
-
-def section(part, title):
-    """Return the lines of a numpydoc section, none where there is no such section."""
-    text = f"\n{inspect.getdoc(part)}\n"
-    found = re.search(rf"\n{title}\n-{{{len(title)}}}\n(.*?)(?=\n\S+\n-{{3,}}\n|\Z)", text, re.S)
-    return [] if found is None else found[1].split("\n")
-
-
-def described(part, title):
-    """Return the names that a section describes."""
-    heads = [line.split(" : ")[0] for line in section(part, title) if re.match(r"\S", line)]
-    return [name.strip().lstrip("*") for head in heads for name in head.split(",")]
-
-
-def examples(part):
-    """Return the statements of a section of examples."""
-    return [line for line in section(part, "Examples") if line.startswith(">>> ")]
+REFERENCE = [
+    name
+    for part in (ROOT / "docs" / "api.rst").read_text().split(".. currentmodule:: ")
+    if not part.startswith("skimp.nn\n")
+    for name in re.findall(r"^   (\w+)$", part, re.M)
+]
 
 
 def is_record(part):
