@@ -14,9 +14,9 @@ together on 300 digits at random places, they are better than either one alone.
 # - **deeper network**: the same with a hidden layer of 512 units before the last one;
 # - **hybrid**: the same network, whose 16 numbers go to 512 Fourier features of a Gaussian kernel.
 #
-# The kernel compares pixels at the same place, so that a moved digit is a new one. The hybrid trains
-# its convolutions through fixed features. Its last layer has as many weights as that of the deeper
-# network, whose hidden layer has 8,704 more.
+# The kernel compares pixels at the same place, so that a moved digit is a new one. The hybrid
+# trains its convolutions through fixed features. Its last layer has as many weights as that of the
+# deeper network, whose hidden layer has 8,704 more.
 
 # sphinx_gallery_thumbnail_number = 1
 import matplotlib.pyplot as plt
