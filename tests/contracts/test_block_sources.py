@@ -8,7 +8,8 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 
 from skimp.data import open_rows
-from tests.catalog import ESTIMATORS, MAPS, parts
+from tests.catalog import MAPS, parts
+from tests.machines import ESTIMATORS
 from tests.pairs import in_turn
 from tests.problems import TOLERANCE, difference, labelled, regression
 from tests.sources import ChunkedRows

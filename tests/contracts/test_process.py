@@ -12,8 +12,9 @@ from threadpoolctl import threadpool_info
 
 from skimp import KRLS, KernelRegressor
 from skimp.kernels import Gaussian
-from tests.catalog import ESTIMATORS, parts
+from tests.catalog import parts
 from tests.contracts.test_block_sources import outputs, problem
+from tests.machines import ESTIMATORS
 from tests.repository import run_python
 
 

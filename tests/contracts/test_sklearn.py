@@ -19,7 +19,8 @@ from skimp import (
 from skimp.estimators._online_machine import OnlineMachine
 from skimp.features import AnchorGraph, RandomBinning
 from skimp.losses import as_loss
-from tests.catalog import CLUSTERINGS, ESTIMATORS, HASHINGS, MAPS, OF_ARRAYS, parts
+from tests.catalog import MAPS, parts
+from tests.machines import CLUSTERINGS, ESTIMATORS, HASHINGS, OF_ARRAYS
 
 ROWS = parts(ESTIMATORS + CLUSTERINGS + MAPS + HASHINGS + OF_ARRAYS)
 

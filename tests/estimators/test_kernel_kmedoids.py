@@ -13,7 +13,8 @@ from skimp.data import LOCAL, open_rows
 from skimp.estimators._dissimilarities import KernelDistances, MetricDistances
 from skimp.estimators._medoids import Medoids, Points, _repaired, alternate, refine, spread_medoids
 from skimp.kernels import FunctionKernel, Gaussian, Linear, Polynomial, Precomputed
-from tests.catalog import CLUSTERINGS, parts
+from tests.catalog import parts
+from tests.machines import CLUSTERINGS
 from tests.reference import medoids as naive
 from tests.sources import ChunkedRows
 from tests.words import shared_letters, words
