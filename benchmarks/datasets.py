@@ -39,10 +39,10 @@ def whole(name: str, target: str = "y") -> tuple[Any, Array]:
 
 
 def arrays(name: str) -> dict[str, Array]:
-    """Return all arrays of a file in ``SKIMP_DATA``; raises a `SystemExit` if that is not set."""
+    """Return all arrays of a file in ``SKIMP_DATA``, for data that OpenML does not have."""
     z = _stored(name)
     if z is None:
-        raise SystemExit(f"{name} is in no repository known here: point SKIMP_DATA at a folder")
+        raise FileNotFoundError(f"{name}.npz: set SKIMP_DATA to the folder that has it")
     return z
 
 

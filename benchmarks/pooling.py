@@ -1,5 +1,6 @@
 """Bilinear pooling: speed, parameters, and accuracy on photographs of flowers."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -249,7 +250,9 @@ def flowers_time() -> list[Bar]:
     return bars
 
 
-_BATCH, _EPOCHS, _RATE, _TUNED = 32, 20, 1e-3, 3
+_BATCH, _RATE, _TUNED = 32, 1e-3, 5
+_FIRST, _EPOCHS = 200, 20
+"""Epochs of the softmax layer alone, and of all weights."""
 
 
 def _trained(
@@ -274,7 +277,10 @@ def _trained(
 
 @benchmark
 def flowers_tuning() -> list[Bar]:
-    """Gain of fine-tuning all weights of the network, through the pooling layer (S2 5.4.4)."""
+    """Gain of fine-tuning all weights of the network, through the pooling layer (S2 5.4.4).
+
+    The softmax layer is trained first. It then goes on alone, or together with the network.
+    """
     import torch
     from torch.nn import functional as F
 
@@ -282,37 +288,39 @@ def flowers_tuning() -> list[Bar]:
     images, labels, is_train = photographs()
     y = torch.from_numpy(labels)
     train, test = (torch.from_numpy(np.flatnonzero(part)) for part in (is_train, ~is_train))
-    gains, details = [], {}
+    found: dict[str, list[float]] = {"svm": [], "frozen": [], "tuned": []}
     for seed in range(_TUNED):
         torch.manual_seed(seed)
         pool = _layer("krp", signed_sqrt=True, normalize=True, seed=seed)
-        softmax, network = torch.nn.Linear(pool.out_features, CLASSES), weights()
-
-        def score(described: Any, softmax: Any = softmax) -> float:
-            return 100 * float((softmax(described).argmax(1) == y[test]).float().mean())
-
+        network = weights()
         with torch.no_grad():
-            frozen = pool(feature_maps())
+            described = pool(feature_maps())
 
-        def head(rows: Any, frozen: Any = frozen, softmax: Any = softmax) -> Any:
-            return F.cross_entropy(softmax(frozen[rows]), y[rows])
+        def score(softmax: Any, rows: Any) -> float:
+            return 100 * float((softmax(rows).argmax(1) == y[test]).float().mean())
 
-        def whole(
-            rows: Any, network: Any = network, pool: Any = pool, softmax: Any = softmax
-        ) -> Any:
-            return F.cross_entropy(softmax(pool(fire9(network, images[rows]))), y[rows])
+        def head_loss(softmax: Any, described: Any = described) -> Callable[[Any], Any]:
+            return lambda rows: F.cross_entropy(softmax(described[rows]), y[rows])
 
-        _trained(list(softmax.parameters()), 100, head, train, seed)
-        with torch.no_grad():
-            before = score(frozen[test])
+        def loss(softmax: Any, network: Any = network, pool: Any = pool) -> Callable[[Any], Any]:
+            return lambda rows: F.cross_entropy(
+                softmax(pool(fire9(network, images[rows]))), y[rows]
+            )
+
+        first = torch.nn.Linear(pool.out_features, CLASSES)
+        _trained(list(first.parameters()), _FIRST, head_loss(first), train, seed)
+        frozen, tuned = copy.deepcopy(first), first
+        _trained(list(frozen.parameters()), _EPOCHS, head_loss(frozen), train, seed)
         for part in network.values():
             part.requires_grad_()
-        _trained([*network.values(), *softmax.parameters()], _EPOCHS, whole, train, seed)
+        _trained([*network.values(), *tuned.parameters()], _EPOCHS, loss(tuned), train, seed)
         with torch.no_grad():
-            tuned = torch.cat([pool(fire9(network, images[part])) for part in test.split(40)])
-            after = score(tuned)
-        gains.append(after - before)
-        details[f"seed {seed}"] = f"{before:.2f} -> {after:.2f}"
-        print(details, flush=True)
-    name = f"flowers: points gained by fine-tuning, {_TUNED} seeds"
-    return [Bar(name, float(np.mean(gains)), 0.0, at_least=True, details=details)]
+            after = torch.cat([pool(fire9(network, images[part])) for part in test.split(40)])
+            found["svm"].append(_accuracy(described.numpy()))
+            found["frozen"].append(score(frozen, described[test]))
+            found["tuned"].append(score(tuned, after))
+        print({name: np.round(values, 2).tolist() for name, values in found.items()}, flush=True)
+    means = {name: float(np.mean(values)) for name, values in found.items()}
+    before = max(means["svm"], means["frozen"])
+    name = f"flowers: points gained by fine-tuning over the best frozen network, {_TUNED} seeds"
+    return [Bar(name, means["tuned"] - before, 0.0, at_least=True, details=means)]

@@ -1,3 +1,4 @@
+import tracemalloc
 from itertools import product
 
 import numpy as np
@@ -146,9 +147,53 @@ def test_options_after_pooling(method):
     mean = BilinearPooling(40, **plain, pooling="mean").fit_transform(SETS)
     np.testing.assert_allclose(mean, Y / 4)
     root = BilinearPooling(40, **plain, signed_sqrt=True).fit_transform(SETS)
-    np.testing.assert_allclose(root, np.sign(Y) * np.sqrt(np.abs(Y)), atol=1e-3)
+    np.testing.assert_allclose(root, Y / np.sqrt(np.abs(Y) + 1e-6), rtol=1e-12)
     unit = BilinearPooling(40, **plain, signed_sqrt=True, normalize=True).fit_transform(SETS)
     np.testing.assert_allclose(unit, root / np.linalg.norm(root, axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", [1e-5, 1e8])
+def test_small_and_large_features_are_normalized(scale, dtype):
+    X = scale * SETS.astype(dtype)
+    Y = BilinearPooling(40, normalize=True, random_state=0).fit_transform(X)
+    np.testing.assert_allclose(np.linalg.norm(Y, axis=1), 1, rtol=1e-5)
+    assert not BilinearPooling(40, normalize=True).fit_transform(0 * X).any()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("degree", [2, 3])
+def test_large_sets_are_summed_in_strips(method, degree):
+    X = np.random.default_rng(4).normal(size=(2, 1100, 6))
+    pooling = BilinearPooling(10, method=method, degree=degree, random_state=0).fit(X)
+    parts = [pooling.transform(X[:, start : start + 400]) for start in (0, 400, 800)]
+    np.testing.assert_allclose(pooling.transform(X), sum(parts), rtol=1e-9, atol=1e-9)
+
+
+def test_large_sets_need_little_memory():
+    X = np.random.default_rng(5).normal(size=(1, 20_000, 8))
+    pooling = BilinearPooling(1000, degree=3, random_state=0).fit(X)
+    pooling.transform(X)
+    tracemalloc.start()
+    pooling.transform(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # 512 locations with 1,000 functions and 5,000 inner products; all would be 160 MB and more
+    assert peak < 3 * 512 * 6000 * 8
+
+
+@pytest.mark.parametrize("t", [1, 2])
+def test_a_single_feature_is_unbiased(t):
+    X, draws = SETS[:1], 3000
+    values = [
+        BilinearPooling(1, n_vectors=2 * t, n_terms=t, random_state=seed).fit_transform(X)[0, 0]
+        for seed in range(draws)
+    ]
+    squares = np.square(values)
+    error = squares.std(ddof=1) / np.sqrt(draws)
+    assert abs(squares.mean() - kernel(X[0], X[0], 2, None)) <= 5 * error
+    with pytest.raises(ValueError, match="n_vectors must be"):
+        BilinearPooling(1, n_vectors=2 * t - 1, n_terms=t).fit(X)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -189,6 +234,7 @@ def test_width_alone_draws_the_same(method):
         ({"n_vectors": 4}, SETS, "n_vectors must be more than 4"),
         ({"first_channels": 10}, SETS, "first_channels must be less than 10"),
         ({"first_channels": 3, "degree": 3}, SETS, "degree must be 2 for two inputs"),
+        ({}, [SETS[0], SETS[0, :3]], "same number of descriptors"),
         ({}, SETS[None], r"must have shape \(n, locations, channels\), found \(1, 3, 4, 10\)"),
         ({}, np.where(SETS > 2, np.nan, SETS), "NaN"),
         ({}, SETS[:0], "0 sample"),

@@ -1,5 +1,6 @@
 import copy
 import io
+import pickle
 
 import numpy as np
 import pytest
@@ -63,7 +64,7 @@ def test_layer_equals_pooling_of_arrays(
     assert pool.out_features == expected.shape[1]
     # the vectors of the layer are rounded to single precision
     for form in (pool, by_locations(pool)):
-        np.testing.assert_allclose(form(*inputs), expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(form(*inputs), expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize(("channels", "method", "degree", "k"), FORMS)
@@ -81,6 +82,7 @@ def test_gradients(channels, method, degree, k, after):
     pool = layer(channels, method, degree, k, **after).double()
     for form in (pool, by_locations(pool)):
         assert torch.autograd.gradcheck(form, inputs, fast_mode=False)
+        assert torch.autograd.gradgradcheck(form, inputs, fast_mode=True)
 
 
 @pytest.mark.parametrize(("channels", "method", "degree", "k"), FORMS)
@@ -92,6 +94,31 @@ def test_written_gradients_are_those_of_autograd(channels, method, degree, k, mo
         pool(*inputs).sin().sum().backward()
         found.append(torch.cat([part.grad for part in inputs], -1))
     assert torch.allclose(*found, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize(("channels", "method", "degree", "k"), FORMS)
+def test_gradients_of_functions(channels, method, degree, k):
+    inputs = descriptors(channels)
+    pool = layer(channels, method, degree, k).double()
+
+    slow_pool = by_locations(pool)
+
+    def of_image(*parts, pool=pool):
+        return pool(*(part[None] for part in parts)).sin().sum()
+
+    def of_locations(*parts):
+        return of_image(*parts, pool=slow_pool)
+
+    places = tuple(range(len(inputs)))
+    found = torch.func.vmap(torch.func.grad(of_image, places))(*inputs)
+    given = [part.clone().requires_grad_() for part in inputs]
+    pool(*given).sin().sum().backward()
+    for part, gradient in zip(given, found, strict=True):
+        assert torch.allclose(gradient, part.grad)
+    hessian = torch.func.jacrev(torch.func.jacrev(of_image))
+    slow = torch.func.jacrev(torch.func.jacrev(of_locations))
+    part, others = inputs[0][0], [other[0] for other in inputs[1:]]
+    assert torch.allclose(hessian(part, *others), slow(part, *others), rtol=1e-4, atol=1e-4)
 
 
 def test_the_slope_at_zero_is_finite():
@@ -133,21 +160,77 @@ def test_a_state_of_other_parameters_is_refused():
         layer(10, "krp", 2, n_vectors=60),
         layer(10, "krp", 2, n_terms=3),
         layer(10, "tensor_sketch", 2),
+        layer(60, "krp", 2),
     ):
-        with pytest.raises(RuntimeError, match=r"size mismatch|Missing key"):
-            other.load_state_dict(state)
+        (X,) = descriptors(other.channels[0])
+        Y = other.double()(X)
+        for given, taking in ((state, other), (other.state_dict(), pool)):
+            with pytest.raises(RuntimeError, match=r"size mismatch|Missing key"):
+                taking.load_state_dict(given)
+        assert torch.equal(other(X), Y)
+    pool = layer(12, "tensor_sketch", 2, 40)
+    for k in (30, 50):
+        with pytest.raises(RuntimeError, match="size mismatch"):
+            pool.load_state_dict(layer(12, "tensor_sketch", 2, k).state_dict())
 
 
-def test_many_vectors_have_longer_integers():
-    pool = layer(20, "krp", 2, 20_000, n_vectors=40_000, sparsity=20)
-    integers = {name: part.dtype for name, part in pool.state_dict().items() if part.ndim != 1}
-    integers |= {"indices": pool.vectors.indices.dtype, "indptr": pool.vectors.indptr.dtype}
-    short, long = torch.int16, torch.int32
-    assert integers == {"factors": long, "indices": short, "indptr": long}
-    other = layer(20, "krp", 2, 20_000, n_vectors=40_000, sparsity=20, seed=1)
-    other.load_state_dict(pool.state_dict())
-    (X,) = descriptors(20, dtype=torch.float32)
-    assert torch.equal(other(X), pool(X))
+@pytest.mark.parametrize("method", METHODS[:3])
+@pytest.mark.parametrize("name", ["factors", "vectors.indices", "vectors.indptr", "buckets"])
+def test_states_with_indices_out_of_range_are_refused(method, name):
+    pool = layer(60, method, 2)
+    Y = pool(torch.ones(1, 1, 60))
+    state = {key: part.clone() for key, part in pool.state_dict().items()}
+    if name not in state:
+        return
+    state[name][-1] += 60_000
+    with pytest.raises(RuntimeError, match="out of range"):
+        pool.load_state_dict(state)
+    assert torch.equal(pool(torch.ones(1, 1, 60)), Y)
+
+
+@pytest.mark.parametrize("pays", [(True, False), (False, True)])
+def test_weights_follow_the_loaded_vectors(pays, monkeypatch):
+    (X,) = descriptors(60, dtype=torch.float32)
+    pools = []
+    for seed, moments in enumerate(pays):
+        monkeypatch.setattr("skimp.features._second_moments._pays", lambda *_, m=moments: m)
+        pools.append(layer(60, "krp", 2, seed=seed))
+    assert [pool.weights is not None for pool in pools] == list(pays)
+    pools[0].load_state_dict(pools[1].state_dict())  # under the rule of the second layer
+    assert (pools[0].weights is not None) == pays[1]
+    assert torch.allclose(pools[0](X), pools[1](X))
+
+
+@pytest.mark.parametrize(("channels", "method", "degree", "k"), FORMS)
+def test_layers_are_pickled(channels, method, degree, k):
+    inputs = descriptors(channels, dtype=torch.float32)
+    pool = layer(channels, method, degree, k)
+    Y = pool(*inputs)
+    other = pickle.loads(pickle.dumps(pool))
+    assert torch.equal(other(*inputs), Y)
+    other.load_state_dict(layer(channels, method, degree, k, seed=4).state_dict())
+    assert torch.equal(other(*inputs), layer(channels, method, degree, k, seed=4)(*inputs))
+
+
+def test_a_layer_can_be_moved_and_shared():
+    (X,) = descriptors(60, dtype=torch.float32)
+    pool = layer(60, "krp", 2)
+    Y = pool(X)
+    assert torch.equal(pool.share_memory()(X), Y)
+    # of single precision whatever the dtype of the layer
+    assert torch.equal(pool.half()(X), Y)
+    assert torch.equal(pool.bfloat16()(X), Y)
+    state = pool.state_dict()
+    empty = layer(60, "krp", 2, seed=5).to("meta")
+    assert empty(X.to("meta")).shape == Y.shape
+    empty.to_empty(device="cpu").load_state_dict(state)
+    assert torch.equal(empty(X), Y)
+
+
+@pytest.mark.parametrize(("channels", "method", "degree", "k"), FORMS)
+def test_states_have_integers_that_distributed_training_knows(channels, method, degree, k):
+    dtypes = {part.dtype for part in layer(channels, method, degree, k).buffers()}
+    assert dtypes <= {torch.float32, torch.int32}
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -170,14 +253,14 @@ def test_compiled_and_exported_programs(channels, method, degree, k):
     Y = pool(*inputs)
     compiled = torch.compile(pool, backend="aot_eager")
     assert torch.allclose(compiled(*inputs), Y, rtol=1e-4, atol=1e-5)
-    batch = torch.export.Dim("batch")
-    dynamic = tuple({0: batch} for _ in inputs)
+    sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("locations")}
+    dynamic = tuple(sizes for _ in inputs)
     # a single optional argument stays None
     dynamic = (*dynamic, None)[:2]
     given = (*inputs, None)[:2]
     program = torch.export.export(pool, given, dynamic_shapes=dynamic).module()
-    for n in (3, 5):
-        inputs = descriptors(channels, n=n, dtype=torch.float32)
+    for n, locations in ((3, 6), (5, 2)):
+        inputs = descriptors(channels, n=n, locations=locations, dtype=torch.float32)
         found = program(*(*inputs, None)[:2])
         assert torch.allclose(found, pool(*inputs), rtol=1e-4, atol=1e-5)
 
@@ -273,5 +356,20 @@ def test_bad_inputs_are_refused():
         pool(torch.ones(2, 3, 10, dtype=torch.int64))
     with pytest.raises(ValueError, match="expected 1 inputs, found 2"):
         pool(torch.ones(2, 3, 10), torch.ones(2, 3, 10))
-    with pytest.raises(ValueError, match="same images and locations"):
-        layer((4, 5), "krp", 2)(torch.ones(2, 3, 4), torch.ones(2, 4, 5))
+    for one, two in (((2, 3, 4), (2, 4, 5)), ((2, 4, 2, 3), (2, 5, 3, 2))):
+        with pytest.raises(ValueError, match="same images and locations"):
+            layer((4, 5), "krp", 2)(torch.ones(one), torch.ones(two))
+    with pytest.raises(ValueError, match="at least one location"):
+        pool(torch.ones(2, 0, 10))
+    with pytest.raises(TypeError, match="expected a tensor, found ndarray"):
+        pool(np.ones((2, 3, 10)))
+
+
+@pytest.mark.parametrize(("channels", "method", "degree", "k"), FORMS)
+def test_no_images(channels, method, degree, k):
+    inputs = [part.requires_grad_() for part in descriptors(channels, n=0)]
+    pool = layer(channels, method, degree, k).double()
+    for form in (pool, by_locations(pool)):
+        Y = form(*inputs)
+        assert Y.shape == (0, pool.out_features)
+        Y.sum().backward()

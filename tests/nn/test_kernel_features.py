@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from skimp.features import Nystroem, RandomFourier, TensorSketch
+from skimp import KernelClassifier, KernelRegressor
+from skimp.features import Nystroem, RandomBinning, RandomFourier, TensorSketch
 from skimp.kernels import Cauchy, Chi2, Gaussian, Laplacian, Linear, Matern, Polynomial
-from skimp.nn import KernelFeatures
+from skimp.nn import KernelFeatures, kernel_machine
 
 X = np.random.default_rng(0).normal(size=(60, 4))
 FOURIER = [
@@ -201,6 +202,65 @@ def test_training_moves_what_is_trainable():
             assert bool(moved) == trainable
 
 
+@pytest.mark.parametrize("y", [X[:, 0] > 0, X[:, 0], X[:, :2]], ids=["two", "numbers", "outputs"])
+@pytest.mark.parametrize("approximation", [20, None, RandomFourier(n_components=21), "auto"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_fitted_model_becomes_a_network(y, approximation, dtype):
+    make = KernelClassifier if y.dtype == bool else KernelRegressor
+    rows = X.astype(dtype)
+    model = make("rbf", approximation=approximation, loss="squared", random_state=0).fit(rows, y)
+    expected = (model.decision_function if y.dtype == bool else model.predict)(rows)
+    found = kernel_machine(model)(torch.from_numpy(rows)).detach().numpy()
+    scale = np.abs(expected).max()
+    atol = (1e-3 if dtype == np.float32 else 1e-9) * scale
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, atol=atol)
+
+
+def test_a_network_of_landmarks_that_depend_on_others():
+    rows = np.repeat(X[:20], 3, axis=0) + 1e-9
+    model = KernelClassifier("rbf", approximation=Nystroem(budget=60, rank=8), random_state=0)
+    model.fit(rows, rows[:, 0] > 0)
+    found = kernel_machine(model)(torch.from_numpy(X)).detach().numpy()[:, 0]
+    np.testing.assert_allclose(found, model.decision_function(X), rtol=1e-6, atol=1e-6)
+
+
+def test_models_without_a_layer_are_refused():
+    grids = KernelRegressor("laplacian", approximation=RandomBinning(n_grids=8)).fit(X, X[:, 0])
+    with pytest.raises(TypeError, match="found RandomBinning"):
+        kernel_machine(grids)
+    with pytest.raises(ValueError, match="not fitted"):
+        kernel_machine(KernelRegressor())
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e9])
+@pytest.mark.parametrize("scale", [1.0, 1e-25, 1e25])
+def test_alignment_does_not_depend_on_units_of_targets(shift, scale):
+    layers = [KernelFeatures(drawn(FOURIER[0], np.float32), weighted=True) for _ in range(2)]
+    rows, y = torch.from_numpy(X.astype(np.float32)), torch.from_numpy(X[:, 0])
+    layers[0].align(rows, y)
+    layers[1].align(rows, (y + shift) * scale)
+    assert torch.allclose(layers[0].gains, layers[1].gains, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("rows", "y", "message"),
+    [
+        (X, np.full(60, 0.1), "not all equal"),
+        (X, np.zeros(60, int), "not all equal"),
+        (X, np.where(np.arange(60) == 3, np.nan, X[:, 0]), "finite targets"),
+        (np.where(X > 2, np.inf, X), X[:, 0], "NaN or infinity in X"),
+        (X, X[:9, 0], r"found \(60, 4\) and \(9,\)"),
+        (X[None], X[:1, 0], r"found \(1, 60, 4\)"),
+        (X[:0], X[:0, 0], r"found \(0, 4\)"),
+    ],
+)
+def test_bad_data_for_alignment_are_refused(rows, y, message):
+    layer = KernelFeatures(drawn(FOURIER[0]), weighted=True)
+    with pytest.raises(ValueError, match=message):
+        layer.align(torch.from_numpy(rows), torch.from_numpy(y))
+    assert (layer.gains == 1).all()
+
+
 @pytest.mark.parametrize(
     ("part", "options", "error", "message"),
     [
@@ -220,6 +280,10 @@ def test_bad_inputs_are_refused():
     layer = KernelFeatures(drawn(FOURIER[0]), weighted=True)
     with pytest.raises(ValueError, match="4 columns"):
         layer(torch.ones(2, 3))
+    with pytest.raises(ValueError, match="4 columns"):
+        layer(torch.tensor(1.0))
+    with pytest.raises(TypeError, match="expected a tensor, found ndarray"):
+        layer(X)
     with pytest.raises(ValueError, match="radius must be"):
         layer.align(torch.ones(2, 4), torch.ones(2), radius=-1.0)
     with pytest.raises(ValueError, match="requires weighted=True"):

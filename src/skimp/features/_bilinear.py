@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from skimp._core._blocks import Scratch, fold
@@ -40,8 +39,10 @@ from skimp.features._pooled import (
 )
 from skimp.features._second_moments import product_weights, sketch_weights
 
-_LOCATIONS = 512
-"""Locations that are processed at once; fewer make less use of a matrix product."""
+_STRIP = 512
+"""Locations of small sets that are processed at once; fewer make less use of a matrix product."""
+_SHORTEST = 1e-12
+"""Shorter features are not normalized, as in PyTorch."""
 _AUTO = Rule("'auto'", is_auto)
 
 
@@ -93,7 +94,8 @@ class BilinearPooling(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Paramet
         Number of products t per feature of "krp".
     sparsity : float or "auto", default="auto"
         A fraction 1 / s of the entries of "krp" vectors is nonzero. "auto" is 100, or d / 5 if
-        there are fewer than 500 channels: each vector then has 5 nonzero entries on average.
+        there are fewer than 500 channels, and at least 1: vectors then have 5 nonzero entries on
+        average.
     pooling : "sum" or "mean", default="sum"
         Whether to sum or average over the locations.
     signed_sqrt : bool, default=False
@@ -109,7 +111,7 @@ class BilinearPooling(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Paramet
         Pool of vectors of "krp" and "maclaurin". Those of a second input are the last columns, and
         zero in the channels of the first.
     factors_ : array of shape (n_terms, degree, k), or None
-        Numbers of the vectors that each feature multiplies.
+        Indices of the vectors that each feature multiplies.
     buckets_, signs_ : array of shape (degree, d), or None
         Bucket and sign of each channel in each sketch of "tensor_sketch".
     weights_ : CSR matrix of shape (k, d^2) or None
@@ -235,7 +237,7 @@ class BilinearPooling(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Paramet
         if self.method == "maclaurin":
             return draw_maclaurin(channels, degree, width, dtype=dtype, rng=rng)
         used = degree * t // len(channels)
-        if self.n_vectors <= used and width > 1:
+        if self.n_vectors < used + (width > 1):
             wording = f"more than {used}, the number of vectors that a feature uses"
             raise broken(type(self).__name__, "n_vectors", wording, self.n_vectors)
         return draw_products(
@@ -278,7 +280,7 @@ class BilinearPooling(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Paramet
         X = self._read(X, reset=False)
         n, n_locations, _ = X.shape
         Y = np.empty((n, self._pooled.width), self.dtype_)
-        step = max(1, _LOCATIONS // n_locations)
+        step = max(1, _STRIP // n_locations)
 
         def pool(start: int, _: Scratch) -> None:
             part = slice(start, start + step)
@@ -291,11 +293,17 @@ class BilinearPooling(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Paramet
         if self.signed_sqrt:
             Y /= np.sqrt(np.abs(Y) + self.root_eps)
         if self.normalize:
-            normalize(Y, copy=False)
+            lengths = np.sqrt(np.einsum("ij,ij->i", Y, Y, dtype=np.float64))
+            Y /= np.maximum(lengths, _SHORTEST)[:, None].astype(Y.dtype)
         return Y
 
     def _read(self, X: Any, *, reset: bool) -> Array:
         """Return validated descriptors of shape (n, locations, d)."""
+        if isinstance(X, list) and len({np.shape(part) for part in X}) > 1:
+            raise ValueError(
+                f"{type(self).__name__}: all sets of X must have the same number of descriptors. "
+                "Transform sets of different sizes one at a time."
+            )
         if np.asarray(X).ndim < 3:
             rows: Array = validate_data(self, X, dtype="numeric", reset=reset)
             return rows[:, None]
@@ -321,5 +329,10 @@ class BilinearPooling(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Paramet
         return sets
 
     @property
-    def _n_features_out(self) -> int:
+    def width(self) -> int:
+        """Number of features."""
         return self._pooled.width
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.width

@@ -12,6 +12,8 @@ from skimp.features._polynomial import Products
 from skimp.features._pool import draw_signs, draw_subsets
 from skimp.features._tensor_sketch import Sketches
 
+_STRIP = 512
+"""Locations of a set whose functions are in memory at once."""
 _FILLED, _SPARSEST = 5, 100.0
 """Mean number of nonzero entries of a vector, and the largest sparsity, chosen automatically."""
 
@@ -39,10 +41,12 @@ class SummedFunctions:
         return self.functions.width
 
     def pool(self, X: Array, out: Array) -> None:
-        n, n_locations, d = X.shape
-        each = np.empty((n * n_locations, self.width), out.dtype)
-        self.functions.fill(X.reshape(-1, d), each)
-        np.sum(each.reshape(n, n_locations, -1), axis=1, out=out)
+        out[:] = 0
+        for start in range(0, X.shape[1], _STRIP):
+            part = X[:, start : start + _STRIP]
+            each = np.empty((len(X) * part.shape[1], self.width), out.dtype)
+            self.functions.fill(part.reshape(-1, X.shape[2]), each)
+            out += each.reshape(*part.shape[:2], -1).sum(axis=1)
 
 
 @final

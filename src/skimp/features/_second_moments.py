@@ -26,7 +26,7 @@ def product_weights(
     vectors : matrix of shape (sum of channels, p)
         Pool of vectors v. With two inputs, each vector is zero in the channels of one of them.
     factors : array of shape (n_terms, degree, k)
-        Numbers of the vectors whose inner products are multiplied.
+        Indices of the vectors whose inner products are multiplied.
     channels : tuple of int
         The channels of each input.
 
@@ -39,13 +39,14 @@ def product_weights(
     n_terms, degree, width = factors.shape
     if degree != 2:
         return None
-    pool = sparse.csc_array(vectors)
-    lengths, starts = np.diff(pool.indptr), pool.indptr[:-1]
+    lengths = _lengths(vectors)
     first, last = factors.transpose(1, 2, 0).reshape(2, -1)
     sizes = lengths[first].astype(np.int64) * lengths[last]
     total = int(sizes.sum())
     if not _pays(total, 2 * n_terms * width, channels):
         return None
+    pool = sparse.csc_array(vectors)
+    starts = pool.indptr[:-1]
     owner = np.repeat(np.arange(len(sizes)), sizes)
     within = np.arange(total) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     in_first, in_last = np.divmod(within, lengths[last][owner])
@@ -84,6 +85,13 @@ def sketch_weights(
     numbers = np.arange(buckets.shape[1])
     places = _place(numbers[first, None], numbers[last], channels)
     return _weights(data.ravel(), rows.ravel(), places.ravel(), width, channels)
+
+
+def _lengths(vectors: Matrix) -> Array:
+    """Return the number of nonzero entries of each column."""
+    kept_sparse = sparse.issparse(vectors)
+    lengths: Array = vectors.count_nonzero(0) if kept_sparse else np.count_nonzero(vectors, 0)
+    return lengths
 
 
 def _pays(entries: int, per_location: float, channels: tuple[int, ...]) -> bool:

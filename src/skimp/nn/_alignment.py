@@ -7,12 +7,16 @@ from torch.nn import functional as F
 _HALVINGS = 100
 
 
-def centred_targets(y: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return targets minus their means, as columns; integers are class labels."""
+def centred_targets(y: Tensor) -> Tensor:
+    """Return targets minus their means, in units of the largest; integers are class labels."""
     if not y.is_floating_point():
         y = F.one_hot(y.unique(return_inverse=True)[1])
-    y = y.to(dtype).reshape(len(y), -1)
-    return y - y.mean(0)
+    y = y.double().reshape(len(y), -1)
+    centred = y - y.mean(0)
+    largest = centred.abs().max()
+    if not largest > torch.finfo(y.dtype).eps * len(y) * y.abs().max():
+        raise ValueError("KernelFeatures: align() needs finite targets that are not all equal.")
+    return centred / largest
 
 
 def aligned_weights(scores: Tensor, radius: float) -> Tensor:

@@ -2,7 +2,7 @@
 
 from functools import reduce
 from math import sqrt
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import torch
@@ -11,8 +11,8 @@ from torch.nn import functional as F
 
 from skimp._params._rules import NONE, Rule, check_values, integer
 from skimp.features import BilinearPooling, product_weights, sketch_weights
-from skimp.nn._fixed import SparseMatrix, fixed_matrix, short_integers
-from skimp.nn._precision import full_precision
+from skimp.nn._fixed import SparseMatrix, fixed_matrix
+from skimp.nn._inputs import check_tensor, full_precision
 
 _COUNT = integer(at_least=1)
 _CHANNELS = Rule(
@@ -25,11 +25,13 @@ _CHANNELS = Rule(
 class CompactBilinearPooling(nn.Module):
     r"""Compact bilinear pooling of feature maps.
 
-    The same as `~skimp.features.BilinearPooling`, where formulas and costs are: for the same
-    parameters, equal seeds give equal features.
+    Computes the same features as `~skimp.features.BilinearPooling`; see there for formulas and
+    costs. Equal seeds give equal features. A layer computes in float32, with vectors of that
+    precision, or in the dtype of a float64 input.
 
     With float16 or bfloat16 input, sums are computed in float32. The output has the dtype of the
-    input, but float32 inside an autocast region.
+    input, but float32 inside an autocast region. Sums over many locations can exceed the range of
+    float16: use ``pooling="mean"`` or ``normalize=True``.
 
     The vectors, buckets and signs are fixed. ``state_dict`` holds them, and a layer with the same
     parameters and any other seed can load them. Weights of second moments, which make pooling fast,
@@ -124,30 +126,67 @@ class CompactBilinearPooling(nn.Module):
             normalize=normalize,
             random_state=seed,
         ).fit_width(sum(channels), dtype=np.float32)
-        self.channels, self.out_features = channels, len(drawn.get_feature_names_out())
+        self.channels, self.out_features = channels, drawn.width
         self.method, self.degree, self.pooling = method, degree, pooling
         self.signed_sqrt, self.normalize = signed_sqrt, normalize
-        if drawn.buckets_ is not None:
-            self.register_buffer("buckets", short_integers(drawn.buckets_, self.out_features))
-            self.register_buffer("signs", torch.tensor(drawn.signs_))
-        if drawn.vectors_ is not None:
+        if drawn.buckets_ is not None and drawn.signs_ is not None:
+            self.register_buffer("buckets", torch.from_numpy(drawn.buckets_.astype(np.int32)))
+            self.register_buffer("signs", torch.from_numpy(drawn.signs_))
+            self.register_buffer("n_buckets", torch.from_numpy(np.array([drawn.width], np.int32)))
+        if drawn.vectors_ is not None and drawn.factors_ is not None:
             self.vectors = fixed_matrix(drawn.vectors_.T)
-            self.register_buffer("factors", short_integers(drawn.factors_, drawn.vectors_.shape[1]))
+            self.register_buffer("factors", torch.from_numpy(drawn.factors_.astype(np.int32)))
         self.weights: SparseMatrix | None = None
-        self._derive_weights()
-        self.register_load_state_dict_post_hook(lambda layer, _: layer._derive_weights())
+        self.hold_weights(drawn.weights_)
+        self.register_load_state_dict_post_hook(_derive_weights)
 
-    def _derive_weights(self) -> None:
-        """Derive the weights of second moments from vectors, or from buckets and signs."""
-        weights = None
+    def hold_weights(self, weights: Any) -> None:
+        """Take over weights of second moments, a SciPy matrix or None."""
+        self.weights = None if weights is None else SparseMatrix(weights, persistent=False)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Load a state that fits, or nothing."""
+        held = self.state_dict()
+        given = {name: state_dict[prefix + name] for name in held if prefix + name in state_dict}
+        if len(given) < len(held) or not self._accepts(given):
+            if len(given) == len(held):
+                expected, found = (
+                    {name: tuple(part.shape) for name, part in parts.items()}
+                    for parts in (held, given)
+                )
+                error_msgs.append(
+                    f"size mismatch, or indices out of range, in {prefix or 'the layer'}: "
+                    f"expected {expected}, found {found}. Nothing was loaded."
+                )
+            state_dict.update({prefix + name: held[name] for name in given})
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
+
+    def _accepts(self, state: dict[str, Tensor]) -> bool:
+        """Return whether a complete state has the shapes of this layer, and indices in range."""
+        own = dict(self.named_buffers(recurse=False))
+        if any(state[name].shape != part.shape for name, part in own.items()):
+            return False
+        if self.method == "full":
+            return True
         if self.method == "tensor_sketch":
-            buckets, signs = self.buckets.cpu().numpy(), self.signs.float().cpu().numpy()
-            weights = sketch_weights(buckets, signs, self.out_features, self.channels)
-        elif self.method != "full":
-            vectors = self.vectors.matrix(torch.float32).T
-            weights = product_weights(vectors, self.factors.cpu().numpy(), self.channels)
-        if weights is not None:
-            self.weights = SparseMatrix(weights, persistent=False).to(next(self.buffers()).device)
+            indices, largest = state["buckets"], self.out_features
+            same = int(state["n_buckets"]) == largest
+        else:
+            indices, largest = state["factors"], self.vectors.shape[0]
+            names = self.vectors.state_dict()
+            same = self.vectors.accepts({name: state[f"vectors.{name}"] for name in names})
+        return same and bool(((indices >= 0) & (indices < largest)).all())
 
     def extra_repr(self) -> str:
         """Return the parameters that ``print`` shows."""
@@ -171,9 +210,14 @@ class CompactBilinearPooling(nn.Module):
         """
         given = [X] if other is None else [X, other]
         if len(given) != len(self.channels):
-            raise ValueError(f"expected {len(self.channels)} inputs, found {len(given)}.")
+            raise ValueError(
+                f"expected {len(self.channels)} inputs, found {len(given)}. Pass two inputs as two "
+                "arguments."
+            )
         inputs = [_descriptors(*pair) for pair in zip(given, self.channels, strict=True)]
-        if inputs[0].shape[:2] != inputs[-1].shape[:2]:
+        if inputs[0].shape[:2] != inputs[-1].shape[:2] or (
+            X.ndim == given[-1].ndim == 4 and X.shape[2:] != given[-1].shape[2:]
+        ):
             raise ValueError(
                 "inputs must have the same images and locations, found shapes "
                 f"{tuple(given[0].shape)} and {tuple(given[-1].shape)}."
@@ -214,6 +258,8 @@ class CompactBilinearPooling(nn.Module):
 
     def _convolutions(self, X: Tensor) -> Tensor:
         """Return sums of convolutions of count sketches: all but one transform precede the sum."""
+        if not torch.compiler.is_compiling() and not len(X):  # transforms need images
+            return X.sum((1, 2))[:, None].expand(-1, self.out_features)
         zeros = X.new_zeros(*X.shape[:2], self.out_features)
         spectra = [
             torch.fft.rfft(zeros.index_add(-1, buckets.long(), X * signs.to(X.dtype)))
@@ -222,8 +268,22 @@ class CompactBilinearPooling(nn.Module):
         return torch.fft.irfft(reduce(torch.mul, spectra).sum(1), self.out_features)
 
 
+def _derive_weights(layer: CompactBilinearPooling, _: Any) -> None:
+    """Derive the weights of second moments from loaded vectors, or from buckets and signs."""
+    if layer.method == "full":
+        return
+    if layer.method == "tensor_sketch":
+        buckets, signs = layer.buckets.cpu().numpy(), layer.signs.float().cpu().numpy()
+        weights = sketch_weights(buckets, signs, layer.out_features, layer.channels)
+    else:
+        vectors = layer.vectors.matrix(torch.float32).T
+        weights = product_weights(vectors, layer.factors.cpu().numpy(), layer.channels)
+    layer.hold_weights(weights)
+
+
 def _descriptors(X: Tensor, n_channels: int) -> Tensor:
     """Return descriptors of shape (N, L, C)."""
+    check_tensor(X)
     if not X.is_floating_point():
         raise TypeError(f"expected an input of a floating-point dtype, found {X.dtype}.")
     if X.ndim not in (3, 4) or X.shape[1 if X.ndim == 4 else 2] != n_channels:
@@ -231,7 +291,10 @@ def _descriptors(X: Tensor, n_channels: int) -> Tensor:
             f"expected an input of shape (N, {n_channels}, H, W) or (N, L, {n_channels}), found "
             f"{tuple(X.shape)}."
         )
-    return X.flatten(2).mT if X.ndim == 4 else X
+    X = X.flatten(2).mT if X.ndim == 4 else X
+    if not X.shape[1]:
+        raise ValueError(f"expected at least one location, found {tuple(X.shape)}.")
+    return X
 
 
 def _pairs(X: Tensor, U: Tensor) -> Tensor:

@@ -1,12 +1,11 @@
 """Fixed matrices: products with rows, and with second moments of descriptors."""
 
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 import torch
 from scipy import sparse
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 _BLOCK = 128
@@ -19,11 +18,16 @@ class DenseMatrix(nn.Module):
 
     def __init__(self, A: Any):
         super().__init__()
+        self.shape = A.shape
         self.register_buffer("entries", torch.from_numpy(np.array(A)))
 
     def matrix(self, dtype: torch.dtype) -> Any:
         """Return a NumPy array."""
         return self.entries.to("cpu", dtype).numpy()
+
+    def accepts(self, state: dict[str, Tensor]) -> bool:
+        """Return whether a state has the shapes of this matrix."""
+        return bool(state["entries"].shape == self.entries.shape)
 
     def forward(self, X: Tensor) -> Tensor:
         """Return X A^T."""
@@ -38,31 +42,40 @@ class SparseMatrix(nn.Module):
     and in a compiled or exported program, entries are gathered and added.
     """
 
+    data: Tensor
+
     def __init__(self, A: Any, *, persistent: bool = True):
         super().__init__()
         self.shape = A.shape
-        held = {name: torch.from_numpy(getattr(A, name)) for name in ("data", "indices", "indptr")}
-        if persistent:
-            held["indices"] = short_integers(A.indices, A.shape[1])
-            held["indptr"] = short_integers(A.indptr, A.nnz)
-        for name, part in held.items():
-            self.register_buffer(name, part, persistent=persistent)
-        self._made: tuple[Tensor, torch.dtype, Any] | None = None
+        for name in ("data", "indices", "indptr"):
+            part = getattr(A, name)
+            # distributed training has no shorter integers
+            part = part if name == "data" else part.astype(_index_dtype(max(A.nnz, *A.shape)))
+            self.register_buffer(name, torch.from_numpy(part), persistent=persistent)
         self._number_rows()
 
     def _number_rows(self) -> None:
         """Store the row of each entry."""
-        rows = torch.repeat_interleave(self.indptr.diff().int())
+        rows = torch.repeat_interleave(self.indptr.diff()).to(self.indptr.dtype)
         self.register_buffer("rows", rows, persistent=False)
+        self._made: tuple[torch.dtype, Any] | None = None
 
     def matrix(self, dtype: torch.dtype) -> Any:
         """Return a SciPy matrix, which shares memory with the buffers if possible."""
-        # made once, which takes as long as a product; converting the layer replaces `data`
-        if self._made is None or self._made[0] is not self.data or self._made[1] != dtype:
+        made = self._made  # once for each dtype: making it takes as long as a product
+        if made is None or made[0] != dtype:
             parts = (self.data.to(dtype), self.indices, self.indptr)
-            made = sparse.csr_array(tuple(part.cpu().numpy() for part in parts), shape=self.shape)
-            self._made = self.data, dtype, made
-        return self._made[2]
+            A = sparse.csr_array(tuple(part.cpu().numpy() for part in parts), shape=self.shape)
+            self._made = made = dtype, A
+        return made[1]
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Self:
+        held = self.data
+        super()._apply(fn, recurse)
+        if self.data.dtype in (torch.float16, torch.bfloat16):
+            self.data = held.to(self.data.device)  # sums are computed in single precision
+        self._made = None
+        return self
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_made": None}
@@ -76,7 +89,7 @@ class SparseMatrix(nn.Module):
     def forward(self, X: Tensor) -> Tensor:
         """Return X A^T."""
         if not self.gathers:
-            return _Product.apply(X, self)
+            return _Product.apply(X, self, False)
         terms = X.mT.index_select(0, self.indices.long()) * self.data.to(X.dtype)[:, None]
         return X.new_zeros(self.shape[0], X.shape[0]).index_add(0, self.rows.long(), terms).mT
 
@@ -86,46 +99,60 @@ class SparseMatrix(nn.Module):
             return self((X.mT @ (X if U is None else U)).flatten(1))
         return _OfMoments.apply(X, U, self)
 
+    def accepts(self, state: dict[str, Tensor]) -> bool:
+        """Return whether a state is a CSR matrix of this shape, with any number of entries."""
+        starts, indices = state["indptr"], state["indices"]
+        return bool(
+            starts.shape == self.indptr.shape
+            and indices.shape == state["data"].shape == (starts[-1],)
+            and starts[0] == 0
+            and (starts.diff() >= 0).all()
+            and ((indices >= 0) & (indices < self.shape[1])).all()
+        )
+
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, *arguments: Any
     ) -> None:
-        # the number of entries may differ from that of this matrix
-        for name in ("data", "indices", "indptr"):
+        for name in ("data", "indices"):
             stored, held = state_dict.get(prefix + name), getattr(self, name)
             if stored is not None:
-                shape = held.shape if name == "indptr" else stored.shape
-                dtype = held.dtype if name == "data" else stored.dtype
-                setattr(self, name, held.new_zeros(shape, dtype=dtype))
+                setattr(self, name, held.new_empty(stored.shape))
         super()._load_from_state_dict(state_dict, prefix, *arguments)
-        self._number_rows()
+        if prefix + "indptr" in state_dict:
+            self._number_rows()
 
 
 class _Product(torch.autograd.Function):
-    """X A^T for a fixed sparse matrix A."""
+    """X A^T for a fixed sparse matrix A, or X A if it is transposed."""
 
     @staticmethod
-    def forward(ctx: Any, X: Tensor, A: SparseMatrix) -> Tensor:
-        ctx.A = A
-        return torch.from_numpy((A.matrix(X.dtype) @ X.numpy().T).T)
+    def forward(X: Tensor, A: SparseMatrix, transposed: bool) -> Tensor:
+        matrix = A.matrix(X.dtype)
+        return torch.from_numpy(((matrix.T if transposed else matrix) @ X.numpy().T).T)
 
     @staticmethod
-    @once_differentiable
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        _, ctx.A, ctx.transposed = inputs
+
+    @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
-        A = ctx.A.matrix(gradient.dtype)
-        return torch.from_numpy((A.T @ gradient.numpy().T).T), None
+        return _Product.apply(gradient, ctx.A, not ctx.transposed), None, None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, X: Tensor, A: SparseMatrix, transposed: bool) -> Any:
+        flat = _flat(X, in_dims[0], info.batch_size)
+        return _Product.apply(flat, A, transposed).unflatten(0, (info.batch_size, -1)), 0
 
 
 class _OfMoments(torch.autograd.Function):
-    """A vec(X^T U) for each image, without moments of all images in memory.
+    """A vec(X^T U) for each image, without moments of all images in memory; U is X if it is None.
 
-    The gradient with respect to the moments of an image is the matrix M with vec(M) = A^T g. That
-    with respect to X is U M^T, and X (M + M^T) if X and U are the same.
+    The gradient of the moments of an image is the matrix M with vec(M) = A^T g. The gradient of X
+    is U M^T, and that of U is X M. If U is X, they are added.
     """
 
     @staticmethod
-    def forward(ctx: Any, X: Tensor, U: Tensor | None, A: SparseMatrix) -> Tensor:
-        ctx.save_for_backward(X, U)
-        ctx.A = A
+    def forward(X: Tensor, U: Tensor | None, A: SparseMatrix) -> Tensor:
         weights, pooled = A.matrix(X.dtype), X.new_empty(len(X), A.shape[0])
         moments = X.new_empty(X.shape[2], (X if U is None else U).shape[2])
         for i, x in enumerate(X):
@@ -137,9 +164,16 @@ class _OfMoments(torch.autograd.Function):
         return pooled
 
     @staticmethod
-    @once_differentiable
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        X, U, ctx.A = inputs
+        ctx.save_for_backward(X, U)
+
+    @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
         X, U = ctx.saved_tensors
+        if torch.is_grad_enabled():  # of a gradient: by functions that have one
+            M = _Product.apply(gradient, ctx.A, True).unflatten(1, (X.shape[2], -1))
+            return (X @ (M + M.mT), None, None) if U is None else (U @ M.mT, X @ M, None)
         weights = ctx.A.matrix(gradient.dtype).T
         of_X = torch.empty_like(X)
         of_U: Any = None if U is None else torch.empty_like(U)
@@ -152,6 +186,20 @@ class _OfMoments(torch.autograd.Function):
                 torch.matmul(x, M, out=of_U[i])
         return of_X, of_U, None
 
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, X: Tensor, U: Tensor | None, A: SparseMatrix) -> Any:
+        size = info.batch_size
+        flat = [
+            part if part is None else _flat(part, at, size)
+            for part, at in zip((X, U), in_dims[:2], strict=True)
+        ]
+        return _OfMoments.apply(*flat, A).unflatten(0, (size, -1)), 0
+
+
+def _flat(X: Tensor, at: int | None, size: int) -> Tensor:
+    """Return the images of all examples of vmap in one dimension."""
+    return (X.expand(size, *X.shape) if at is None else X.movedim(at, 0)).flatten(0, 1)
+
 
 def _upper_moments(x: Tensor, out: Tensor) -> None:
     """Write x^T x on and above the diagonal; weights of a single input read nothing else."""
@@ -160,13 +208,8 @@ def _upper_moments(x: Tensor, out: Tensor) -> None:
         torch.matmul(x.mT[block], x[:, start:], out=out[block, start:])
 
 
-def short_integers(values: Any, largest: int) -> Tensor:
-    """Return integers from 0 to ``largest`` in the shortest signed dtype of 16 bits or more.
-
-    Integers are most of what a file of the layer holds.
-    """
-    dtype = next(kind for kind in (np.int16, np.int32, np.int64) if largest <= np.iinfo(kind).max)
-    return torch.from_numpy(values.astype(dtype))
+def _index_dtype(largest: int) -> Any:
+    return np.int32 if largest <= np.iinfo(np.int32).max else np.int64
 
 
 def fixed_matrix(A: Any) -> DenseMatrix | SparseMatrix:

@@ -1,5 +1,6 @@
 """Random Fourier and Nystroem features as a layer."""
 
+from collections.abc import Callable
 from math import pi
 from typing import Any, Self, final
 
@@ -9,11 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from skimp._core._linalg import dense
+from skimp._core._types import Array
 from skimp._params._rules import check_values, number
-from skimp.features import FeatureMap, Nystroem, RandomFourier
+from skimp.features import Basis, Landmarks, Nystroem, RandomFourier, WhitenedLandmarks
 from skimp.nn._alignment import aligned_weights, centred_targets
+from skimp.nn._inputs import check_tensor, full_precision
 from skimp.nn._kernels import KernelColumns
-from skimp.nn._precision import full_precision
 
 
 @final
@@ -26,9 +28,10 @@ class KernelFeatures(nn.Module):
 
     Parameters
     ----------
-    feature_map : RandomFourier or Nystroem
-        The fitted map. Kernels of landmarks can be Gaussian, Laplacian, Cauchy, Matern (nu = 0.5,
-        1.5, 2.5), Linear and Polynomial; Fourier features have any stationary kernel.
+    feature_map : RandomFourier, Nystroem or Landmarks
+        The fitted map, or the kernel columns of landmarks alone. Kernels of landmarks can be
+        Gaussian, Laplacian, Cauchy, Matern (nu = 0.5, 1.5, 2.5), Linear and Polynomial, without
+        sums, products or restrictions. Fourier features can have any kernel of `RandomFourier`.
     trainable : bool, default=False
         Whether frequencies and phases, or landmarks, are trained. The features of trained landmarks
         keep the ``normalization_`` of the map, which the next linear layer can make up for.
@@ -64,18 +67,17 @@ class KernelFeatures(nn.Module):
     torch.Size([3, 10])
     """
 
-    def __init__(self, feature_map: FeatureMap, *, trainable: bool = False, weighted: bool = False):
+    def __init__(self, feature_map: Basis, *, trainable: bool = False, weighted: bool = False):
         super().__init__()
-        forms: dict[type, Any] = {RandomFourier: _Fourier, Nystroem: _Nystroem}
-        if type(feature_map) not in forms:
+        if type(feature_map) not in _FORMS:
             raise TypeError(
-                "KernelFeatures: feature_map must be a fitted RandomFourier or Nystroem map, found "
-                f"{type(feature_map).__name__}."
+                "KernelFeatures: feature_map must be a fitted RandomFourier or Nystroem map, or "
+                f"Landmarks, found {type(feature_map).__name__}."
             )
-        check_is_fitted(feature_map)
-        self.in_features = feature_map.n_features_in_
-        self.out_features = feature_map.width
-        self.form = forms[type(feature_map)](feature_map, trainable)
+        if type(feature_map) in (RandomFourier, Nystroem):
+            check_is_fitted(feature_map)
+        self.form = _FORMS[type(feature_map)](feature_map, trainable)
+        self.in_features, self.out_features = self.form.n_columns, feature_map.width
         n_weights = self.form.n_frequencies if weighted else 0
         if weighted and not n_weights:
             raise ValueError("KernelFeatures: weighted requires RandomFourier features.")
@@ -99,15 +101,19 @@ class KernelFeatures(nn.Module):
         Z : tensor of shape (..., width)
             Features, in the dtype of the layer.
         """
-        if X.shape[-1] != self.in_features:
-            raise ValueError(
-                f"expected an input with {self.in_features} columns, found shape {tuple(X.shape)}."
-            )
+        self._check(X)
         with full_precision(X):
             Z = self._map(X.reshape(-1, self.in_features))
             if self.gains is not None:
                 Z = Z * self.form.per_feature(self.gains)
         return Z.to(self.form.dtype).reshape(*X.shape[:-1], self.out_features)
+
+    def _check(self, X: Tensor) -> None:
+        check_tensor(X)
+        if not X.ndim or X.shape[-1] != self.in_features:
+            raise ValueError(
+                f"expected an input with {self.in_features} columns, found shape {tuple(X.shape)}."
+            )
 
     def _map(self, X: Tensor) -> Tensor:
         """Return the features of rows, in single precision at least."""
@@ -126,7 +132,7 @@ class KernelFeatures(nn.Module):
         X : tensor of shape (n, d)
             Rows.
         y : tensor of shape (n,) or (n, k)
-            Class labels, if integers, or numeric targets.
+            Class labels, if integers, or numeric targets. They must be finite and differ.
         radius : float, default=1.0
             How far the weights may be from equal ones. At least a fraction 1 / (1 + radius) of them
             is positive.
@@ -150,8 +156,17 @@ class KernelFeatures(nn.Module):
         if self.gains is None:
             raise ValueError("KernelFeatures: align() requires weighted=True.")
         check_values(type(self).__name__, {"radius": number(at_least=0)}, radius=radius)
+        self._check(X)
+        check_tensor(y)
+        if X.ndim != 2 or y.ndim not in (1, 2) or not len(X) == len(y) > 0:
+            raise ValueError(
+                "KernelFeatures: align() expects X of shape (n, d) and y of shape (n,) or (n, k), "
+                f"found {tuple(X.shape)} and {tuple(y.shape)}."
+            )
         Z = self._map(X)
-        of_features = (centred_targets(y, Z.dtype).mT @ Z).square().sum(0)
+        of_features = (centred_targets(y).to(Z.dtype).mT @ Z).square().sum(0)
+        if not of_features.isfinite().all():
+            raise ValueError("KernelFeatures: align() found NaN or infinity in X.")
         self.gains.copy_(aligned_weights(self.form.per_frequency(of_features), radius).sqrt())
         return self
 
@@ -163,6 +178,7 @@ class _Fourier(nn.Module):
     def __init__(self, drawn: RandomFourier, trainable: bool):
         super().__init__()
         W, offset = drawn.frequencies_, drawn.offset_
+        self.n_columns = len(W)
         self.n_frequencies = len(offset)
         self.n_sines = drawn.width - len(offset)
         self.frequencies = nn.Parameter(torch.tensor(2 * pi * W), requires_grad=trainable)
@@ -193,21 +209,32 @@ class _Fourier(nn.Module):
 
 
 @final
-class _Nystroem(nn.Module):
-    """Kernel columns of landmarks times the matrix W of `Nystroem`."""
+class _Landmarks(nn.Module):
+    """Kernel columns of landmarks, times a matrix W unless it is None."""
 
     n_frequencies = 0
 
-    def __init__(self, fitted: Nystroem, trainable: bool):
+    def __init__(self, landmarks: Landmarks, W: Array | None, trainable: bool):
         super().__init__()
-        landmarks, W = fitted.landmarks_, fitted.normalization_
         B = torch.tensor(dense(landmarks.points, landmarks.dtype))
-        self.columns = KernelColumns(fitted.kernel_, B, trainable=trainable)
-        self.register_buffer("normalization", torch.tensor(W))
+        self.n_columns = B.shape[1]
+        self.columns = KernelColumns(landmarks.kernel, B, trainable=trainable)
+        self.register_buffer("normalization", None if W is None else torch.tensor(W))
 
     @property
     def dtype(self) -> torch.dtype:
-        return self.normalization.dtype
+        return self.columns.points.dtype if self.normalization is None else self.normalization.dtype
 
     def forward(self, X: Tensor) -> Tensor:
-        return self.columns(X) @ self.normalization.to(X.dtype)
+        K = self.columns(X)
+        return K if self.normalization is None else K @ self.normalization.to(X.dtype)
+
+
+_FORMS: dict[type, Callable[[Any, bool], Any]] = {
+    RandomFourier: _Fourier,
+    Nystroem: lambda fitted, trainable: _Landmarks(
+        fitted.landmarks_, fitted.normalization_, trainable
+    ),
+    Landmarks: lambda landmarks, trainable: _Landmarks(landmarks, None, trainable),
+    WhitenedLandmarks: lambda basis, trainable: _Landmarks(basis.landmarks_, basis.root, trainable),
+}
