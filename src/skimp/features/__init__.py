@@ -19,7 +19,7 @@ from skimp.features._polynomial_projection import PolynomialProjection
 from skimp.features._pool import draw_signs
 from skimp.features._pose import pose_problem
 from skimp.features._scale import mean_diagonal, mean_length
-from skimp.features._second_moments import product_weights, sketch_weights
+from skimp.features._second_moments import product_scale, product_weights, sketch_weights
 from skimp.features._spectral import SpectralProjection
 from skimp.features._tensor_sketch import TensorSketch
 from skimp.features._transformer import MAP_NAMES, TRANSFORMER, Transformer, as_map
@@ -54,6 +54,7 @@ __all__ = [
     "mean_diagonal",
     "mean_length",
     "pose_problem",
+    "product_scale",
     "product_weights",
     "sketch_weights",
 ]

@@ -10,6 +10,7 @@ from skimp._core._types import Array, DType, Matrix
 from skimp._params._rules import is_auto
 from skimp.features._polynomial import Products
 from skimp.features._pool import draw_signs, draw_subsets
+from skimp.features._second_moments import product_scale
 from skimp.features._tensor_sketch import Sketches
 
 _STRIP = 512
@@ -125,7 +126,7 @@ def _products(pools: list[Matrix], factors: Array, dtype: DType) -> Products:
         kept_sparse = sparse.issparse(joined)
         joined = sparse.block_diag(pools, "csr") if kept_sparse else linalg.block_diag(*pools)
     n_terms, _, width = factors.shape
-    scale = np.full(width, 1 / np.sqrt(width * n_terms))
+    scale = np.full(width, product_scale(width, n_terms))
     return Products.of(joined, np.zeros(joined.shape[1]), factors, scale, dtype)
 
 

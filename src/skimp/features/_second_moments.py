@@ -5,6 +5,8 @@ Features of degree 2 are :math:`y_c = \sum_l \sum_{i j} A_{c, i j} x_{l i} x'_{l
 for sparse vectors and for count sketches.
 """
 
+from math import sqrt
+
 import numpy as np
 from scipy import sparse
 
@@ -14,6 +16,11 @@ _LOCATIONS = 49
 """Locations for which the faster form is chosen: those of a small feature map, 7 x 7."""
 _ADDED = 50
 """Additions in a matrix product in the time of gathering one number."""
+
+
+def product_scale(width: int, n_terms: int) -> float:
+    r"""Return :math:`1 / \sqrt{k t}`, the factor of features that are sums of t products."""
+    return 1 / sqrt(width * n_terms)
 
 
 def product_weights(
@@ -52,7 +59,7 @@ def product_weights(
     in_first, in_last = np.divmod(within, lengths[last][owner])
     one, two = starts[first][owner] + in_first, starts[last][owner] + in_last
     places = _place(pool.indices[one], pool.indices[two], channels)
-    data = pool.data[one] * (pool.data[two] / np.sqrt(width * n_terms).astype(pool.dtype))
+    data = pool.data[one] * (pool.data[two] * pool.dtype.type(product_scale(width, n_terms)))
     return _weights(data, owner // n_terms, places, width, channels)
 
 

@@ -1,7 +1,6 @@
 """Compact bilinear pooling as a layer."""
 
 from functools import reduce
-from math import sqrt
 from typing import Any, final
 
 import numpy as np
@@ -10,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from skimp._params._rules import NONE, Rule, check_values, integer
-from skimp.features import BilinearPooling, product_weights, sketch_weights
+from skimp.features import BilinearPooling, product_scale, product_weights, sketch_weights
 from skimp.nn._fixed import SparseMatrix, fixed_matrix
 from skimp.nn._inputs import check_tensor, full_precision
 
@@ -142,7 +141,10 @@ class CompactBilinearPooling(nn.Module):
 
     def hold_weights(self, weights: Any) -> None:
         """Take over weights of second moments, a SciPy matrix or None."""
-        self.weights = None if weights is None else SparseMatrix(weights, persistent=False)
+        self.weights = None
+        if weights is not None:
+            device = next(self.buffers()).device
+            self.weights = SparseMatrix(weights, persistent=False).to(device)
 
     def _load_from_state_dict(
         self,
@@ -254,7 +256,7 @@ class CompactBilinearPooling(nn.Module):
             reduce(torch.mul, (P.index_select(-1, each.int()) for each in factors)).sum(1)
             for factors in self.factors
         ]
-        return torch.stack(terms).sum(0) / sqrt(n_terms * width)
+        return torch.stack(terms).sum(0) * product_scale(width, n_terms)
 
     def _convolutions(self, X: Tensor) -> Tensor:
         """Return sums of convolutions of count sketches: all but one transform precede the sum."""
