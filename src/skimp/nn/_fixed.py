@@ -8,6 +8,8 @@ from scipy import sparse
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from skimp.nn._inputs import LOW_PRECISION
+
 _BLOCK = 128
 """Rows of second moments computed at once."""
 
@@ -16,10 +18,18 @@ _BLOCK = 128
 class DenseMatrix(nn.Module):
     """A fixed dense matrix A; the forward pass maps rows X to X A^T."""
 
+    entries: Tensor
+
     def __init__(self, A: Any):
         super().__init__()
         self.shape = A.shape
         self.register_buffer("entries", torch.from_numpy(np.array(A)))
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Self:
+        held = self.entries
+        super()._apply(fn, recurse)
+        self.entries = _single(self.entries, held)
+        return self
 
     def matrix(self, dtype: torch.dtype) -> Any:
         """Return a NumPy array."""
@@ -72,8 +82,7 @@ class SparseMatrix(nn.Module):
     def _apply(self, fn: Any, recurse: bool = True) -> Self:
         held = self.data
         super()._apply(fn, recurse)
-        if self.data.dtype in (torch.float16, torch.bfloat16):
-            self.data = held.to(self.data.device)  # sums are computed in single precision
+        self.data = _single(self.data, held)
         self._made = None
         return self
 
@@ -206,6 +215,11 @@ def _upper_moments(x: Tensor, out: Tensor) -> None:
     for start in range(0, len(out), _BLOCK):
         block = slice(start, start + _BLOCK)
         torch.matmul(x.mT[block], x[:, start:], out=out[block, start:])
+
+
+def _single(moved: Tensor, held: Tensor) -> Tensor:
+    """Return moved numbers, from those held before in place of 16-bit ones: sums need them."""
+    return held.to(moved.device) if moved.dtype in LOW_PRECISION else moved
 
 
 def _index_dtype(largest: int) -> Any:

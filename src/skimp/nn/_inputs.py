@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-_LOW = (torch.float16, torch.bfloat16)
+LOW_PRECISION = (torch.float16, torch.bfloat16)
 
 
 def check_tensor(X: Any) -> None:
@@ -21,7 +21,7 @@ def check_tensor(X: Any) -> None:
 @contextmanager
 def full_precision(X: Tensor) -> Iterator[tuple[torch.dtype, torch.dtype]]:
     """Leave autocast, and yield the dtypes of computation and output for an input."""
-    device, low = X.device.type, X.dtype in _LOW
+    device, low = X.device.type, X.dtype in LOW_PRECISION
     cast = torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
     with torch.autocast(device, enabled=False) if cast else nullcontext():
         dtype = torch.float32 if low else X.dtype
