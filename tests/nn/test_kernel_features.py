@@ -210,18 +210,25 @@ def test_a_fitted_model_becomes_a_network(y, approximation, dtype):
     rows = X.astype(dtype)
     model = make("rbf", approximation=approximation, loss="squared", random_state=0).fit(rows, y)
     expected = (model.decision_function if y.dtype == bool else model.predict)(rows)
-    found = kernel_machine(model)(torch.from_numpy(rows)).detach().numpy()
+    network = kernel_machine(model)
+    found = network(torch.from_numpy(rows)).detach().numpy()
+    exact = approximation is None
+    assert found.dtype == network[1].weight.numpy(force=True).dtype == (float if exact else dtype)
     scale = np.abs(expected).max()
     atol = (1e-3 if dtype == np.float32 else 1e-9) * scale
     np.testing.assert_allclose(found.reshape(expected.shape), expected, atol=atol)
 
 
-def test_a_network_of_landmarks_that_depend_on_others():
-    rows = np.repeat(X[:20], 3, axis=0) + 1e-9
-    model = KernelClassifier("rbf", approximation=Nystroem(budget=60, rank=8), random_state=0)
+@pytest.mark.parametrize("approximation", [Nystroem(budget=60, rank=8), None], ids=repr)
+@pytest.mark.parametrize(("dtype", "tol"), [(np.float32, 1e-3), (np.float64, 1e-6)])
+def test_a_network_of_landmarks_that_depend_on_others(approximation, dtype, tol):
+    rows = np.repeat(X[:20], 3, axis=0).astype(dtype) + dtype(1e-9)
+    model = KernelClassifier("rbf", approximation=approximation, alpha=1e-3, random_state=0)
     model.fit(rows, rows[:, 0] > 0)
-    found = kernel_machine(model)(torch.from_numpy(X)).detach().numpy()[:, 0]
-    np.testing.assert_allclose(found, model.decision_function(X), rtol=1e-6, atol=1e-6)
+    found = kernel_machine(model)(torch.from_numpy(X.astype(dtype))).detach().numpy()[:, 0]
+    expected = model.decision_function(X.astype(dtype))
+    assert found.dtype == expected.dtype == dtype
+    np.testing.assert_allclose(found, expected, rtol=tol, atol=tol)
 
 
 def test_models_without_a_layer_are_refused():

@@ -26,6 +26,11 @@ class KernelFeatures(nn.Module):
     float32 rows, or draw it with ``fit_width(d, dtype="float32")``. Together with a linear layer it
     is a kernel machine, whose input can be the output of other layers.
 
+    Mapping n rows of d columns to D features takes O(n d D) time with D / 2 frequencies. With m
+    landmarks it takes O(n m (d + D)), for the kernel values and their combinations. A forward pass
+    keeps O(n (m + D)) numbers for the gradient. For the Laplacian kernel and Matern with nu = 0.5,
+    compiled and exported programs keep n m d.
+
     Parameters
     ----------
     feature_map : RandomFourier, Nystroem or Landmarks
@@ -223,11 +228,14 @@ class _Landmarks(nn.Module):
 
     @property
     def dtype(self) -> torch.dtype:
-        return self.columns.points.dtype if self.normalization is None else self.normalization.dtype
+        return self.columns.points.dtype
 
     def forward(self, X: Tensor) -> Tensor:
         K = self.columns(X)
-        return K if self.normalization is None else K @ self.normalization.to(X.dtype)
+        if self.normalization is None:
+            return K
+        dtype = torch.promote_types(K.dtype, self.normalization.dtype)
+        return K.to(dtype) @ self.normalization.to(dtype)
 
 
 _FORMS: dict[type, Callable[[Any, bool], Any]] = {

@@ -29,7 +29,8 @@ def kernel_machine(
     Returns
     -------
     network : torch.nn.Sequential
-        `KernelFeatures` and ``torch.nn.Linear``, in the dtype of the training data.
+        `KernelFeatures` and ``torch.nn.Linear``, in the dtype of the training data; in float64 for
+        exact models with the squared loss, which need it.
 
     Examples
     --------
