@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from benchmarks.harness import MissingData
+
 Array = NDArray[Any]
 
 _OPENML = {
@@ -42,7 +44,7 @@ def arrays(name: str) -> dict[str, Array]:
     """Return all arrays of a file in ``SKIMP_DATA``, for data that OpenML does not have."""
     z = _stored(name)
     if z is None:
-        raise FileNotFoundError(f"{name}.npz: set SKIMP_DATA to the folder that has it")
+        raise MissingData(f"{name}.npz: set SKIMP_DATA to the folder that has it")
     return z
 
 

@@ -11,7 +11,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+OPTIONAL = {"torch", "PIL", "kmedoids"}
+"""Packages without which some benchmarks are skipped."""
 REGISTRY: dict[str, Callable[[], "Bar | list[Bar]"]] = {}
+
+
+class MissingData(Exception):
+    """A benchmark needs data that are not there."""
 
 
 @dataclass
@@ -128,8 +134,9 @@ def run(names: list[str], output: Path) -> bool:
     for name in names or list(REGISTRY):
         try:
             measured = REGISTRY[name]()
-        except (ModuleNotFoundError, FileNotFoundError) as error:
-            if names:
+        except (ModuleNotFoundError, MissingData) as error:
+            optional = isinstance(error, MissingData) or error.name in OPTIONAL
+            if names or not optional:
                 raise
             print(f"skipped {name}: {error}", flush=True)
             continue
