@@ -53,7 +53,9 @@ TESTS = {
     "report": ["report"],
     "testing": ["**/test_testing.py", "**/test_check_*.py", "contracts/test_[flks]*s.py"],
     "cli": ["cli"],
+    "nn": ["nn"],
 }
+OPTIONS = ["-q", "-p", "no:cacheprovider", "-m", "not thorough"]  # those of PyTorch, too
 COSTS = ["**/test_cost*.py", "choice", "**/test_plan*.py", "contracts/test_selectors.py"]
 
 
@@ -118,7 +120,7 @@ class Copy:
             "CI": "1",  # Hypothesis then draws the same examples each time, without a time limit
         }
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
+            [sys.executable, "-m", "pytest", *OPTIONS, *arguments],
             cwd=self.root,
             env=os.environ | changed,
             timeout=limit,

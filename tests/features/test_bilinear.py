@@ -86,6 +86,23 @@ def test_second_moments_and_locations_agree(method, first, monkeypatch):
     np.testing.assert_allclose(*found, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize(
+    ("options", "moments"),
+    [
+        ({}, True),
+        ({"method": "tensor_sketch"}, True),
+        ({"first_channels": 256}, True),
+        ({"sparsity": 1.0}, False),
+        ({"degree": 3}, False),
+        ({"method": "maclaurin"}, False),
+    ],
+)
+def test_second_moments_are_used_if_their_weights_are_few(options, moments):
+    k = 300 if options.get("method") == "maclaurin" else 5000
+    pooling = BilinearPooling(k, random_state=0, **options).fit_width(512, dtype=np.float32)
+    assert (pooling.weights_ is not None) == moments
+
+
 @pytest.mark.parametrize("method", METHODS[:3])
 @pytest.mark.parametrize(("degree", "first"), [(2, None), (3, None), (2, 4)])
 def test_inner_products_are_unbiased(method, degree, first):

@@ -12,10 +12,12 @@ from skimp.nn import CompactBilinearPooling
 from tests.pairs import pairwise
 
 METHODS = ["krp", "tensor_sketch", "maclaurin", "full"]
-# channels, methods and degrees with second moments, and some without
+# channels, methods and degrees; with and without second moments, with dense and sparse vectors
 FORMS = [
     *((10, method, degree, 40) for method in METHODS for degree in (2, 3)),
     *(((6, 4), method, 2, 40) for method in METHODS),
+    *((60, "krp", degree, 40) for degree in (2, 3)),
+    ((60, 50), "krp", 2, 40),
     (60, "tensor_sketch", 2, 200),
     ((40, 20), "tensor_sketch", 2, 400),
 ]
@@ -174,14 +176,20 @@ def test_a_state_of_other_parameters_is_refused():
             pool.load_state_dict(layer(12, "tensor_sketch", 2, k).state_dict())
 
 
-@pytest.mark.parametrize("method", METHODS[:3])
-@pytest.mark.parametrize("name", ["factors", "vectors.indices", "vectors.indptr", "buckets"])
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        ("krp", "factors"),
+        ("krp", "vectors.indices"),
+        ("krp", "vectors.indptr"),
+        ("maclaurin", "factors"),
+        ("tensor_sketch", "buckets"),
+    ],
+)
 def test_states_with_indices_out_of_range_are_refused(method, name):
     pool = layer(60, method, 2)
     Y = pool(torch.ones(1, 1, 60))
     state = {key: part.clone() for key, part in pool.state_dict().items()}
-    if name not in state:
-        return
     state[name][-1] += 60_000
     with pytest.raises(RuntimeError, match="out of range"):
         pool.load_state_dict(state)
@@ -212,19 +220,31 @@ def test_layers_are_pickled(channels, method, degree, k):
     assert torch.equal(other(*inputs), layer(channels, method, degree, k, seed=4)(*inputs))
 
 
-def test_a_layer_can_be_moved_and_shared():
-    (X,) = descriptors(60, dtype=torch.float32)
-    pool = layer(60, "krp", 2)
+@pytest.mark.parametrize(("channels", "degree"), [(10, 2), (10, 3), (60, 2), (60, 3)])
+def test_a_layer_can_be_moved_and_shared(channels, degree):
+    (X,) = descriptors(channels, dtype=torch.float32)
+    pool = layer(channels, "krp", degree)
     Y = pool(X)
     assert torch.equal(pool.share_memory()(X), Y)
     # of single precision whatever the dtype of the layer
     assert torch.equal(pool.half()(X), Y)
     assert torch.equal(pool.bfloat16()(X), Y)
     state = pool.state_dict()
-    empty = layer(60, "krp", 2, seed=5).to("meta")
+    pool.load_state_dict(state)
+    assert torch.equal(pool(X), Y)
+    empty = layer(channels, "krp", degree, seed=5).to("meta")
     assert empty(X.to("meta")).shape == Y.shape
-    empty.to_empty(device="cpu").load_state_dict(state)
+    empty.load_state_dict(state, assign=True)
     assert torch.equal(empty(X), Y)
+    empty.to("meta").to_empty(device="cpu").load_state_dict(state)
+    assert torch.equal(empty(X), Y)
+
+
+def test_weights_are_derived_on_the_device_of_the_layer():
+    pool = layer(60, "krp", 2)
+    weights = pool.weights.matrix(torch.float32)
+    pool.to("meta").hold_weights(weights)
+    assert pool(torch.ones(2, 3, 60, device="meta")).device.type == "meta"
 
 
 @pytest.mark.parametrize(("channels", "method", "degree", "k"), FORMS)
@@ -251,7 +271,12 @@ def test_compiled_and_exported_programs(channels, method, degree, k):
     pool = layer(channels, method, degree, k, signed_sqrt=True, normalize=True)
     inputs = descriptors(channels, n=3, dtype=torch.float32)
     Y = pool(*inputs)
-    compiled = torch.compile(pool, backend="aot_eager")
+    compiled, found = torch.compile(pool, backend="aot_eager"), []
+    for form in (pool, compiled):
+        given = [part.clone().requires_grad_() for part in inputs]
+        form(*given).sin().sum().backward()
+        found.append(torch.cat([part.grad for part in given], -1))
+    assert torch.allclose(*found, rtol=1e-3, atol=1e-3 * found[0].abs().max())
     assert torch.allclose(compiled(*inputs), Y, rtol=1e-4, atol=1e-5)
     sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("locations")}
     dynamic = tuple(sizes for _ in inputs)
@@ -277,20 +302,20 @@ def test_onnx(channels, method, degree, k, tmp_path):
 
     inputs = descriptors(channels, n=3, dtype=torch.float32)
     names = ["X", "other"][: len(inputs)]
-    batch = torch.export.Dim("batch")
+    sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("locations")}
     file = tmp_path / "pool.onnx"
     torch.onnx.export(
         pool,
         tuple(inputs),
         file,
         input_names=names,
-        dynamic_shapes={name: {0: batch} for name in ["X", "other"][: len(inputs)]},
+        dynamic_shapes=dict.fromkeys(names, sizes),
         dynamo=True,
         verbose=False,
     )
     session = onnxruntime.InferenceSession(file)
-    for n in (3, 5):
-        inputs = descriptors(channels, n=n, dtype=torch.float32)
+    for n, locations in ((3, 6), (5, 2)):
+        inputs = descriptors(channels, n=n, locations=locations, dtype=torch.float32)
         fed = {name: part.numpy() for name, part in zip(names, inputs, strict=True)}
         (found,) = session.run(None, fed)
         expected = pool(*inputs).numpy()
