@@ -3,9 +3,10 @@ import copy
 import numpy as np
 import pytest
 import torch
+from sklearn.svm import SVC
 
 from skimp import KernelClassifier, KernelRegressor
-from skimp.features import Nystroem, RandomBinning, RandomFourier, TensorSketch
+from skimp.features import Landmarks, Nystroem, RandomBinning, RandomFourier, TensorSketch
 from skimp.kernels import Cauchy, Chi2, Gaussian, Laplacian, Linear, Matern, Polynomial
 from skimp.nn import KernelFeatures, kernel_machine
 
@@ -72,6 +73,17 @@ def test_gradients_are_finite_at_landmarks(kernel):
     layer(rows).sin().sum().backward()
     assert rows.grad.isfinite().all()
     assert layer.form.columns.points.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("kernel", [Gaussian, Laplacian, Cauchy, Matern])
+@pytest.mark.parametrize("stretch", [1, [1, 1e4, 1, 10]], ids=["means", "scales"])
+def test_raw_columns_lose_no_digits(kernel, stretch):
+    rows = ((X + 1e4) * stretch).astype(np.float32)
+    fitted = Nystroem(kernel(0.1) if kernel is not Matern else Matern(gamma=0.1), budget=15)
+    exact = copy.deepcopy(fitted).fit(rows.astype(float)).landmarks_
+    layer = KernelFeatures(Landmarks(exact.kernel, exact.points.astype(np.float32)))
+    found = layer(torch.from_numpy(rows)).detach().numpy()
+    np.testing.assert_allclose(found, exact.block(rows.astype(float)), atol=2e-4)
 
 
 def test_shapes_and_dtypes():
@@ -237,6 +249,8 @@ def test_models_without_a_layer_are_refused():
         kernel_machine(grids)
     with pytest.raises(ValueError, match="not fitted"):
         kernel_machine(KernelRegressor())
+    with pytest.raises(TypeError, match="found SVC"):
+        kernel_machine(SVC().fit(X, X[:, 0] > 0))
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e9])
@@ -276,6 +290,7 @@ def test_bad_data_for_alignment_are_refused(rows, y, message):
         (Nystroem(Matern(1.7)).fit(X), {}, ValueError, r"nu = 0\.5, 1\.5 or 2\.5"),
         (Nystroem().fit(X), {"weighted": True}, ValueError, "weighted requires RandomFourier"),
         (Nystroem(), {}, ValueError, "not fitted"),
+        (Nystroem().fit(X), {"trainable": 2}, ValueError, "trainable must be"),
     ],
 )
 def test_bad_maps_are_refused(part, options, error, message):

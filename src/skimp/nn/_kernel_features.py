@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from skimp._core._linalg import dense
 from skimp._core._types import Array
-from skimp._params._rules import check_values, number
+from skimp._params._rules import BOOLEAN, check_values, number
 from skimp.features import Basis, Landmarks, Nystroem, RandomFourier, WhitenedLandmarks
 from skimp.nn._alignment import aligned_weights, centred_targets
 from skimp.nn._inputs import check_tensor, full_precision
@@ -74,6 +74,8 @@ class KernelFeatures(nn.Module):
 
     def __init__(self, feature_map: Basis, *, trainable: bool = False, weighted: bool = False):
         super().__init__()
+        rules = {"trainable": BOOLEAN, "weighted": BOOLEAN}
+        check_values(type(self).__name__, rules, trainable=trainable, weighted=weighted)
         if type(feature_map) not in _FORMS:
             raise TypeError(
                 "KernelFeatures: feature_map must be a fitted RandomFourier or Nystroem map, or "

@@ -45,6 +45,11 @@ def kernel_machine(
     >>> bool(np.allclose(scores, model.decision_function(X)))
     True
     """
+    if type(model) not in (KernelClassifier, KernelRegressor):
+        raise TypeError(
+            "kernel_machine: model must be a fitted KernelClassifier or KernelRegressor, found "
+            f"{type(model).__name__}."
+        )
     check_is_fitted(model)
     features = KernelFeatures(model.fitted_.basis, trainable=trainable)
     coef = torch.tensor(model.coef_.reshape(features.out_features, -1), dtype=features.form.dtype)

@@ -12,9 +12,7 @@ from skimp import kernels
 
 
 def squared_distances(X: Tensor, B: Tensor) -> Tensor:
-    """Return squared Euclidean distances, from rows around the mean of B."""
-    centre = B.detach().mean(0)
-    X, B = X - centre, B - centre
+    """Return squared Euclidean distances by inner products, with errors of eps times the norms."""
     squares = X.square().sum(1, keepdim=True) + B.square().sum(1)
     return (squares - 2 * X @ B.mT).clamp_min(0)
 
@@ -24,6 +22,11 @@ def _distances(X: Tensor, B: Tensor, *, p: int) -> Tensor:
     if torch.compiler.is_compiling():  # ONNX has no such operator
         return torch.linalg.vector_norm(X[:, None] - B, p, dim=-1)
     return torch.cdist(X, B, p=p, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+def _squared_differences(X: Tensor, B: Tensor) -> Tensor:
+    """Return squared distances without inner products, which is slower."""
+    return _distances(X, B, p=2).square()
 
 
 def _matern(kernel: Any, s: Tensor) -> Tensor:
@@ -44,6 +47,8 @@ _PRODUCTS: dict[type, Callable[[Any, Tensor], Tensor]] = {
 }
 """Functions of squared distances and of inner products of rows scaled by the root of gamma."""
 _CLOSED = (0.5, 1.5, 2.5)
+_ROUNDING = 1e-4
+"""Largest error of a squared distance, times gamma, that is left to inner products."""
 
 
 class KernelColumns(torch.nn.Module):
@@ -62,16 +67,26 @@ class KernelColumns(torch.nn.Module):
         gamma = np.broadcast_to(np.asarray(kernel.gamma, np.float64), points.shape[1])
         self.register_buffer("gamma", torch.tensor(gamma, dtype=points.dtype))
         self.points = torch.nn.Parameter(points, requires_grad=trainable)
+        squares = ((points - points.mean(0)).square() @ self.gamma).max()
+        self.by_products = bool(squares * torch.finfo(points.dtype).eps <= _ROUNDING)
+
+    def extra_repr(self) -> str:
+        """Return the kernel and the number of landmarks."""
+        return f"{self.kernel!r}, {len(self.points)}"
 
     def forward(self, X: Tensor) -> Tensor:
         """Return the kernel values of rows and landmarks."""
         kind, B, gamma = type(self.kernel), self.points.to(X.dtype), self.gamma.to(X.dtype)
+        root = gamma.sqrt()
+        if kind in _PRODUCTS:
+            return _PRODUCTS[kind](self.kernel, X * root @ (B * root).mT)
+        centre = B.detach().mean(0)  # columns with large means lose no digits
+        X, B = X - centre, B - centre
         if kind is kernels.Laplacian:
             return (-_distances(X * gamma, B * gamma, p=1)).exp()
-        root = gamma.sqrt()
+        X, B = X * root, B * root
         if kind is kernels.Matern and self.kernel.nu == 0.5:
             # its slope at 0 magnifies the rounding of inner products
-            return (-_distances(X * root, B * root, p=2) * sqrt(2)).exp()
-        if kind in _DISTANCES:
-            return _DISTANCES[kind](self.kernel, squared_distances(X * root, B * root))
-        return _PRODUCTS[kind](self.kernel, X * root @ (B * root).mT)
+            return (-_distances(X, B, p=2) * sqrt(2)).exp()
+        distances = squared_distances if self.by_products else _squared_differences
+        return _DISTANCES[kind](self.kernel, distances(X, B))
