@@ -1,4 +1,5 @@
 import tracemalloc
+from contextlib import nullcontext
 from itertools import product
 
 import numpy as np
@@ -6,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from skimp.features import BilinearPooling, TensorSketch
+from skimp.features._pooled import chosen_sparsity, share_of_zeros
 from tests.pairs import pairwise
 
 SETS = np.random.default_rng(0).normal(size=(3, 4, 10))
@@ -169,8 +171,23 @@ def test_options_after_pooling(method):
     np.testing.assert_allclose(unit, root / np.linalg.norm(root, axis=1, keepdims=True))
 
 
+@pytest.mark.parametrize(
+    ("n_channels", "sparsity", "t", "warned"),
+    [(64, 100.0, 2, True), (64, "auto", 1, False), (512, 200.0, 2, False), (8, 1.0, 1, False)],
+)
+def test_many_features_without_entries_are_worth_a_warning(n_channels, sparsity, t, warned):
+    pooling = BilinearPooling(2000, sparsity=sparsity, n_terms=t, random_state=0)
+    with pytest.warns(UserWarning, match="Decrease sparsity") if warned else nullcontext():
+        pooling.fit_width(n_channels)
+    X = np.random.default_rng(6).normal(size=(20, 3, n_channels))
+    zeros = (pooling.transform(X) == 0).all(axis=0).mean()
+    expected = share_of_zeros(chosen_sparsity(sparsity, n_channels), n_channels, 2, t)
+    # the features of a pool are not independent
+    assert abs(zeros - expected) <= 5 * np.sqrt(2 * t * expected / 2000)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("scale", [1e-5, 1e8])
+@pytest.mark.parametrize("scale", [1e-12, 1e-5, 1e8, 1e14])
 def test_small_and_large_features_are_normalized(scale, dtype):
     X = scale * SETS.astype(dtype)
     Y = BilinearPooling(40, normalize=True, random_state=0).fit_transform(X)

@@ -1,6 +1,7 @@
 import copy
 import io
 import pickle
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -163,17 +164,28 @@ def test_a_state_of_other_parameters_is_refused():
         layer(10, "krp", 2, n_terms=3),
         layer(10, "tensor_sketch", 2),
         layer(60, "krp", 2),
+        layer((4, 6), "krp", 2),
     ):
-        (X,) = descriptors(other.channels[0])
-        Y = other.double()(X)
+        X = descriptors(other.channels)
+        Y = other.double()(*X)
         for given, taking in ((state, other), (other.state_dict(), pool)):
             with pytest.raises(RuntimeError, match=r"size mismatch|Missing key"):
                 taking.load_state_dict(given)
-        assert torch.equal(other(X), Y)
-    pool = layer(12, "tensor_sketch", 2, 40)
-    for k in (30, 50):
+        assert torch.equal(other(*X), Y)
+
+
+@pytest.mark.parametrize("method", METHODS[:3])
+def test_states_of_other_channels_are_refused(method):
+    layers = [layer(channels, method, 2) for channels in (12, (6, 6), (3, 9))]
+    layers.append(layer(12, method, 2, 30))
+    for one, two in permutations(layers, 2):
         with pytest.raises(RuntimeError, match="size mismatch"):
-            pool.load_state_dict(layer(12, "tensor_sketch", 2, k).state_dict())
+            one.load_state_dict(two.state_dict())
+
+
+def test_layers_of_few_channels_warn_of_zeros():
+    with pytest.warns(UserWarning, match="Decrease sparsity"):
+        CompactBilinearPooling(64, 10, sparsity=100)
 
 
 @pytest.mark.parametrize(
@@ -347,10 +359,18 @@ def test_it_trains_inside_a_network():
     assert losses[-1] < 0.1 * losses[0]
 
 
-def test_normalized_features_are_unit_vectors():
-    (X,) = descriptors(10)
-    Y = layer(10, "krp", 2, normalize=True).double()(X)
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e14])
+def test_normalized_features_are_unit_vectors(scale):
+    (X,) = descriptors(10, dtype=torch.float32)
+    pool = layer(10, "krp", 2, normalize=True)
+    X = (scale * X).requires_grad_()
+    Y = pool(X)
     assert torch.allclose(normalize(Y), Y)
+    assert torch.allclose(Y, pool(X / scale), atol=1e-6)
+    Y[:, 0].sum().backward()
+    unit = (X.detach() / scale).requires_grad_()
+    pool(unit)[:, 0].sum().backward()
+    assert torch.allclose(X.grad * scale, unit.grad, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -360,7 +380,8 @@ def test_normalized_features_are_unit_vectors():
         ({"in_channels": (3, 4, 5)}, ValueError, "in_channels must be"),
         ({"out_features": 0}, ValueError, "out_features must be"),
         ({"out_features": None}, ValueError, "out_features must be"),
-        ({"method": "mean"}, ValueError, "method must be"),
+        ({"method": "mean"}, ValueError, "CompactBilinearPooling: method must be"),
+        ({"normalize": 1}, ValueError, "normalize must be"),
         ({"n_vectors": 4}, ValueError, "n_vectors must be more than 4"),
         ({"in_channels": (3, 4), "degree": 3}, ValueError, "degree must be 2 for two inputs"),
         ({"seed": -1}, ValueError, "seed must be"),
@@ -379,7 +400,7 @@ def test_bad_inputs_are_refused():
             pool(torch.ones(shape))
     with pytest.raises(TypeError, match=r"found torch\.int64"):
         pool(torch.ones(2, 3, 10, dtype=torch.int64))
-    with pytest.raises(ValueError, match="expected 1 inputs, found 2"):
+    with pytest.raises(ValueError, match="expected 1 of the inputs X and other, found 2"):
         pool(torch.ones(2, 3, 10), torch.ones(2, 3, 10))
     for one, two in (((2, 3, 4), (2, 4, 5)), ((2, 4, 2, 3), (2, 5, 3, 2))):
         with pytest.raises(ValueError, match="same images and locations"):

@@ -12,6 +12,7 @@ from skimp._core._linalg import as_compute_dtype, check_representable
 from skimp._core._random import as_generator
 from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType, RandomState
+from skimp._core._warn import warn_user
 from skimp._params._parametrized import Parametrized, all_or_nothing
 from skimp._params._rules import (
     BOOLEAN,
@@ -35,14 +36,15 @@ from skimp.features._pooled import (
     draw_maclaurin,
     draw_products,
     draw_sketches,
+    share_of_zeros,
     whole_moments,
 )
 from skimp.features._second_moments import product_weights, sketch_weights
 
 _STRIP = 512
 """Locations of small sets that are processed at once; fewer make less use of a matrix product."""
-_SHORTEST = 1e-12
-"""Shorter features are not normalized, as in PyTorch."""
+_MANY_ZEROS = 0.1
+"""A larger expected share of features that are always zero is worth a warning."""
 _AUTO = Rule("'auto'", is_auto)
 
 
@@ -218,7 +220,8 @@ class BilinearPooling(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Paramet
             self._pooled: Pooled = whole_moments(channels, degree, dtype)
         elif self.method == "tensor_sketch":
             sketches = draw_sketches(channels, degree, width, dtype=dtype, rng=rng)
-            self.buckets_, self.signs_ = sketches.buckets[:, :-1], sketches.signs[:, :-1]
+            self.buckets_ = sketches.buckets[:, :-1].copy()
+            self.signs_ = sketches.signs[:, :-1].copy()
             self.weights_ = sketch_weights(self.buckets_, self.signs_, width, channels)
             self._pooled = SummedFunctions(sketches)
         else:
@@ -240,13 +243,22 @@ class BilinearPooling(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Paramet
         if self.n_vectors < used + (width > 1):
             wording = f"more than {used}, the number of vectors that a feature uses"
             raise broken(type(self).__name__, "n_vectors", wording, self.n_vectors)
+        sparsity = chosen_sparsity(self.sparsity, min(channels))
+        zeros = share_of_zeros(sparsity, min(channels), degree, t)
+        if zeros > _MANY_ZEROS:
+            warn_user(
+                f"{type(self).__name__}: about {zeros:.0%} of the features are 0 for all data, "
+                f"because {min(channels)} channels are few for sparsity={self.sparsity}. Decrease "
+                "sparsity, or use 'auto'.",
+                UserWarning,
+            )
         return draw_products(
             channels,
             degree,
             width,
             n_vectors=int(self.n_vectors),
             n_terms=t,
-            sparsity=chosen_sparsity(self.sparsity, min(channels)),
+            sparsity=sparsity,
             dtype=dtype,
             rng=rng,
         )
@@ -293,8 +305,11 @@ class BilinearPooling(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Paramet
         if self.signed_sqrt:
             Y /= np.sqrt(np.abs(Y) + self.root_eps)
         if self.normalize:
+            # squares of very large and small features are out of range
+            largest = np.abs(Y).max(axis=1, keepdims=True)
+            Y /= np.where(largest > 0, largest, 1)
             lengths = np.sqrt(np.einsum("ij,ij->i", Y, Y, dtype=np.float64))
-            Y /= np.maximum(lengths, _SHORTEST)[:, None].astype(Y.dtype)
+            Y /= np.where(lengths > 0, lengths, 1)[:, None].astype(Y.dtype)
         return Y
 
     def _read(self, X: Any, *, reset: bool) -> Array:

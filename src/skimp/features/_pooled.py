@@ -76,6 +76,12 @@ def chosen_sparsity(given: float | str, n_channels: int) -> float:
     return max(1, min(_SPARSEST, n_channels / _FILLED)) if is_auto(given) else float(given)
 
 
+def share_of_zeros(sparsity: float, n_channels: int, degree: int, n_terms: int) -> float:
+    """Return the probability that each product of a feature has a vector without entries."""
+    empty: float = (1 - 1 / sparsity) ** n_channels
+    return (1 - (1 - empty) ** degree) ** n_terms
+
+
 def whole_moments(channels: tuple[int, ...], degree: int, dtype: DType) -> Pooled:
     r"""Return all :math:`d^g` sums of products, or all products of a channel of each input."""
     if degree == 2:

@@ -104,26 +104,29 @@ class CompactBilinearPooling(nn.Module):
     ):
         super().__init__()
         channels = tuple(np.atleast_1d(in_channels).tolist())
-        rule = integer(at_least=1) if method != "full" else NONE | integer(at_least=1)
-        check_values(
-            type(self).__name__,
-            {"in_channels": _CHANNELS, "out_features": rule, "seed": integer(at_least=0)},
-            in_channels=channels,
-            out_features=out_features,
-            seed=seed,
-        )
+        shared: dict[str, Any] = {
+            "method": method,
+            "degree": degree,
+            "n_vectors": n_vectors,
+            "n_terms": n_terms,
+            "sparsity": sparsity,
+            "pooling": pooling,
+            "signed_sqrt": signed_sqrt,
+            "normalize": normalize,
+        }
+        own = {"in_channels": channels, "out_features": out_features, "seed": seed}
+        rules = {
+            **BilinearPooling.rules,
+            "in_channels": _CHANNELS,
+            "out_features": NONE | _COUNT if method == "full" else _COUNT,
+            "seed": integer(at_least=0),
+        }
+        check_values(type(self).__name__, rules, **own, **shared)
         drawn = BilinearPooling(
             out_features or 1,
-            method=method,
-            degree=degree,
             first_channels=channels[0] if len(channels) > 1 else None,
-            n_vectors=n_vectors,
-            n_terms=n_terms,
-            sparsity=sparsity,
-            pooling=pooling,
-            signed_sqrt=signed_sqrt,
-            normalize=normalize,
             random_state=seed,
+            **shared,
         ).fit_width(sum(channels), dtype=np.float32)
         self.channels, self.out_features = channels, drawn.width
         self.method, self.degree, self.pooling = method, degree, pooling
@@ -131,10 +134,13 @@ class CompactBilinearPooling(nn.Module):
         if drawn.buckets_ is not None and drawn.signs_ is not None:
             self.register_buffer("buckets", torch.from_numpy(drawn.buckets_.astype(np.int32)))
             self.register_buffer("signs", torch.from_numpy(drawn.signs_))
-            self.register_buffer("n_buckets", torch.from_numpy(np.array([drawn.width], np.int32)))
         if drawn.vectors_ is not None and drawn.factors_ is not None:
             self.vectors = fixed_matrix(drawn.vectors_.T)
-            self.register_buffer("factors", torch.from_numpy(drawn.factors_.astype(np.int32)))
+            factors = drawn.factors_.astype(np.int32, order="C")
+            self.register_buffer("factors", torch.from_numpy(factors))
+        if method != "full":
+            sizes = np.array([*channels, degree, drawn.width], np.int32)
+            self.register_buffer("sizes", torch.from_numpy(sizes))
         self.weights: SparseMatrix | None = None
         self.hold_weights(drawn.weights_)
         self.register_load_state_dict_post_hook(_derive_weights)
@@ -167,7 +173,8 @@ class CompactBilinearPooling(nn.Module):
                 )
                 error_msgs.append(
                     f"size mismatch, or indices out of range, in {prefix or 'the layer'}: "
-                    f"expected {expected}, found {found}. Nothing was loaded."
+                    f"expected {expected}, found {found}. The state must be one of a layer with "
+                    "the same channels, degree and features. Nothing was loaded."
                 )
             state_dict.update({prefix + name: held[name] for name in given})
         super()._load_from_state_dict(
@@ -181,19 +188,23 @@ class CompactBilinearPooling(nn.Module):
             return False
         if self.method == "full":
             return True
+        if state["sizes"].tolist() != [*self.channels, self.degree, self.out_features]:
+            return False
         if self.method == "tensor_sketch":
             indices, largest = state["buckets"], self.out_features
-            same = int(state["n_buckets"]) == largest
         else:
             indices, largest = state["factors"], self.vectors.shape[0]
             names = self.vectors.state_dict()
-            same = self.vectors.accepts({name: state[f"vectors.{name}"] for name in names})
-        return same and bool(((indices >= 0) & (indices < largest)).all())
+            if not self.vectors.accepts({name: state[f"vectors.{name}"] for name in names}):
+                return False
+        return bool(((indices >= 0) & (indices < largest)).all())
 
     def extra_repr(self) -> str:
         """Return the parameters that ``print`` shows."""
         given = self.channels if len(self.channels) > 1 else self.channels[0]
-        return f"{given}, {self.out_features}, method={self.method!r}, degree={self.degree}"
+        names = ("method", "degree", "pooling", "signed_sqrt", "normalize")
+        options = [f"{name}={getattr(self, name)!r}" for name in names]
+        return ", ".join([f"{given}, {self.out_features}", *options])
 
     def forward(self, X: Tensor, other: Tensor | None = None) -> Tensor:
         """Return the features of each image.
@@ -213,8 +224,8 @@ class CompactBilinearPooling(nn.Module):
         given = [X] if other is None else [X, other]
         if len(given) != len(self.channels):
             raise ValueError(
-                f"expected {len(self.channels)} inputs, found {len(given)}. Pass two inputs as two "
-                "arguments."
+                f"expected {len(self.channels)} of the inputs X and other, found {len(given)}. A "
+                "layer of two inputs has in_channels=(first, second)."
             )
         inputs = [_descriptors(*pair) for pair in zip(given, self.channels, strict=True)]
         if inputs[0].shape[:2] != inputs[-1].shape[:2] or (
@@ -233,7 +244,10 @@ class CompactBilinearPooling(nn.Module):
             Y = Y / inputs[0].shape[1]
         if self.signed_sqrt:
             Y = Y / (Y.abs() + BilinearPooling.root_eps).sqrt()
-        return F.normalize(Y) if self.normalize else Y
+        if self.normalize:  # squares of very large and small features are out of range
+            largest = Y.detach().abs().amax(1, keepdim=True)
+            Y = F.normalize(Y / torch.where(largest > 0, largest, 1))
+        return Y
 
     def _sums(self, inputs: list[Tensor]) -> Tensor:
         """Return the sums over the locations."""

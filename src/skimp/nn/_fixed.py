@@ -23,7 +23,7 @@ class DenseMatrix(nn.Module):
     def __init__(self, A: Any):
         super().__init__()
         self.shape = A.shape
-        self.register_buffer("entries", torch.from_numpy(np.array(A)))
+        self.register_buffer("entries", torch.from_numpy(np.array(A, order="C")))
 
     def _apply(self, fn: Any, recurse: bool = True) -> Self:
         held = self.entries
