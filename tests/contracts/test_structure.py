@@ -3,6 +3,7 @@ from statistics import median
 
 import pytest
 
+from tests.mutants import read_table
 from tests.repository import PACKAGE, ROOT
 
 FOLDERS = sorted(p for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__")
@@ -24,6 +25,11 @@ def test_folder_says_what_it_is(folder):
 @pytest.mark.parametrize("word", ["TODO", "FIXME"])
 def test_nothing_left_behind(word):
     assert not [str(path) for path in SOURCES if word in path.read_text()]
+
+
+def test_each_mutant_is_one_line_of_the_code():
+    mutants = read_table()  # raises for a line that has changed
+    assert f"{len(mutants)} small errors" in (ROOT / "CONTRIBUTING.md").read_text()
 
 
 def test_nothing_prints():
