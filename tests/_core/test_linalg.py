@@ -16,6 +16,7 @@ from skimp._core._linalg import (
     solve_positive,
     squared_norms,
     triangular_solve,
+    upper_gram,
     well_conditioned_factor,
     whitened,
 )
@@ -273,6 +274,14 @@ def test_inverse_root_cuts_off_relative_to_eps():
 def test_inverse_root_of_zeros_is_finite_in_single_precision():
     W, _ = inverse_root(np.zeros((4, 4)), rank=None, eps=float(np.finfo(np.float32).eps))
     assert np.isfinite(W.astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("d", [1, 5, 128, 300])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_upper_gram(d, order):
+    X, G = np.random.default_rng(0).normal(size=(7, d)), np.full((d, d), np.nan)
+    upper_gram(np.array(X, order=order), G)
+    np.testing.assert_allclose(np.triu(G), np.triu(X.T @ X), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("m", [1, 5, 256, 600])

@@ -1,5 +1,6 @@
 """Dense linear algebra in float64 that handles singular matrices, and products with sparse rows."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -144,6 +145,17 @@ def eigenpairs(A: Array) -> tuple[Array, Array]:
     return values, vectors
 
 
+def upper_gram(X: Any, out: Any, matmul: Callable[..., Any] = np.matmul) -> None:
+    """Write X^T X on and above the diagonal of ``out``, and some entries below, for few rows.
+
+    NumPy's product of a matrix and its own transpose takes twice as long, because it mirrors the
+    triangle entry by entry. ``matmul`` can be that of another library, for its arrays.
+    """
+    for start in range(0, len(out), _GRAM_BLOCK):
+        block = slice(start, start + _GRAM_BLOCK)
+        matmul(X.T[block], X[:, start:], out=out[block, start:])
+
+
 def mirror_upper(A: Array) -> None:
     """Copy the upper triangle of a square matrix onto the lower one, in place."""
     for start in range(0, len(A), _TILE):
@@ -256,4 +268,5 @@ def inverse_root(A: Array, *, rank: int | None, eps: float) -> tuple[Array, Arra
 
 _WELL_CONDITIONED = 1e-7
 _TILE = 256
+_GRAM_BLOCK = 128
 _EPS64 = float(np.finfo(np.float64).eps)

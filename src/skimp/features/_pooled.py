@@ -6,6 +6,7 @@ from typing import Any, Protocol, final
 import numpy as np
 from scipy import linalg, sparse
 
+from skimp._core._linalg import upper_gram
 from skimp._core._types import Array, DType, Matrix
 from skimp._params._rules import is_auto
 from skimp.features._polynomial import Products
@@ -65,10 +66,14 @@ class SecondMoments:
 
     def pool(self, X: Array, out: Array) -> None:
         first, last = X[..., : self.channels[0]], X[..., -self.channels[-1] :]
+        moments = np.empty((first.shape[2], last.shape[2]), out.dtype)
         for x, u, row in zip(first, last, out, strict=True):
             # those of one set at a time stay in the cache
-            moments = np.matmul(x.T, u).ravel()
-            row[:] = moments if self.weights is None else self.weights @ moments
+            if self.weights is None or len(self.channels) > 1:
+                np.matmul(x.T, u, out=moments)
+            else:
+                upper_gram(x, moments)  # weights of a single input read nothing else
+            row[:] = moments.ravel() if self.weights is None else self.weights @ moments.ravel()
 
 
 def chosen_sparsity(given: float | str, n_channels: int) -> float:

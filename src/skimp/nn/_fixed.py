@@ -8,10 +8,8 @@ from scipy import sparse
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from skimp._core._linalg import upper_gram
 from skimp.nn._inputs import LOW_PRECISION
-
-_BLOCK = 128
-"""Rows of second moments computed at once."""
 
 
 @final
@@ -166,7 +164,7 @@ class _OfMoments(torch.autograd.Function):
         moments = X.new_empty(X.shape[2], (X if U is None else U).shape[2])
         for i, x in enumerate(X):
             if U is None:
-                _upper_moments(x, moments)
+                upper_gram(x, moments, torch.matmul)
             else:
                 torch.matmul(x.mT, U[i], out=moments)
             pooled[i] = torch.from_numpy(weights @ moments.flatten().numpy())
@@ -208,13 +206,6 @@ class _OfMoments(torch.autograd.Function):
 def _flat(X: Tensor, at: int | None, size: int) -> Tensor:
     """Return the images of all examples of vmap in one dimension."""
     return (X.expand(size, *X.shape) if at is None else X.movedim(at, 0)).flatten(0, 1)
-
-
-def _upper_moments(x: Tensor, out: Tensor) -> None:
-    """Write x^T x on and above the diagonal; weights of a single input read nothing else."""
-    for start in range(0, len(out), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        torch.matmul(x.mT[block], x[:, start:], out=out[block, start:])
 
 
 def _single(moved: Tensor, held: Tensor) -> Tensor:
