@@ -78,6 +78,13 @@ def test_feature_maps_and_descriptors_are_the_same(channels, method, degree, k):
     assert torch.allclose(pool(*maps), pool(*inputs), rtol=1e-4, atol=1e-5)
 
 
+def test_moments_of_many_channels():
+    (X,) = descriptors(300)
+    pool = layer(300, "krp", 2, 1000).double()
+    assert pool.weights is not None
+    assert torch.allclose(pool(X), by_locations(pool)(X))
+
+
 @pytest.mark.parametrize(("channels", "method", "degree", "k"), FORMS)
 @pytest.mark.parametrize("after", [{}, {"pooling": "mean", "signed_sqrt": True, "normalize": True}])
 def test_gradients(channels, method, degree, k, after):
