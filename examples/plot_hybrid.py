@@ -120,6 +120,7 @@ fig, axes = plt.subplots(
 tiles = X[:24].reshape(4, 6, SIDE, SIDE).swapaxes(1, 2).reshape(4 * SIDE, 6 * SIDE)
 axes[0].imshow(tiles, cmap="gray_r")
 axes[0].set(xticks=[], yticks=[])
+axes[0].spines[:].set_visible(False)
 for place, (name, values) in enumerate(accuracy.items()):
     color = RED if name == "hybrid" else BLUE
     axes[1].plot(values, [place] * SPLITS, "o", c=color, ms=5, alpha=0.5)
