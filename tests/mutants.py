@@ -55,7 +55,7 @@ TESTS = {
     "cli": ["cli"],
     "nn": ["nn"],
 }
-OPTIONS = ["-q", "-p", "no:cacheprovider", "-m", "not thorough"]  # those of PyTorch, too
+OPTIONS = ["-q", "-p", "no:cacheprovider", "-m", "not thorough"]  # with tests of PyTorch
 COSTS = ["**/test_cost*.py", "choice", "**/test_plan*.py", "contracts/test_selectors.py"]
 
 

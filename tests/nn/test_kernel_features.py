@@ -82,8 +82,13 @@ def test_raw_columns_lose_no_digits(kernel, stretch):
     fitted = Nystroem(kernel(0.1) if kernel is not Matern else Matern(gamma=0.1), budget=15)
     exact = copy.deepcopy(fitted).fit(rows.astype(float)).landmarks_
     layer = KernelFeatures(Landmarks(exact.kernel, exact.points.astype(np.float32)))
-    found = layer(torch.from_numpy(rows)).detach().numpy()
-    np.testing.assert_allclose(found, exact.block(rows.astype(float)), atol=2e-4)
+    for form in (layer, KernelFeatures(exact).float()):
+        given = torch.from_numpy(rows).requires_grad_()
+        found = form(given)
+        expected = exact.block(rows.astype(float))
+        np.testing.assert_allclose(found.detach().numpy(), expected, atol=2e-4)
+        found.sum().backward()
+        assert given.grad.isfinite().all()
 
 
 def test_shapes_and_dtypes():
@@ -235,7 +240,7 @@ def test_a_fitted_model_becomes_a_network(y, approximation, dtype):
 @pytest.mark.parametrize(("dtype", "tol"), [(np.float32, 1e-3), (np.float64, 1e-6)])
 def test_a_network_of_landmarks_that_depend_on_others(approximation, dtype, tol):
     rows = np.repeat(X[:20], 3, axis=0).astype(dtype) + dtype(1e-9)
-    model = KernelClassifier("rbf", approximation=approximation, alpha=1e-3, random_state=0)
+    model = KernelClassifier("rbf", approximation=approximation, random_state=0)
     model.fit(rows, rows[:, 0] > 0)
     found = kernel_machine(model)(torch.from_numpy(X.astype(dtype))).detach().numpy()[:, 0]
     expected = model.decision_function(X.astype(dtype))

@@ -28,8 +28,8 @@ class KernelFeatures(nn.Module):
 
     Mapping n rows of d columns to D features takes O(n d D) time with D / 2 frequencies. With m
     landmarks it takes O(n m (d + D)), for the kernel values and their combinations. A forward pass
-    keeps O(n (m + D)) numbers for the gradient. For the Laplacian kernel and Matern with nu = 0.5,
-    compiled and exported programs keep n m d.
+    keeps O(n (m + D)) numbers for the gradient. Compiled and exported programs keep n m d for the
+    Laplacian kernel, Matern with nu = 0.5, and landmarks that are too far apart for inner products.
 
     Parameters
     ----------

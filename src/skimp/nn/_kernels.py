@@ -67,8 +67,7 @@ class KernelColumns(torch.nn.Module):
         gamma = np.broadcast_to(np.asarray(kernel.gamma, np.float64), points.shape[1])
         self.register_buffer("gamma", torch.tensor(gamma, dtype=points.dtype))
         self.points = torch.nn.Parameter(points, requires_grad=trainable)
-        squares = ((points - points.mean(0)).square() @ self.gamma).max()
-        self.by_products = bool(squares * torch.finfo(points.dtype).eps <= _ROUNDING)
+        self.spread = float(((points - points.mean(0)).square() @ self.gamma).max())
 
     def extra_repr(self) -> str:
         """Return the kernel and the number of landmarks."""
@@ -88,5 +87,6 @@ class KernelColumns(torch.nn.Module):
         if kind is kernels.Matern and self.kernel.nu == 0.5:
             # its slope at 0 magnifies the rounding of inner products
             return (-_distances(X, B, p=2) * sqrt(2)).exp()
-        distances = squared_distances if self.by_products else _squared_differences
+        by_products = self.spread * torch.finfo(X.dtype).eps <= _ROUNDING
+        distances = squared_distances if by_products else _squared_differences
         return _DISTANCES[kind](self.kernel, distances(X, B))
