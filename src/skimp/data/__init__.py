@@ -13,6 +13,7 @@ from skimp.data._refusals import missing_entries, refuse_target
 from skimp.data._rows import BlockMap, MappedRows, NoRows, Rows
 from skimp.data._sample import Sample, no_rows
 from skimp.data._split import has_weight, masked_rows, split_rows
+from skimp.data._write import write_results
 
 __all__ = [
     "LOCAL",
@@ -47,4 +48,5 @@ __all__ = [
     "refuse_target",
     "reporting",
     "split_rows",
+    "write_results",
 ]

@@ -22,6 +22,7 @@ from skimp.effects._cost import count_cost
 from skimp.effects._fit import Fitted, fit_krls, open_task
 from skimp.effects._levels import encode_levels
 from skimp.effects._summary import EffectsSummary, Expectation
+from skimp.estimators import FilePredictor
 from skimp.kernels import Kernel
 from skimp.solvers.ridge import CRITERIA
 
@@ -39,7 +40,7 @@ _GRID = NONE | Rule(
 
 
 @final
-class KRLS(RegressorMixin, Reporting, Parametrized):
+class KRLS(RegressorMixin, FilePredictor, Reporting, Parametrized):
     r"""Kernel regularized least squares, with the effects of columns and their standard errors.
 
     Minimizes, over functions f in the kernel's space and a constant b,

@@ -6,6 +6,7 @@ from skimp.estimators._certificate import Certificate
 from skimp.estimators._coverage import CoverageCurve
 from skimp.estimators._doubly_classifier import DoublyStochasticClassifier
 from skimp.estimators._doubly_regressor import DoublyStochasticRegressor
+from skimp.estimators._file_predictor import FilePredictor
 from skimp.estimators._fit_machine import fit_machine
 from skimp.estimators._fitted import Fitted
 from skimp.estimators._joint_map import JointMap
@@ -30,6 +31,7 @@ __all__ = [
     "CoverageCurve",
     "DoublyStochasticClassifier",
     "DoublyStochasticRegressor",
+    "FilePredictor",
     "Fitted",
     "JointMap",
     "KernelClassifier",

@@ -33,9 +33,10 @@ from skimp.estimators._available import available_unless
 from skimp.estimators._columns import warn_of_columns
 from skimp.estimators._factor_learners import BlockLearner, FactorLearner, Setting, StepLearner
 from skimp.estimators._factors import Weighting
+from skimp.estimators._file_predictor import FilePredictor
 from skimp.estimators._labels import CLASS_WEIGHT, lacks_partial_fit
 from skimp.estimators._partial_labels import PartiallyLabelled, PartialTargets, check_partial
-from skimp.features import FeatureMap, Nystroem, mean_length
+from skimp.features import FeatureMap, FileTransformer, Nystroem, mean_length
 from skimp.kernels import Kernel, as_kernel, has_flag
 
 _COMPONENTS = 100
@@ -44,7 +45,13 @@ _COMPONENTS = 100
 
 @final
 class KernelFactorization(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartiallyLabelled, Reporting, Parametrized
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    PartiallyLabelled,
+    FilePredictor,
+    FileTransformer,
+    Reporting,
+    Parametrized,
 ):
     r"""Codes of rows from many rows and few labels: semi-supervised kernel factorization (SSOKMF).
 

@@ -28,7 +28,9 @@ from skimp.budgets import Selector, as_selector
 from skimp.data import Context, Reporting, Rows, as_rows, masked_rows
 from skimp.estimators._columns import warn_of_columns
 from skimp.estimators._dissimilarities import Dissimilarity, KernelDistances, MetricDistances
+from skimp.estimators._file_predictor import FilePredictor
 from skimp.estimators._medoids import Medoids, Points, assign, best_start, refine
+from skimp.features import FileTransformer
 from skimp.kernels import Gaussian, Kernel, as_kernel, has_flag, require
 
 _METRIC = NONE | Rule(
@@ -39,7 +41,13 @@ _METRIC = NONE | Rule(
 
 @final
 class KernelKMedoids(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Reporting, Parametrized
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    FilePredictor,
+    FileTransformer,
+    Reporting,
+    Parametrized,
 ):
     r"""K-medoids in the feature space of a kernel, on a budget of points.
 

@@ -31,6 +31,7 @@ from skimp._params._rules import (
 from skimp.choice import Spec, Task
 from skimp.data import Context, Reporting, Rows, as_rows
 from skimp.estimators._certificate import Certificate
+from skimp.estimators._file_predictor import FilePredictor
 from skimp.estimators._fit_machine import fit_machine
 from skimp.estimators._fitted import Fitted
 from skimp.estimators._learn_machine import learn_machine
@@ -45,7 +46,7 @@ _Encode: TypeAlias = Callable[[Spec, Rows, Context], Targets]
 """Finds the encoding of targets."""
 
 
-class KernelMachine(Reporting, Parametrized, ABC):
+class KernelMachine(FilePredictor, Reporting, Parametrized, ABC):
     """A model that is a weighted sum of the features of an approximated kernel, plus a constant.
 
     A subclass sets `classes`, and says in `_encode` how y becomes numbers.

@@ -24,6 +24,7 @@ from skimp._params._rules import (
 )
 from skimp.budgets import Selector, as_selector
 from skimp.data import Context, Reporting, as_rows
+from skimp.estimators._file_predictor import FilePredictor
 from skimp.estimators._labels import CLASS_WEIGHT, Probabilistic
 from skimp.estimators._local_fit import choose_alpha, choose_anchors, fit_local
 from skimp.estimators._solving import advise, make_solver, warn_unless_converged
@@ -33,7 +34,7 @@ from skimp.solvers import Problem, Solution, Solver, Status
 
 
 @final
-class LocallyLinearClassifier(Probabilistic, Reporting, Parametrized):
+class LocallyLinearClassifier(Probabilistic, FilePredictor, Reporting, Parametrized):
     r"""Linear models at anchor points, mixed by the distances to the nearest anchors.
 
     .. math:: f(x) = \sum_v \gamma_v(x) \, (\langle w_v, x \rangle + b_v)

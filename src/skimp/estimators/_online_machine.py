@@ -25,6 +25,7 @@ from skimp._params._rules import (
 )
 from skimp.data import Context, Reporting, Rows, as_rows
 from skimp.estimators._available import available_unless
+from skimp.estimators._file_predictor import FilePredictor
 from skimp.estimators._labels import Labelled, lacks_partial_fit
 from skimp.estimators._targets import Distances, Targets, median_target
 from skimp.features import FeatureMap
@@ -113,7 +114,7 @@ class RowLearner(ABC):
         return other
 
 
-class OnlineMachine(Reporting, Parametrized, ABC):
+class OnlineMachine(FilePredictor, Reporting, Parametrized, ABC):
     """A model that learns by passes over rows in random order, and from streams.
 
     A subclass implements `_encode`, `_begin` and `_set_learnt`.

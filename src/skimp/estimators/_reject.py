@@ -12,6 +12,7 @@ from skimp._core._types import Array
 from skimp._params._parametrized import Parametrized, all_or_nothing
 from skimp._params._rules import NONE, Rule, broken, check_params, integer, is_number, number
 from skimp.estimators._coverage import CoverageCurve, coverage_curve, reached
+from skimp.estimators._file_predictor import FilePredictor
 
 _PROBABILISTIC = Rule(
     "a classifier with predict_proba, such as KernelClassifier(loss='log') or scikit-learn's "
@@ -25,7 +26,7 @@ _SPLITS = Rule("a cross-validation splitter", lambda value: not is_number(value,
 
 
 @final
-class RejectClassifier(ClassifierMixin, Parametrized):
+class RejectClassifier(FilePredictor, ClassifierMixin, Parametrized):
     r"""Classifier that rejects the rows of which it is not certain.
 
     The predicted class is the most probable one, if its probability reaches a threshold:

@@ -25,6 +25,7 @@ from skimp._params._rules import (
 )
 from skimp.data import Context, Reporting, as_rows
 from skimp.estimators._available import available_unless
+from skimp.estimators._file_predictor import FilePredictor
 from skimp.estimators._items import ItemRisk, Items, as_items, read_items
 from skimp.estimators._joint_map import JointMap, as_joint
 from skimp.estimators._labels import (
@@ -62,7 +63,7 @@ def _has_classes(model: Any) -> bool:
 
 
 @final
-class StructuredSVM(Labels, Reporting, Parametrized):
+class StructuredSVM(Labels, FilePredictor, Reporting, Parametrized):
     r"""Structured prediction with a joint feature map, a cost and a search for the best output.
 
     The model predicts the output y with the highest score :math:`z_y = w^T \phi(x, y)`. The

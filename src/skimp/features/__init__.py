@@ -6,6 +6,7 @@ from skimp.features._bilinear import BilinearPooling
 from skimp.features._binning import RandomBinning
 from skimp.features._degree2_projection import Degree2Projection
 from skimp.features._explicit import ExplicitPolynomial
+from skimp.features._file_transformer import FileTransformer
 from skimp.features._fourier import RandomFourier
 from skimp.features._kernel_hash import KernelHash
 from skimp.features._kernel_projection import KernelProjection
@@ -34,6 +35,7 @@ __all__ = [
     "Degree2Projection",
     "ExplicitPolynomial",
     "FeatureMap",
+    "FileTransformer",
     "KernelHash",
     "KernelProjection",
     "Landmarks",

@@ -17,6 +17,7 @@ from skimp.budgets import Fixed, Selector, as_selector
 from skimp.data import LOCAL, BlockMap, Context, Reporting, Rows, as_rows
 from skimp.features._columns import columns_alone
 from skimp.features._combined import CombinedFeatures
+from skimp.features._file_transformer import FileTransformer
 from skimp.kernels import Kernel, as_kernel, bandwidth_rules, has_flag, require
 
 SIZED = {"n_components": integer(at_least=1), "random_state": RANDOM_STATE}
@@ -55,7 +56,9 @@ class Combination(BlockMap, Protocol):
         """Coefficients of each combination, of shape (functions, width)."""
 
 
-class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, Parametrized, ABC):
+class FeatureMap(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, FileTransformer, Reporting, Parametrized, ABC
+):
     """Base class of feature maps.
 
     To write a feature map, implement `draw`, `width` and `map_block`:

@@ -27,6 +27,7 @@ from skimp._params._rules import (
     one_of,
 )
 from skimp.features._columns import columns_alone
+from skimp.features._file_transformer import FileTransformer
 from skimp.features._polynomial import Products
 from skimp.features._pooled import (
     Pooled,
@@ -50,7 +51,9 @@ _AUTO = Rule("'auto'", is_auto)
 
 @final
 @dataclass(eq=False, repr=False)
-class BilinearPooling(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized):
+class BilinearPooling(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, FileTransformer, Parametrized
+):
     r"""Bilinear pooling: features of a set of local descriptors, such as those of an image.
 
     The inner product of two sets approximates the sum of the polynomial kernel over all pairs of

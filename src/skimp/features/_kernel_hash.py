@@ -25,6 +25,7 @@ from skimp._params._rules import (
 from skimp.data import LOCAL, Block, Context, Reporting, Rows, as_rows
 from skimp.features._base import FeatureMap, declare_inputs
 from skimp.features._columns import columns_alone
+from skimp.features._file_transformer import FileTransformer
 from skimp.features._kernel_projection import KernelProjection, PairProjection
 from skimp.features._polynomial_projection import PolynomialProjection
 from skimp.kernels import Kernel, Polynomial, as_kernel
@@ -37,7 +38,9 @@ _CODE_POOL, _CODE_TERMS = 2000, 30
 
 @final
 @dataclass(eq=False, repr=False)
-class KernelHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reporting, Parametrized):
+class KernelHash(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, FileTransformer, Reporting, Parametrized
+):
     r"""Binary codes of rows: the signs of random projections from feature space.
 
     With normal directions, two rows at an angle :math:`\theta` in feature space agree in a bit with

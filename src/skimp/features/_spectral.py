@@ -10,13 +10,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skimp._core._types import Array
 from skimp._params._parametrized import Parametrized, all_or_nothing
 from skimp._params._rules import Rule, check_params, integer
+from skimp.features._file_transformer import FileTransformer
 
 _EPS = float(np.finfo(np.float64).eps)
 _CHUNK = 4096
 
 
 @final
-class SpectralProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Parametrized):
+class SpectralProjection(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, FileTransformer, Parametrized
+):
     r"""Projection of features onto the eigenvectors of their normalized similarities.
 
     For features Z of n rows, :math:`K = Z Z^T` approximates the kernel matrix. The projections of
