@@ -118,16 +118,16 @@ CASES = {
 """A map, and what differs from the squared loss, the automatic solver and `SIZE`."""
 
 RECORDED = """
-uniform              select 0.0002/1.76  factor 0.003426/4.57  solve 0.604/45.25
-ill conditioned      select 0.0002/1.76  factor 0.04509/10.32  solve 1.318/57.54
-rank                 select 0.0002/1.76  factor 0.04509/10.32  solve 0.3895/25.57
-laplacian            select 0.0002/1.76  factor 0.007783/4.57  solve 1.475/45.25
-auto classes         select 0.3015/6.896  factor 0.003426/4.57  solve 5.697/616.7
-auto two classes     select 0.9922/33.95  factor 0.4983/154.9  solve 16.27/3514
+uniform              select 0.0002/0.16  factor 0.003426/4.57  solve 0.604/45.25
+ill conditioned      select 0.0002/0.16  factor 0.04509/10.32  solve 1.318/57.54
+rank                 select 0.0002/0.16  factor 0.04509/10.32  solve 0.3895/25.57
+laplacian            select 0.0002/0.16  factor 0.007783/4.57  solve 1.475/45.25
+auto classes         select 0.3015/5.296  factor 0.003426/4.57  solve 5.697/616.7
+auto two classes     select 0.9922/32.35  factor 0.4983/154.9  solve 16.27/3514
 rpcholesky           select 0.3931/207.6  factor 0.003426/4.53  solve 1.4/235
 leverage             select 2.22/15.28  factor 0.003426/4.57  solve 1.245/454.3
-kmeans               select 0.03659/11.69  factor 1.551e-05/0.0745  solve 0.02995/3.593
-balanced             select 0.0004/0.7199  factor 0.003426/4.57  solve 3.085/470
+kmeans               select 0.03659/10.09  factor 1.551e-05/0.0745  solve 0.02995/3.593
+balanced             select 0.0004/0.1866  factor 0.003426/4.57  solve 3.085/470
 fourier              draw 4e-05/0.16  solve 0.4897/42.94
 fourier many         draw 0.00032/0.96  solve 23.97/3339
 fourier hinge        draw 4e-05/0.16  solve 1.687/425.5
@@ -136,16 +136,16 @@ fourier tight        draw 4e-05/0.16  solve 3.788/138.1
 fourier hinge tight  draw 4e-05/0.16  solve 6.951/200
 fourier svr          draw 4e-05/0.16  solve 15.45/425.5
 fourier l1           draw 4e-05/0.16  solve 2.742/465.4
-landmarks l1         select 0.0002/1.76  factor 0.003426/4.57  solve 7.153/491.7
+landmarks l1         select 0.0002/0.16  factor 0.003426/4.57  solve 7.153/491.7
 fourier pegasos      draw 4e-05/0.16  solve 2.025/424.6
-landmarks sgd        select 0.0002/1.76  factor 0.003426/4.57  solve 21.59/200
+landmarks sgd        select 0.0002/0.16  factor 0.003426/4.57  solve 21.59/200
 binning pegasos      draw 0.1267/25.33  solve 3.015/18.29
-landmarks sarah      select 0.0002/1.76  factor 0.003426/4.57  solve 1.847/484.5
+landmarks sarah      select 0.0002/0.16  factor 0.003426/4.57  solve 1.847/484.5
 binning sarah        draw 0.1267/25.33  solve 2.62/120.7
 structured           draw 8.192e-06/0.03277  solve 0.5522/42.88
 fastfood             draw 1.638e-05/0.06554  solve 0.629/42.9
 sparse               draw 0.004/16  solve 0.9589/34.48
-sparse landmarks     select 0.0002/17.6  factor 0.008045/36.25  solve 3.169/486
+sparse landmarks     select 0.0002/16  factor 0.008045/36.25  solve 3.169/486
 layer                draw 8e-05/0.32  solve 0.504/43.02
 binning              draw 0.1267/25.33  solve 2.428/18.18
 binning classes      draw 0.1267/25.33  solve 4.848/46.1
@@ -156,19 +156,19 @@ maclaurin            draw 6.4e-05/0.256  solve 0.1012/15.83
 tensor sketch        draw 6.4e-07/0.00256  solve 0.2579/20.45
 explicit             draw 3.36e-06/0.01344  solve 0.08521/16.55
 orthogonal           draw 7.68e-07/0.003072  solve 0.01158/0.7412
-projection           select 0.0002/1.76  factor 0.04561/11.52  solve 0.3895/26.26
+projection           select 0.0002/0.16  factor 0.04561/11.52  solve 0.3895/26.26
 exact                factor 0.04114/81.96  solve 0.477/154.1
 all rows             select 4e-06/0.64  factor 0.1548/69.28  solve 0.5578/259
-single rank          select 0.0002/1.68  factor 0.04509/10.28  solve 0.241/24.41
-clusters             select 0.01864/3.189  factor 2.637e-05/0.1055  solve 0.01967/3.527
-tree                 select 0.02801/5.712  factor 0.003426/4.57  solve 0.604/45.25
-balanced clusters    select 0.114/10.74  factor 0.01197/11.39  solve 1.331/83.82
+single rank          select 0.0002/13.68  factor 0.04509/10.28  solve 0.241/24.41
+clusters             select 0.01864/1.589  factor 2.637e-05/0.1055  solve 0.01967/3.527
+tree                 select 0.02801/4.112  factor 0.003426/4.57  solve 0.604/45.25
+balanced clusters    select 0.114/10.34  factor 0.01197/11.39  solve 1.331/83.82
 pivots               select 0.02396/10.92  factor 0.007783/4.57  solve 1.475/45.25
 phase                draw 8e-05/0.32  solve 0.504/43.02
 transformer          draw 8e-05/0.32  solve 0.504/43.02
 cubic                draw 1.76e-05/0.0704  solve 0.1132/15.74
 cubic sketch         draw 9.6e-07/0.00288  solve 0.1909/8.014
-bad projection       select 0.0002/1.68  factor 0.04561/11.48  solve 0.2333/22.74
+bad projection       select 0.0002/0.08  factor 0.04561/11.48  solve 0.2333/22.74
 """
 """Seconds and MB of phases on an ordinary machine: change them together with a constant."""
 

@@ -6,16 +6,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skimp._core._random import as_generator
+from skimp._core._random import as_generator, draw_seed
 from skimp._core._types import Array, Matrix
 from skimp._core._work import DOUBLE, Size, Stage, Work, values
 from skimp._params._names import as_object
 from skimp._params._parametrized import Parametrized
 from skimp._params._rules import Rule, broken, check_params, integer
-from skimp.data import LOCAL, Context, Rows, masked_rows, no_rows, open_rows
+from skimp.data import LOCAL, Context, Rows, no_rows, open_rows, split_rows, weighted_rows
 from skimp.kernels import Kernel, as_kernel
 
 _SIZE = integer(at_least=1)
+MANY_ROWS = 2**20
+"""Number of rows from which selectors choose that store a few numbers per row."""
+_PER_POINT = 16
+"""Least number of rows to choose from, per point."""
 _NAMES = {
     "auto": "Auto",
     "uniform": "Uniform",
@@ -136,7 +140,7 @@ class Selector(Parametrized, ABC):
 
         One pass over the rows is added by `cost`. The default is that of a uniform draw.
         """
-        return Work(), 16 * size.n_rows + m * size.n_features * size.dtype.itemsize
+        return Work(), m * size.n_features * size.dtype.itemsize
 
 
 class RowSelector(Selector, ABC):
@@ -165,6 +169,15 @@ class RowSelector(Selector, ABC):
     """
 
     @property
+    def most_rows(self) -> int | None:
+        """Largest number of rows to choose from; None to choose from all.
+
+        A selector whose memory grows with the number of rows sets it. Of more rows, `choose`
+        receives a random part of about this size.
+        """
+        return None
+
+    @property
     def takes_all(self) -> bool:
         """Whether all rows are returned if there are at most ``size`` of them."""
         return not self.repeats
@@ -187,19 +200,31 @@ class RowSelector(Selector, ABC):
         self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
         """Choose points; see `Selector.select_from`."""
-        present, weight = None, rows.weights(context)
-        if weight is not None and not weight.all():
-            present, rows = np.flatnonzero(weight), masked_rows(rows, weight > 0)
-            if len(present) == 0:
+        present = weighted_rows(rows, context)
+        if present is not None:
+            rows = present
+            if rows.n_rows == 0:
                 raise no_rows()
         if size >= rows.n_rows and self.takes_all:
             self.check(rows, context)
             budget = Budget(rows.collect().X, np.arange(rows.n_rows))
         else:
-            budget = self.choose(rows, size, kernel, rng, context)
+            budget = self._choose_among_most(rows, size, kernel, rng, context)
         if present is None or budget.indices is None:
             return budget
-        return replace(budget, indices=present[budget.indices])
+        return replace(budget, indices=present.origin(budget.indices, context))
+
+    def _choose_among_most(
+        self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
+    ) -> Budget:
+        """Choose points from all rows, or from a random part of very many rows."""
+        most = rows.n_rows if self.most_rows is None else max(self.most_rows, _PER_POINT * size)
+        if rows.n_rows <= most:
+            return self.choose(rows, size, kernel, rng, context)
+        part = split_rows(rows, most / rows.n_rows, draw_seed(rng))[1]
+        budget = self.choose(part, size, kernel, rng, context)
+        indices = None if budget.indices is None else part.origin(budget.indices)
+        return replace(budget, indices=indices)
 
 
 def complete(chosen: Array, size: int, n_rows: int, rng: np.random.Generator) -> Array:

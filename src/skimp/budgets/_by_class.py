@@ -1,7 +1,8 @@
 """Selectors that give every class the same number of points."""
 
 from dataclasses import replace
-from typing import final
+from functools import partial
+from typing import Any, final
 
 import numpy as np
 
@@ -12,10 +13,10 @@ from skimp._core._work import Size, Work
 from skimp._params._rules import broken, check_params
 from skimp.budgets._base import Budget, RowSelector, Selector, as_selector
 from skimp.budgets._clusters import clustering
-from skimp.budgets._groups import are_classes, class_codes, share_points
+from skimp.budgets._groups import are_classes, count_classes, share_points
 from skimp.budgets._kmeans import KMeans
 from skimp.budgets._uniform import Uniform
-from skimp.data import ArrayRows, Context, Rows, concatenate_rows, masked_rows
+from skimp.data import ArrayRows, Block, Context, FilteredRows, Rows, concatenate_rows
 from skimp.kernels import Kernel
 
 _MIN_SAMPLE, _ROWS_PER_POINT = 20_000, 16
@@ -29,7 +30,7 @@ class Balanced(RowSelector):
     A class with fewer rows than its share contributes all its rows, and the other classes share
     the remaining points. The budget of a selector of cluster centres may therefore contain rows.
 
-    Takes the cost of the inner selector for each class, and O(n) memory for the class labels.
+    Takes the cost of the inner selector for each class, and a pass over the rows to count them.
 
     Parameters
     ----------
@@ -70,15 +71,15 @@ class Balanced(RowSelector):
 
     def check(self, rows: Rows, context: Context) -> None:
         """Raise unless y holds class labels."""
-        class_codes(rows, context, owner=type(self).__name__)
+        count_classes(rows, context, owner=type(self).__name__)
 
     def choose(
         self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
         """Choose points; see `RowSelector.choose`."""
         selector = self._inner()
-        codes = class_codes(rows, context, owner=type(self).__name__)
-        return _choose_by_class(selector, rows, codes, size, kernel, rng, context)
+        classes = count_classes(rows, context, owner=type(self).__name__)
+        return _choose_by_class(selector, rows, *classes, size, kernel, rng, context)
 
     def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
         """Return work and bytes; see `Selector.count`."""
@@ -104,7 +105,7 @@ class Auto(RowSelector):
     A classifier always passes class labels, a regressor never does. If `Nystroem` is used alone,
     numeric y count as classes if they are whole numbers with at most thirty different values.
 
-    Takes O(c m d / q) time for a sample of c rows and q classes, and O(c d + n) memory.
+    Takes O(c m d / q) time for a sample of c rows and q classes, and O(c d) memory.
 
     Examples
     --------
@@ -133,8 +134,8 @@ class Auto(RowSelector):
             sample = rows.sample(count, draw_seed(rng), context)
             if are_classes(sample.y, size, rows.labelled):
                 within = ArrayRows(sample.X, sample.y, sample.weight)
-                codes = np.unique(sample.y, return_inverse=True)[1].ravel()
-                return _choose_by_class(KMeans(), within, codes, size, kernel, rng, context)
+                classes = np.unique(sample.y, return_counts=True)
+                return _choose_by_class(KMeans(), within, *classes, size, kernel, rng, context)
         return Uniform().choose(rows, size, kernel, rng, context)
 
     def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
@@ -144,33 +145,39 @@ class Auto(RowSelector):
             return Uniform().count(m, kernel, size)
         c = min(n, max(_MIN_SAMPLE, _ROWS_PER_POINT * m))
         work, held = clustering(c / n_groups, m / n_groups, size)
-        return n_groups * work, held + c * d * size.dtype.itemsize + 16 * n
+        return n_groups * work, held + c * d * size.dtype.itemsize
 
 
 def _choose_by_class(
     selector: RowSelector,
     rows: Rows,
-    codes: Array,
+    labels: Array,
+    counts: Array,
     size: int,
     kernel: Kernel,
     rng: np.random.Generator,
     context: Context,
 ) -> Budget:
-    """Choose equally many points from each class; ``codes`` holds the class number of each row."""
-    counts = np.bincount(codes)
+    """Choose equally many points from each class, given its label and its number of rows."""
     limits = size * counts if selector.repeats else counts
     given = share_points(limits, size, np.ones(len(counts)))
     budgets, indices = [], []
     for group in np.flatnonzero(given):
-        mask = codes == group
-        part, m = masked_rows(rows, mask), int(given[group])
-        budget = selector.select_from(part, m, kernel, rng, context)
+        part = FilteredRows(rows, partial(_has_label, labels[group]))
+        part.remember_n_rows(int(counts[group]))
+        budget = selector.select_from(part, int(given[group]), kernel, rng, context)
         budgets.append(budget)
         if budget.indices is not None:
-            indices.append(np.flatnonzero(mask)[budget.indices])
+            indices.append(part.origin(budget.indices, context))
     weights = [budget.weights for budget in budgets if budget.weights is not None]
     return Budget(
         concatenate_rows([budget.points for budget in budgets]),
         np.concatenate(indices) if len(indices) == len(budgets) else None,
         np.concatenate(weights) if len(weights) == len(budgets) else None,
     )
+
+
+def _has_label(label: Any, block: Block) -> Array:
+    """Return which rows of a block have a label; a module-level function, so that it pickles."""
+    same: Array = np.asarray(block.y).ravel() == label
+    return same

@@ -10,8 +10,9 @@ from skimp._core._linalg import check_representable, product
 from skimp._core._objects import as_real
 from skimp._core._random import draw_seed, row_keys
 from skimp._core._types import Array, Matrix
+from skimp._core._work import Size, Work
 from skimp._params._rules import Rule, integer, one_of
-from skimp.budgets._base import Budget, RowSelector
+from skimp.budgets._base import MANY_ROWS, Budget, RowSelector
 from skimp.budgets._clusters import vectors
 from skimp.budgets._groups import find_medoids, share_points
 from skimp.data import LOCAL, Block, Context, Rows
@@ -34,7 +35,8 @@ class DBH(RowSelector):
     Some buckets may be empty. Large buckets then get several points, each the medoid of different
     rows.
 
-    Takes 2 n log m kernel values and O(n log m) memory.
+    Takes 2 n log m kernel values and O(n log m) memory. Of more than 2^20 rows, a random part of
+    about 2^20 is hashed.
 
     Parameters
     ----------
@@ -76,6 +78,8 @@ class DBH(RowSelector):
         self.members = members
         self.hashing = hashing
 
+    most_rows = MANY_ROWS
+
     def choose(
         self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
@@ -95,6 +99,13 @@ class DBH(RowSelector):
         X = as_real(rows.take(numbers, context).X, rows.dtype)
         chosen = find_medoids(X, point[by_point], kernel, rows.dtype, context)
         return Budget(rows.take(numbers[chosen], context).X, numbers[chosen])
+
+    def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
+        """Return work and bytes; see `Selector.count`."""
+        work, held = super().count(m, kernel, size)
+        # projections and codes of each row, and numbers of buckets
+        of_row = floor(log2(m)) * (size.dtype.itemsize + 8) + 40
+        return work, held + min(size.n_rows, MANY_ROWS) * of_row
 
     def _buckets(
         self, rows: Rows, n_hashes: int, kernel: Kernel, rng: np.random.Generator, context: Context

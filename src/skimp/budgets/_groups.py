@@ -1,14 +1,16 @@
 """Groups of rows: class labels, points per group, and medoids."""
 
 import heapq
-from typing import TypeGuard
+from collections import Counter
+from operator import iadd
+from typing import Any, TypeGuard
 
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from skimp._core._blocks import fold
+from skimp._core._blocks import Scratch, fold
 from skimp._core._types import Array, DType, Matrix
-from skimp.data import LOCAL, Context, Rows
+from skimp.data import LOCAL, Block, Context, Rows
 from skimp.kernels import Kernel
 
 _SAMPLE = 10_000
@@ -34,19 +36,35 @@ def are_classes(y: Array | None, at_most: int, labelled: bool | None = None) -> 
         return False
 
 
+def count_classes(rows: Rows, context: Context, *, owner: str) -> tuple[Array, Array]:
+    """Return the labels in y, sorted, and their numbers of rows; raise if y has other targets."""
+
+    def of_block(block: Block, _: Scratch) -> Counter[Any]:
+        if block.y is None:
+            raise ValueError(f"{owner}: y must hold one class label per row, found None.")
+        y = block.y.ravel() if block.y.shape[1:] == (1,) else block.y
+        try:
+            labels, counts = np.unique(y, return_counts=True)
+            # repeat each label: scikit-learn warns if labels are nearly unique
+            kind = type_of_target(np.repeat(labels, 3) if y.ndim == 1 else y)
+        except TypeError:
+            kind = "mixed"
+        if kind not in _CLASSES:
+            raise ValueError(f"{owner}: y must hold one class label per row, found {kind} targets.")
+        return Counter(dict(zip(labels, counts, strict=True)))
+
+    none: Counter[Any] = Counter()
+    totals = context.map_reduce(rows, of_block, iadd, none)
+    labels = sorted(totals)
+    return np.array(labels), np.array([totals[label] for label in labels])
+
+
 def class_codes(rows: Rows, context: Context, *, owner: str) -> Array:
     """Return the class number of each row; raise if y does not hold class labels."""
-    y = rows.targets(context)
-    if y is None:
-        raise ValueError(f"{owner}: y must hold one class label per row, found None.")
-    try:
-        kind = type_of_target(y)
-        codes: Array = np.unique(y.ravel(), return_inverse=True)[1]
-    except TypeError:
-        kind = "mixed"
-    if kind not in _CLASSES:
-        raise ValueError(f"{owner}: y must hold one class label per row, found {kind} targets.")
-    return codes
+    labels, _ = count_classes(rows, context, owner=owner)
+    return context.compute(
+        rows, lambda block, _: np.searchsorted(labels, np.ravel(np.asarray(block.y))), (), np.int64
+    )
 
 
 def share_points(counts: Array, size: int, votes: Array | None = None) -> Array:

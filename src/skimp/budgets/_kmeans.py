@@ -69,5 +69,4 @@ class KMeans(RowSelector):
 
     def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
         """Return work and bytes; see `Selector.count`."""
-        work, held = clustering(min(size.n_rows, max(self.presample, 8 * m)), m, size)
-        return work, held + 16 * size.n_rows
+        return clustering(min(size.n_rows, max(self.presample, 8 * m)), m, size)

@@ -12,7 +12,7 @@ from skimp._core._objects import as_real
 from skimp._core._random import draw_seed, row_keys
 from skimp._core._types import Array, Matrix
 from skimp._core._work import DOUBLE, Size, Work, factor, gemm
-from skimp.budgets._base import Budget, RowSelector, complete
+from skimp.budgets._base import MANY_ROWS, Budget, RowSelector, complete
 from skimp.data import Block, Context, Rows, masked_rows
 from skimp.kernels import Kernel, require
 
@@ -33,7 +33,8 @@ class Leverage(RowSelector):
     but the r largest ones, divided by r.
 
     Takes about 2 n m kernel values, O(n m^2) time and O(n + m^2) memory. Each of the about
-    :math:`\log_2 (n / m)` levels reads the rows twice.
+    :math:`\log_2 (n / m)` levels reads the rows twice. Of more than 2^20 rows, it uses a random
+    part of about 2^20.
 
     References
     ----------
@@ -49,6 +50,8 @@ class Leverage(RowSelector):
     >>> 999 in budget.indices
     True
     """
+
+    most_rows = MANY_ROWS
 
     def choose(
         self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
@@ -83,7 +86,7 @@ class Leverage(RowSelector):
 
     def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
         """Return work and bytes; see `Selector.count`."""
-        n, dtype = size.n_rows, size.dtype
+        n, dtype = min(size.n_rows, MANY_ROWS), size.dtype
         work = kernel.work(2 * n, m, size, dtype) + gemm(4 * n * m**2, dtype)
         return work + log2(max(2.0, n / m)) * factor(7 * m**3), 48 * m**2 + 32 * n
 

@@ -7,8 +7,9 @@ import numpy as np
 from skimp._core._objects import as_real
 from skimp._core._random import draw_seed
 from skimp._core._types import Array
+from skimp._core._work import Size, Work
 from skimp._params._rules import BOOLEAN, NONE, Rule, one_of
-from skimp.budgets._base import Budget, RowSelector
+from skimp.budgets._base import MANY_ROWS, Budget, RowSelector
 from skimp.budgets._clusters import cluster, vectors
 from skimp.budgets._groups import class_codes, share_points
 from skimp.data import Context, Rows
@@ -27,7 +28,8 @@ class Uniform(RowSelector):
     Strata get points in proportion to their number of rows, and at least one point each if there
     are enough points. Use `Balanced` for equal numbers per class.
 
-    Takes one pass over the rows and O(n) memory.
+    Takes one pass over the rows. Strata, and draws with replacement, take a few numbers of memory
+    per row, and use a random part of about 2^20 rows if there are more.
 
     Parameters
     ----------
@@ -71,6 +73,11 @@ class Uniform(RowSelector):
         """Whether a row may be drawn twice."""
         return self.replacement
 
+    @property
+    def most_rows(self) -> int | None:
+        """Number of rows that are divided into strata, or drawn with replacement."""
+        return None if self.nested else MANY_ROWS
+
     def choose(
         self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context
     ) -> Budget:
@@ -93,6 +100,11 @@ class Uniform(RowSelector):
         ]
         indices = rng.permutation(np.concatenate(chosen))
         return Budget(rows.take(indices, context).X, indices)
+
+    def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
+        """Return work and bytes; see `Selector.count`."""
+        work, held = super().count(m, kernel, size)
+        return work, held if self.nested else held + 24 * min(size.n_rows, MANY_ROWS)
 
     def check(self, rows: Rows, context: Context) -> None:
         """Raise if the strata are classes and y does not hold class labels."""

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from skimp._core._types import Array
+from skimp._core._work import Size, Work
 from skimp._params._rules import broken
 from skimp.budgets._base import Budget, Selector
 from skimp.data import Context, Rows
@@ -53,6 +54,11 @@ class Weighted(Selector):
 
     def __init__(self, probabilities: Any = None):
         self.probabilities = probabilities
+
+    def count(self, m: int, kernel: Kernel, size: Size) -> tuple[Work, float]:
+        """Return work and bytes; see `Selector.count`."""
+        work, held = super().count(m, kernel, size)
+        return work, held + 40 * size.n_rows
 
     def select_from(
         self, rows: Rows, size: int, kernel: Kernel, rng: np.random.Generator, context: Context

@@ -5,6 +5,7 @@ from skimp.data._block import Block, concatenate_rows, join, rechunk
 from skimp.data._callbacks import Reporting, clone_without_callbacks
 from skimp.data._codes import Codes
 from skimp.data._context import LOCAL, Context
+from skimp.data._filter import FilteredRows, weighted_rows
 from skimp.data._frame import FrameRows, is_frame
 from skimp.data._kept import keep_rows, kept_bytes, kept_layout
 from skimp.data._open import as_rows, open_rows
@@ -22,6 +23,7 @@ __all__ = [
     "BlockMap",
     "Codes",
     "Context",
+    "FilteredRows",
     "FrameRows",
     "Listener",
     "MappedRows",
@@ -48,5 +50,6 @@ __all__ = [
     "refuse_target",
     "reporting",
     "split_rows",
+    "weighted_rows",
     "write_results",
 ]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import final
 
+import numpy as np
 from scipy import sparse
 
 from skimp._core._blocks import block_rows_for
@@ -15,7 +16,7 @@ from skimp.data._rows import Rows
 from skimp.data._sample import Sample, sample_rows
 
 _KEYED = 2**18
-"""Rows whose keys are computed at once for a small sample."""
+"""Least number of rows whose keys are computed at once."""
 
 
 @final
@@ -57,9 +58,8 @@ class ArrayRows(Rows):
         self.block_rows = block_rows or block_rows_for(self.n_features, self.dtype)
 
     def sample(self, size: int, seed: int, context: Context = LOCAL) -> Sample:
-        """Draw from large blocks, or for a large sample from all rows, to join few parts."""
-        few = size <= _KEYED // 8
-        large = self.reblocked(_KEYED if few else max(1, self.n_rows))
+        """Draw from large blocks, to join few parts."""
+        large = self.reblocked(max(_KEYED, 8 * size))
         return sample_rows(large, size, seed, context)
 
     def take(self, numbers: Array, context: Context = LOCAL) -> Block:
@@ -79,6 +79,10 @@ class ArrayRows(Rows):
 
     def weights(self, context: Context = LOCAL) -> Array | None:
         return self._whole.weight
+
+    def count_weighted(self, context: Context = LOCAL) -> int:
+        weight = self._whole.weight
+        return self.n_rows if weight is None else int(np.count_nonzero(weight))
 
     def read(self, block_rows: int) -> Iterator[Block]:
         for start in range(0, self.n_rows, block_rows):

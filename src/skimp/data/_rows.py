@@ -4,6 +4,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from operator import add
 from typing import Protocol, Self, cast, final
 
 import numpy as np
@@ -126,8 +127,10 @@ class Rows(ABC):
 
     def count_weighted(self, context: Context = LOCAL) -> int:
         """Return the number of rows with positive weight."""
-        weight = self.weights(context)
-        return self.n_rows if weight is None else int(np.count_nonzero(weight))
+        first = next(self.blocks(), None)
+        if first is None or first.weight is None:
+            return self.n_rows
+        return context.map_reduce(self, lambda b, _: int(np.count_nonzero(b.weights())), add, 0)
 
     def variance(self, columns: Array | None = None, context: Context = LOCAL) -> float:
         """Return the weighted variance of all entries, or of the entries in some columns."""

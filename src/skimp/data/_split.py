@@ -18,7 +18,7 @@ _KEYS = 2.0**64
 _STRIDE = 2**20
 
 
-def split_rows(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
+def split_rows(rows: Rows, fraction: float, seed: int) -> "tuple[Part, Part]":
     """Split rows at random; return the remaining rows and the held-out fraction.
 
     A row is held out if a hash of the seed and its row number is below a limit. Both parts have at
@@ -32,12 +32,12 @@ def split_rows(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
         chosen: Array = row_keys(seed, start, stop) < limit
         return chosen
 
-    return _Part(rows, lambda start, stop: ~held_out(start, stop)), _Part(rows, held_out)
+    return Part(rows, lambda start, stop: ~held_out(start, stop)), Part(rows, held_out)
 
 
 def masked_rows(rows: Rows, mask: Array) -> Rows:
     """Return the rows at which a mask is true; it has one entry per row."""
-    return _Part(rows, partial(_cut, mask))
+    return Part(rows, partial(_cut, mask))
 
 
 def _cut(mask: Array, start: int, stop: int) -> Array:
@@ -56,7 +56,7 @@ def has_weight(rows: Rows) -> bool:
 
 
 @final
-class _Part(Rows):
+class Part(Rows):
     """Some rows of another source, renumbered from 0."""
 
     def __init__(self, source: Rows, chosen: Callable[[int, int], Array]):
@@ -86,16 +86,17 @@ class _Part(Rows):
         return self._n_rows
 
     def take(self, numbers: Array, context: Context = LOCAL) -> Block:
-        return self._source.take(self._numbers()[numbers], context)
+        if self._source.in_memory:
+            return self._source.take(self.origin(numbers), context)
+        return super().take(numbers, context)
 
-    def targets(self, context: Context = LOCAL) -> Array | None:
-        y = self._source.targets(context)
-        return None if y is None else y[self._numbers()]
-
-    def weights(self, context: Context = LOCAL) -> Array | None:
-        weight = self._source.weights(context)
-        return None if weight is None else weight[self._numbers()]
-
-    def _numbers(self) -> Array:
-        """Return the row numbers of this part in the source."""
-        return np.flatnonzero(self._chosen(0, self._source.n_rows))
+    def origin(self, numbers: Array) -> Array:
+        """Return the numbers in the source of some rows of this part."""
+        numbers = np.asarray(numbers)
+        rising, parts, count = np.unique(numbers), [np.empty(0, np.int64)], 0
+        for start, stop in _ranges(self._source.n_rows):
+            chosen = np.flatnonzero(self._chosen(start, stop))
+            first, last = np.searchsorted(rising, [count, count + len(chosen)])
+            parts.append(start + chosen[rising[first:last] - count])
+            count += len(chosen)
+        return np.concatenate(parts)[np.searchsorted(rising, numbers)]
