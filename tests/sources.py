@@ -33,3 +33,27 @@ class ChunkedRows(Rows):
             yield self._whole[start : start + size]
             start += size
         yield self._whole[start:]
+
+
+@final
+class CountedRows(Rows):
+    """Rows of another source, which count how often they are read.
+
+    ``passes`` counts the times that all rows were read, and ``looks`` those that stopped earlier.
+    """
+
+    def __init__(self, source, *, known=True):
+        self.describe(source)
+        self._source = source
+        self._n_rows = source.n_rows if known else None
+        self.tally = {"passes": 0, "looks": 0}
+
+    def read(self, block_rows):
+        """Read the blocks of the source, and count."""
+        self.tally["looks"] += 1
+        yield from self._source.read(block_rows)
+        self.tally["looks"] -= 1
+        self.tally["passes"] += 1
+
+    def finish(self, block, scratch):
+        return self._source.finish(block, scratch)

@@ -10,6 +10,7 @@ import numpy as np
 
 from skimp._core._types import Array, DType
 from skimp.data import LOCAL, Block, Context, Rows, no_rows, refuse_target
+from skimp.estimators._medians import medians
 
 
 class Targets(ABC):
@@ -151,30 +152,19 @@ def mean_target(rows: Rows, owner: str, context: Context = LOCAL) -> tuple[bool,
         Y, weight = _numbers(block, owner)
         return Y.ndim == 1, float(weight.sum()), weight @ Y.reshape(len(Y), -1)
 
-    initial: list[Any] = []
-    parts = context.map_reduce(rows, sums, _append, initial)
-    weight = sum(part[1] for part in parts)
+    def add(total: Any, part: tuple[bool, float, Array]) -> tuple[bool, float, Array]:
+        return total[0] and part[0], total[1] + part[1], total[2] + part[2]
+
+    initial: Any = True, 0.0, 0.0
+    single, weight, total = context.map_reduce(rows, sums, add, initial)
     if weight == 0:
         raise no_rows()
-    return parts[0][0], sum(part[2] for part in parts) / weight
+    return single, total / weight
 
 
 def median_target(rows: Rows, owner: str, context: Context = LOCAL) -> tuple[bool, Array]:
     """Return whether y is one-dimensional, and its weighted median, robust to outliers."""
-    initial: list[Any] = []
-    parts = context.map_reduce(rows, lambda block, _: _numbers(block, owner), _append, initial)
-    if not any(weight.any() for _, weight in parts):
-        raise no_rows()
-    Y = np.concatenate([part for part, _ in parts])
-    weight = np.concatenate([part for _, part in parts])
-    medians = []
-    for column in Y.reshape(len(Y), -1).T:
-        order = np.argsort(column, kind="stable")
-        share = np.cumsum(weight[order])
-        # the two middle rows, which are the same unless the weights split in half between them
-        ends = [np.searchsorted(share, share[-1] / 2, side) for side in ("left", "right")]
-        medians.append(column[order[ends]].mean())
-    return Y.ndim == 1, np.array(medians)
+    return medians(rows, lambda block: _numbers(block, owner), context)
 
 
 def _numbers(block: Any, owner: str) -> tuple[Array, Array]:
@@ -183,8 +173,3 @@ def _numbers(block: Any, owner: str) -> tuple[Array, Array]:
         raise ValueError(f"{owner} requires y to be passed, but the rows have none.")
     refuse_target(block.y, numeric=True, owner=owner)
     return np.asarray(block.y, np.float64), block.weights()
-
-
-def _append(parts: list[Any], part: Any) -> list[Any]:
-    parts.append(part)
-    return parts
