@@ -60,6 +60,7 @@ def list_candidates(task: Task, columns: Columns, seed: int, *, small: bool) -> 
     from sklearn.preprocessing import StandardScaler
 
     rows, given, kernel = task.numbers, task.given, task.kernel
+    statistics = task.context.bind(rows)
     if given is not None:
         if not given.kernelled:
             return [Candidate(given)]
@@ -80,7 +81,7 @@ def list_candidates(task: Task, columns: Columns, seed: int, *, small: bool) -> 
         # bandwidths of "auto" start from those of "scale"
         free = free_bandwidths(kernel)
         scaled = clone(kernel).set_params(**dict.fromkeys(free, "scale"))
-        resolved = scaled.resolve(task.context.bind(rows), seed)
+        resolved = scaled.resolve(statistics, seed)
         if given is None and approximation.codes:
             try:
                 resolved.pitch_rates(rows.n_features)

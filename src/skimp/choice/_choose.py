@@ -13,8 +13,9 @@ from skimp.choice._candidates import list_candidates
 from skimp.choice._columns import Columns, measure_columns
 from skimp.choice._limits import TIME
 from skimp.choice._search import NEAR_ALPHAS, Choice, search
+from skimp.choice._task import Task
 from skimp.choice._trials import ALPHAS, SMALL, Trials
-from skimp.data import ArrayRows, Context, Rows
+from skimp.data import ArrayRows
 from skimp.features import FeatureMap, mean_diagonal
 from skimp.losses import Squared
 from skimp.solvers import Auto, Direct
@@ -34,11 +35,15 @@ def choose(trials: Trials) -> Choice:
     """
     limits = trials.limits
     task, spec = limits.task, limits.task.spec
-    given, kernel, rows = task.given, task.kernel, task.numbers
+    given, kernel, rows = task.given, task.kernel, task.rows
+    # a given map without choices needs no trials
+    settled = task.is_settled and (spec.alpha is not None or _chooses_later(trials))
     columns = Columns()
     if kernel is None or not kernel.takes_objects:
         size = min(_LOOKED_AT, limits.size.memory // 16) // (8 * max(1, rows.n_features))
-        drawn = rows.sample(max(64, min(SMALL, size)), 0, task.context)
+        size = max(64, min(SMALL, size))
+        task.samples.prepare((size, 0), *([] if settled else [trials.ahead]))
+        drawn = task.samples.numbers(size, 0)
         columns = measure_columns(drawn.X, drawn.weight, rows.feature_names)
     dominated = f"{columns.dominant} holds 99 % of the variance of X" if columns.dominant else ""
     distant = kernel is not None and kernel.distance_degree is not None
@@ -46,7 +51,7 @@ def choose(trials: Trials) -> Choice:
     steep = kernel is not None and not distant
     stepping = bool(dominated) and spec.solver.first_order
     if stepping and given is not None and not given.kernelled:
-        steep = bool(_measure_features(given, rows, task.context).dominant)
+        steep = bool(_measure_features(given, task).dominant)
     if stepping and steep:
         warn_user(
             f"{spec.owner}: {dominated}, so solver={spec.solver!r} converges slowly or not at all. "
@@ -61,7 +66,7 @@ def choose(trials: Trials) -> Choice:
             f"approximation={given!r}. The plan of the fit:\n{limits.plan(given)}",
             ConvergenceWarning,
         )
-    if task.is_settled and (spec.alpha is not None or _chooses_later(trials)):
+    if settled:
         assert given is not None, "a settled task has a map"
         choice = Choice(given, spec.alpha)
     else:
@@ -72,10 +77,10 @@ def choose(trials: Trials) -> Choice:
     return replace(choice, columns=f"{scaled}; {dominated}" if dominated else scaled)
 
 
-def _measure_features(given: FeatureMap, rows: Rows, context: Context) -> Columns:
+def _measure_features(given: FeatureMap, task: Task) -> Columns:
     """Measure the features of a sample of rows."""
     # some transformers need as many rows as they have components
-    drawn = rows.sample(max(_MAPPED, given.planned_width(rows)), 0, context)
+    drawn = task.samples.numbers(max(_MAPPED, given.planned_width(task.rows)), 0)
     return measure_columns(clone(given).fit_transform(drawn.X), drawn.weight)
 
 

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from skimp._core._types import Array, RandomState
+from skimp.choice._samples import Samples
 from skimp.data import Context, Rows
 from skimp.features import FeatureMap, Nystroem
 from skimp.kernels import Kernel, as_kernel, bandwidth_rules, free_bandwidths
@@ -102,6 +103,11 @@ class Task:
     def numbers(self) -> Rows:
         """The rows with numeric targets, and with class weights."""
         return self.rows.with_targets(self.encode)
+
+    @cached_property
+    def samples(self) -> Samples:
+        """Samples of the rows."""
+        return Samples(self.rows, self.encode, self.context)
 
     @cached_property
     def given(self) -> FeatureMap | None:

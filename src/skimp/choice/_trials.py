@@ -25,6 +25,8 @@ from skimp.losses import squared
 
 SMALL = 8192
 """Most rows for which trials use leave-one-out errors, and try landmarks with two kernels."""
+_DRAWN = 2**16
+"""Number of training rows that are drawn in the first pass, if they fit in memory."""
 ALPHAS = np.logspace(-10, 2, 25)
 """Penalties relative to the mean of k(x, x); trials on held-out rows use every second one."""
 SMALL_SIZE = 256
@@ -149,6 +151,12 @@ class Trials:
         self._present = n
         self.drawn: tuple[int, _Drawn] | None = None
 
+    @property
+    def ahead(self) -> tuple[int, int]:
+        """The size and the seed of a sample that the trials will probably need."""
+        most = _DRAWN if self.limits.task.given is None else SMALL
+        return self.limits.affordable_rows(most + self.judging), self.seed
+
     def run(
         self, candidate: Candidate, size: int | None, n: int, alphas: Array | None = None
     ) -> Trial:
@@ -208,7 +216,9 @@ class Trials:
             return self.drawn[1]
         self.drawn = None
         task, wanted = self.limits.task, n + self.judging
-        sample = task.numbers.sample(wanted, self.seed, task.context)
+        ahead, seed = self.ahead
+        task.samples.prepare((max(wanted, ahead), seed))
+        sample = task.samples.numbers(wanted, self.seed)
         everything = Block(sample.X, sample.y, sample.weight, 0)
         Y, share = np.asarray(sample.y), sample.weight / sample.weight.sum()
         variance = float(share @ np.square(Y - share @ Y).sum(axis=1))

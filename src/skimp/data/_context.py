@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -122,10 +122,14 @@ class BoundRows:
     feature_names: list[str] | None
     rows: "Rows"
     context: Context
+    _variances: dict[Any, float] = field(default_factory=dict)
 
     def variance(self, columns: Array | None = None) -> float:
         """Return the weighted variance of all entries, or of the entries in some columns."""
-        return self.rows.variance(columns, self.context)
+        key = None if columns is None else tuple(columns)
+        if key not in self._variances:
+            self._variances[key] = self.rows.variance(columns, self.context)
+        return self._variances[key]
 
     def sample(self, size: int, seed: int) -> Any:
         """Draw rows uniformly, with their weights."""

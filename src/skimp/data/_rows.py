@@ -2,7 +2,7 @@
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from operator import add
 from typing import Protocol, Self, cast, final
@@ -14,7 +14,15 @@ from skimp._core._types import Array, DType, Matrix
 from skimp.data._block import Block, join
 from skimp.data._codes import Codes
 from skimp.data._context import LOCAL, Context
-from skimp.data._sample import Sample, column_of, entry_moments, no_rows, sample_rows, take_rows
+from skimp.data._sample import (
+    Sample,
+    column_of,
+    draw_samples,
+    entry_moments,
+    no_rows,
+    sample_rows,
+    take_rows,
+)
 
 Targets = Callable[[Array | None, Array | None], tuple[Array, Array | None]]
 
@@ -112,6 +120,10 @@ class Rows(ABC):
     def sample(self, size: int, seed: int, context: Context = LOCAL) -> Sample:
         """Draw rows uniformly without replacement; the sample does not depend on block sizes."""
         return sample_rows(self, size, seed, context)
+
+    def samples(self, wanted: Sequence[tuple[int, int]], context: Context = LOCAL) -> list[Sample]:
+        """Draw several samples, given their sizes and seeds, in one pass."""
+        return draw_samples(self, wanted, context)
 
     def take(self, numbers: Array, context: Context = LOCAL) -> Block:
         """Return rows by number, in the given order, as one block."""
@@ -309,7 +321,13 @@ class MappedRows(_View):
 
     def sample(self, size: int, seed: int, context: Context = LOCAL) -> Sample:
         """Draw rows of the source, and map only these."""
-        drawn = self._source.sample(size, seed, context)
+        return self._mapped(self._source.sample(size, seed, context))
+
+    def samples(self, wanted: Sequence[tuple[int, int]], context: Context = LOCAL) -> list[Sample]:
+        """Draw rows of the source, and map only these."""
+        return [self._mapped(drawn) for drawn in self._source.samples(wanted, context)]
+
+    def _mapped(self, drawn: Sample) -> Sample:
         block = self.replace(Block(drawn.X, drawn.y, drawn.weight, 0), Scratch())
         return replace(drawn, X=block.X)
 

@@ -1,5 +1,6 @@
 """Uniform samples and moments of rows, which do not depend on the block size."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,7 @@ class Sample:
     keys: Array
     weight: Array
 
-    def __getitem__(self, chosen: Array) -> "Sample":
+    def __getitem__(self, chosen: Array | slice) -> "Sample":
         y = None if self.y is None else self.y[chosen]
         return Sample(
             self.X[chosen], y, self.indices[chosen], self.keys[chosen], self.weight[chosen]
@@ -41,21 +42,36 @@ def sample_rows(rows: Any, size: int, seed: int, context: Context) -> Sample:
     source or the block size. Rows with weight zero are ignored. If there are at most ``size`` rows,
     all of them are drawn.
     """
-    smallest = _Smallest(size)
+    return draw_samples(rows, [(size, seed)], context)[0]
 
-    def of_block(block: Block, _: Scratch) -> Sample:
-        keys = row_keys(seed, block.start, block.start + block.size)
-        low = keys <= smallest.bound
-        if block.weight is not None:
-            low &= block.weight != 0
-        chosen = np.flatnonzero(low)
-        chosen = chosen[np.argsort(keys[chosen], kind="stable")[:size]]
-        weight = block.weights()
-        y = None if block.y is None else block.y[chosen]
-        return Sample(block.X[chosen], y, block.start + chosen, keys[chosen], weight[chosen])
 
-    context.map_reduce(rows, of_block, _Smallest.add, smallest)
-    return smallest.ordered()
+def draw_samples(rows: Any, wanted: Sequence[tuple[int, int]], context: Context) -> list[Sample]:
+    """Draw several samples, given their sizes and seeds, in one pass."""
+    smallest = [_Smallest(size) for size, _ in wanted]
+
+    def of_block(block: Block, _: Scratch) -> list[Sample]:
+        pairs = zip(wanted, smallest, strict=True)
+        return [_low_rows(block, *sizes, known.bound) for sizes, known in pairs]
+
+    def add(total: list[_Smallest], found: list[Sample]) -> list[_Smallest]:
+        for known, part in zip(total, found, strict=True):
+            known.add(part)
+        return total
+
+    return [known.ordered() for known in context.map_reduce(rows, of_block, add, smallest)]
+
+
+def _low_rows(block: Block, size: int, seed: int, bound: Any) -> Sample:
+    """Return the rows of a block whose keys are at most ``bound``, at most ``size`` of them."""
+    keys = row_keys(seed, block.start, block.start + block.size)
+    low = keys <= bound
+    if block.weight is not None:
+        low &= block.weight != 0
+    chosen = np.flatnonzero(low)
+    chosen = chosen[np.argsort(keys[chosen], kind="stable")[:size]]
+    y = None if block.y is None else block.y[chosen]
+    weight = block.weights()[chosen]
+    return Sample(block.X[chosen], y, block.start + chosen, keys[chosen], weight)
 
 
 class _Smallest:
@@ -70,7 +86,7 @@ class _Smallest:
         self._count = 0
         self._parts: list[Sample] = []
 
-    def add(self, found: Sample) -> "_Smallest":
+    def add(self, found: Sample) -> None:
         if len(found.keys):
             self._parts.append(found)
             self._count += len(found.keys)
@@ -82,7 +98,6 @@ class _Smallest:
                 self._parts[i] = part[part.keys <= self.bound]
             self._parts = [part for part in self._parts if len(part.keys)]
             self._count = sum(len(part.keys) for part in self._parts)
-        return self
 
     def ordered(self) -> Sample:
         """Return the rows sorted by key, and release them."""

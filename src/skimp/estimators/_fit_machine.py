@@ -167,7 +167,7 @@ def _fit_features(
     else:
         feature_map = start.feature_map
         held = {phase.name: phase.bytes for phase in start.phases}
-    drawn = task.rows.sample(limits.affordable_rows(SAMPLE_ROWS), 0, context)
+    drawn = task.samples.rows(limits.affordable_rows(SAMPLE_ROWS), 0)
     sample = Block(drawn.X, None, drawn.weight, 0)
     if start is None:
         with clock.phase("search"), context.phase("penalty") as choosing:
@@ -178,6 +178,8 @@ def _fit_features(
         alpha, alphas = start.alpha if spec.alpha is None else spec.alpha, None
         first = start.solution.coef, start.solution.intercept - task.shift
     trials.drawn = None
+    for known in (task, trials.limits.task):
+        known.samples.forget()
     monitor: Any = None
     if held_out is not None:
         monitor = EarlyStopping(held_out.mapped(feature_map.basis()), spec.loss, context)
