@@ -221,7 +221,7 @@ def _find_groups(owner: str, fitted: Fitted, errors: str, groups: Any) -> Array 
     if groups is None:
         return None
     groups, n, present = np.asarray(groups), fitted.data.rows.n_rows, fitted.data.present
-    given = n if present is None else len(present)
+    given = fitted.data.n_given
     if groups.ndim != 1 or len(groups) not in (n, given):
         raise broken(
             owner,
@@ -232,7 +232,7 @@ def _find_groups(owner: str, fitted: Fitted, errors: str, groups: Any) -> Array 
     if any(str(group) in MISSING for group in groups.tolist()):
         raise broken(owner, "groups", "known for every row", "a missing value")
     if present is not None and len(groups) == given:
-        groups = groups[present]
+        groups = groups[present.origin(np.arange(n))]
     if fitted.models.sampled is not None:
         groups = groups[fitted.models.sampled]
     # objects of different types cannot be sorted

@@ -11,7 +11,7 @@ from skimp._core._types import Array
 from skimp._core._work import DOUBLE
 from skimp._params._rules import broken
 from skimp.choice import Task
-from skimp.data import Context, Rows, as_rows, is_frame, masked_rows
+from skimp.data import Context, FilteredRows, Rows, as_rows, is_frame, weighted_rows
 from skimp.effects._approximation import Points, RowSample
 from skimp.effects._design import Design, Term
 from skimp.effects._functionals import Functionals
@@ -28,12 +28,13 @@ from skimp.solvers.ridge import FOLDS, LinearFit, ReducedSmoother
 class Data:
     """Training rows with positive weight, and their scaling.
 
-    ``present`` marks these rows among the given ones; None if all are. ``middle`` is subtracted
+    ``present`` are these rows among the ``n_given`` ones; None if all are. ``middle`` is subtracted
     from the targets.
     """
 
     rows: Rows
-    present: Array | None
+    present: FilteredRows | None
+    n_given: int
     design: Design
     middle: Array
     single_output: bool
@@ -55,15 +56,13 @@ def _open_data(model: Any, X: Any, y: Any, sample_weight: Any, context: Context)
     levels = find_levels(X, counted)
     encoded = encode_levels(X, levels, present=counted)
     rows = as_rows(model, encoded, y, sample_weight, multi_output=True, y_numeric=True)
-    weight, present = rows.weights(context), None
-    if weight is not None and not weight.all():
-        present = weight > 0
-        rows = masked_rows(rows, present)
+    present = weighted_rows(rows, context)
+    n_given, rows = rows.n_rows, rows if present is None else present
     names = rows.feature_names or [f"x{j}" for j in range(rows.n_features)]
     single_output, middle = mean_target(rows, type(model).__name__, context)
     scaling = {"standardize": model.standardize, "ddof": int(model.convention == "R")}
     design = Design(rows, names, levels, **scaling, context=context)
-    return Data(rows, present, design, middle * model.fit_intercept, single_output)
+    return Data(rows, present, n_given, design, middle * model.fit_intercept, single_output)
 
 
 def _find_counted(X: Any, sample_weight: Any) -> Array | None:

@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from skimp._core._blocks import Scratch
-from skimp._core._linalg import dense
-from skimp._core._random import content_keys, draw_seed
+from skimp._core._random import draw_seed
 from skimp._core._types import Array
 from skimp._core._work import DOUBLE
 from skimp._params._memory import parse_bytes, require_memory
 from skimp._params._rules import broken, check_params
 from skimp.choice import NOMINAL, describe_kernel, given_again, seconds
-from skimp.data import Block, Context, Rows, keep_rows, kept_bytes
+from skimp.data import Context, Rows, keep_rows, kept_bytes
 from skimp.effects._approximation import Approximation, Points, RowSample, Sketch, as_approximation
+from skimp.effects._copies import look_for_copies, row_contents
 from skimp.effects._random_sums import RandomSums
 from skimp.features import Landmarks
 from skimp.kernels import Gaussian, Kernel, as_kernel, check_gram, require
@@ -29,6 +28,9 @@ from skimp.solvers.ridge import (
     fold_scores,
     golden_section,
 )
+
+_KEYED = 2**20
+"""Number of rows whose contents are compared at once."""
 
 
 @dataclass(frozen=True)
@@ -131,22 +133,25 @@ def _choose_penalty(
         with context.phase("penalty", unit="folds", total=FOLDS):
             scores = fold_scores(rows, alphas * smoother.weight, seed, fit_fold, context)
     else:
-        copies = None if spec.like_r or criterion != "loo" else _find_copies(rows, models, context)
+        copies = None
+        if criterion == "loo" and not spec.like_r:
+            copies = _find_copies(rows, models, spec.memory_limit, context)
         with context.phase("penalty"):
             scores = smoother.scores(alphas, criterion, copies)
     alpha = best_alpha(alphas, scores) if free else float(alphas[np.argmin(scores)])
     return {"alpha": alpha, "alphas": alphas, "scores": scores}
 
 
-def _find_copies(rows: Rows, models: Models, context: Context) -> Array | None:
+def _find_copies(
+    rows: Rows, models: Models, memory_limit: int | str | None, context: Context
+) -> Array | None:
     """Return the weight of all copies of each row, over its own; None if rows are not copies."""
-
-    def of_block(block: Block, _: Scratch) -> Array:
-        X, Y = dense(block.X, DOUBLE), np.asarray(block.y, DOUBLE).reshape(block.size, -1)
-        pair = np.column_stack([content_keys(X), content_keys(np.hstack([X, Y]))])
-        return np.asarray(pair)
-
-    keys = context.compute(rows, of_block, (2,), np.uint64)
+    if rows.n_rows > _KEYED:
+        if not look_for_copies(rows, _KEYED, context):
+            return None
+        what = f"weights of the copies of {rows.n_rows:,} rows"
+        require_memory(64 * rows.n_rows, memory_limit, what, "choose alpha by 'gcv', or give it")
+    keys = context.compute(rows, row_contents, (2,), np.uint64)
     weight = rows.weights(context)
     weight = np.ones(len(keys)) if weight is None else weight
     if models.sampled is not None:

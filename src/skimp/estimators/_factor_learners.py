@@ -21,7 +21,7 @@ from skimp.estimators._factors import (
     start_factors,
 )
 from skimp.estimators._label_model import LabelModel, fit_label_model
-from skimp.estimators._partial_labels import PartialTargets, has_label
+from skimp.estimators._partial_labels import PartialTargets
 from skimp.features import FeatureMap, mean_length
 from skimp.solvers import Passes, Visits
 
@@ -109,14 +109,7 @@ class BlockLearner(FactorLearner):
     def learn(self, rows: Rows, context: Context, *, stream: bool) -> "BlockLearner":
         given, max_iter = self.setting, self.setting.max_iter
         with context.phase("moments", unit="rows"):
-            sums = collect_sums(
-                rows,
-                _labelled(rows, context),
-                given.targets,
-                given.feature_map,
-                given.unit,
-                context,
-            )
+            sums = collect_sums(rows, given.targets, given.feature_map, given.unit, context)
         start = self.factors
         if self.sums is not None:
             sums = self.sums.merged(sums)
@@ -299,9 +292,3 @@ def best_codes(factors: Factors, weighting: Weighting, Z: Array, Y: Array) -> Ar
 
 def _weigh(block: Block, _: Scratch) -> float:
     return float(block.weights().sum())
-
-
-def _labelled(rows: Rows, context: Context) -> Array:
-    y = rows.targets(context)
-    assert y is not None, "checked before"
-    return has_label(y)

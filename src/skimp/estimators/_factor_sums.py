@@ -8,7 +8,8 @@ import numpy as np
 
 from skimp._core._blocks import Scratch
 from skimp._core._types import Array
-from skimp.data import Block, Context, Rows, masked_rows
+from skimp.data import Block, Context, FilteredRows, Rows
+from skimp.estimators._partial_labels import is_labelled, is_unlabelled
 from skimp.estimators._targets import Targets
 from skimp.features import FeatureMap, mean_length
 from skimp.solvers.ridge import Covariance, covariance
@@ -91,13 +92,12 @@ class FactorSums:
 
 def collect_sums(
     rows: Rows,
-    labelled: Array,
     targets: Targets,
     feature_map: FeatureMap,
     unit: float,
     context: Context,
 ) -> FactorSums:
-    """Compute the sums over rows, of which some are ``labelled``.
+    """Compute the sums over rows, of which some have labels.
 
     Squared lengths are in multiples of ``unit``. Features are computed once, and again for the
     lengths of rows that the kernel's diagonal does not give.
@@ -112,21 +112,31 @@ def collect_sums(
         squares: Array = (block.weights()[:, None] * Y).T @ Y
         return squares
 
-    def covariances(part: Rows) -> Covariance | None:
-        if not part.n_rows or not part.count_weighted(context):
+    def covariances(part: Rows, weight: float) -> Covariance | None:
+        if not weight:
             return None
         S = covariance(part.mapped(feature_map), True, feature_map.dtype_, context)
         return replace(S, within=S.within / unit, across=S.across / root, mean=S.mean / root)
 
-    known = masked_rows(rows, labelled).with_targets(targets)
-    others = masked_rows(rows, ~labelled).with_targets(blank)
-    of_labelled, of_unlabelled = covariances(known), covariances(others)
+    totals = context.map_reduce(rows, _count, add, np.zeros(4))
+    n_known, n_others, weight_known, weight_others = totals.tolist()
+    some, rest = FilteredRows(rows, is_labelled), FilteredRows(rows, is_unlabelled)
+    some.remember_n_rows(int(n_known))
+    rest.remember_n_rows(int(n_others))
+    known = some.with_targets(targets)
+    of_labelled = covariances(known, weight_known)
+    of_unlabelled = covariances(rest.with_targets(blank), weight_others)
     weight = sum(S.weight for S in (of_labelled, of_unlabelled) if S is not None)
     energy = weight * mean_length(feature_map, rows.with_targets(targets), context) / unit
-    weights = rows.weights(context)
-    n_labelled = float(labelled.sum() if weights is None else weights[labelled].sum())
     yy = context.map_reduce(known, products, add, np.zeros((k, k)))
-    return FactorSums(weight, energy, of_unlabelled, of_labelled, yy, n_labelled)
+    return FactorSums(weight, energy, of_unlabelled, of_labelled, yy, weight_known)
+
+
+def _count(block: Block, _: Scratch) -> Array:
+    """Return the numbers and the total weights of rows with and without labels."""
+    known, weight = is_labelled(block), block.weights()
+    n_known = np.count_nonzero(known)
+    return np.array([n_known, block.size - n_known, weight[known].sum(), weight[~known].sum()])
 
 
 def _products(S: Covariance | None) -> Array | None:

@@ -28,7 +28,7 @@ from skimp._params._rules import (
     one_of,
 )
 from skimp.budgets import Selector
-from skimp.data import Context, Reporting, Rows, as_rows
+from skimp.data import Context, Reporting, Rows, as_rows, no_rows
 from skimp.estimators._available import available_unless
 from skimp.estimators._columns import warn_of_columns
 from skimp.estimators._factor_learners import BlockLearner, FactorLearner, Setting, StepLearner
@@ -298,7 +298,10 @@ class KernelFactorization(
                 y = check_partial(y, owner)
                 check_consistent_length(X, y, sample_weight)
             rows = as_rows(self, X, y, sample_weight, reset=reset)
-            if rows.targets(context) is None:
+            first = next(rows.blocks(), None)
+            if first is None:
+                raise no_rows()
+            if first.y is None:
                 raise ValueError(f"{owner} requires y to be passed, but the rows have none.")
             reading.result = f"{rows.n_rows:,} rows of {rows.n_features:,} columns"
         return rows

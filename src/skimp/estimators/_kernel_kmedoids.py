@@ -25,7 +25,7 @@ from skimp._params._rules import (
     one_of,
 )
 from skimp.budgets import Selector, as_selector
-from skimp.data import Context, Reporting, Rows, as_rows, masked_rows
+from skimp.data import Context, Reporting, Rows, as_rows, weighted_rows
 from skimp.estimators._columns import warn_of_columns
 from skimp.estimators._dissimilarities import Dissimilarity, KernelDistances, MetricDistances
 from skimp.estimators._file_predictor import FilePredictor
@@ -209,6 +209,12 @@ class KernelKMedoids(
             with context.phase("read", unit="rows") as reading:
                 rows = as_rows(self, X, None, sample_weight)
                 n = rows.count_weighted(context)
+                require_memory(
+                    8 * rows.n_rows,
+                    self.memory_limit,
+                    f"the clusters of {rows.n_rows:,} rows in labels_",
+                    "fit a part of the rows and call predict_to for all of them",
+                )
                 if n < self.n_clusters:
                     raise ValueError(
                         f"{owner}: n_clusters must be at most the number of rows of positive "
@@ -253,11 +259,11 @@ class KernelKMedoids(
             f"the distances of {size:,} points",
             "choose a smaller budget",
         )
-        weight = rows.weights(context)
         if size == n:
-            numbers = np.arange(n) if weight is None else np.flatnonzero(weight)
-            present = rows if weight is None else masked_rows(rows, weight > 0)
-            chosen, factors = present.collect().X, np.ones(n)
+            present = weighted_rows(rows, context)
+            block, numbers = rows.collect(), np.arange(n)
+            numbers = numbers if present is None else present.origin(numbers, context)
+            chosen, factors, weight = block.X, np.ones(n), block.weight
         else:
             budget = selector.select(rows, size, kernel, rng, context=context)
             m = int(budget.points.shape[0])
@@ -270,8 +276,11 @@ class KernelKMedoids(
             chosen = budget.points
             # weights of products: those of sums are their squares
             factors = np.ones(m) if budget.weights is None else budget.weights**2
-        if weight is not None and numbers[0] >= 0:
-            factors = factors * weight[numbers]
+            weight = None
+            if numbers[0] >= 0 and next(rows.blocks()).weight is not None:
+                weight = rows.take(numbers, context).weight
+        if weight is not None:
+            factors = factors * weight
         return Points(chosen, numbers, factors / factors.mean()), kernel
 
     def _find(

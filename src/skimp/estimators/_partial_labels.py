@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import add
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -12,7 +13,15 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from skimp._core._types import Array, DType
 from skimp._params._rules import broken
-from skimp.data import Context, Rows, has_weight, masked_rows, missing_entries, refuse_target
+from skimp.data import (
+    Block,
+    Context,
+    FilteredRows,
+    Rows,
+    has_weight,
+    missing_entries,
+    refuse_target,
+)
 from skimp.estimators._labels import (
     Labels,
     as_decision,
@@ -64,6 +73,24 @@ def has_label(y: Array) -> Array:
             known &= y != UNLABELLED
     labelled: Array = np.any(known.reshape(len(y), -1), axis=1)
     return labelled
+
+
+def is_labelled(block: Block) -> Array:
+    """Return which rows of a block have a label."""
+    assert block.y is not None, "checked before"
+    return has_label(block.y)
+
+
+def is_unlabelled(block: Block) -> Array:
+    """Return which rows of a block have no label."""
+    return ~is_labelled(block)
+
+
+def label_shape(rows: Rows) -> tuple[int, ...]:
+    """Return the shape of the labels of a row: () for classes."""
+    y = next(rows.blocks()).y
+    assert y is not None, "checked before"
+    return y.shape[1:]
 
 
 class PartialTargets(Targets, ABC):
@@ -122,11 +149,10 @@ class OneHot(PartialTargets):
         return np.where(np.isnan(Y[:, 0]), -1, np.nan_to_num(Y).argmax(axis=1)), weight
 
     def check(self, rows: Rows, context: Context) -> None:
-        y = rows.targets(context)
-        assert y is not None, "checked before"
-        if y.ndim != 1:
-            raise ValueError(f"y must have one dimension, as in the first call, found {y.ndim}.")
-        labelled = masked_rows(rows, has_label(y))
+        ndim = len(label_shape(rows)) + 1
+        if ndim != 1:
+            raise ValueError(f"y must have one dimension, as in the first call, found {ndim}.")
+        labelled = FilteredRows(rows, is_labelled)
         if has_weight(labelled):
             self.sides.check(labelled, context)
 
@@ -169,19 +195,18 @@ class Indicators(PartialTargets):
         return np.where(has_label(np.asarray(y, self.dtype)), 0, -1), weight
 
     def check(self, rows: Rows, context: Context) -> None:
-        y = rows.targets(context)
-        assert y is not None, "checked before"
-        if y.ndim != 2 or y.shape[1] != self.n_labels:
+        shape = label_shape(rows)
+        if shape != (self.n_labels,):
             raise ValueError(
-                f"y must have two dimensions and {self.n_labels} columns, found shape {y.shape}."
+                f"y must have two dimensions and {self.n_labels} columns, found shape "
+                f"{(rows.n_rows, *shape)}."
             )
-        Y = np.asarray(y, np.float64)
-        known = Y[has_label(Y)]
-        if not np.isin(known, (0, 1)).all():
-            wrong = known[~np.isin(known, (0, 1))][0]
+        none: list[float] = []
+        wrong = context.map_reduce(rows, _wrong_indicators, add, none)
+        if wrong:
             raise ValueError(
                 "y of two dimensions must hold 0 and 1 in rows with labels, and only NaN or -1 in "
-                f"rows without, found {wrong:g}."
+                f"rows without, found {wrong[0]:g}."
             )
 
     def decide(self, F: Array) -> Array:
@@ -194,6 +219,14 @@ class Indicators(PartialTargets):
 
     def decision(self, F: Array) -> Array:
         return F
+
+
+def _wrong_indicators(block: Block, _: object) -> list[float]:
+    """Return the first entry of a block that is no indicator, if there is one."""
+    Y = np.asarray(block.y, np.float64)
+    known = Y[has_label(Y)]
+    wrong: list[float] = known[~np.isin(known, (0, 1))][:1].tolist()
+    return wrong
 
 
 class PartiallyLabelled(Labels):
@@ -214,18 +247,15 @@ class PartiallyLabelled(Labels):
 
     def _encode(self, rows: Rows, context: Context) -> PartialTargets:
         """Set the classes, and return the encoding of labels."""
-        y, owner = rows.targets(context), type(self).__name__
-        assert y is not None, "checked before"
-        weight = rows.weights(context)
-        known = has_label(y) if weight is None else has_label(y) & (weight > 0)
-        if not known.any():
+        shape, owner = label_shape(rows), type(self).__name__
+        labelled = FilteredRows(rows, is_labelled)
+        if not has_weight(labelled):
             raise ValueError(
                 f"y must hold labels for some rows of positive weight, found none: {owner} learns "
                 "from labels, and recipes.kernel_pca does without."
             )
-        if y.ndim == 2:
-            return self._encode_indicators(y, rows, context)
-        labelled = masked_rows(rows, known)
+        if shape:
+            return self._encode_indicators(shape[0], rows, context)
         found = list(count_labels(labelled, owner, context))
         if len(found) == 1:
             raise ValueError(
@@ -236,10 +266,9 @@ class PartiallyLabelled(Labels):
 
     def _encode_listed(self, rows: Rows, classes: Any, context: Context) -> PartialTargets:
         """Set the classes that the user lists, and return the encoding of labels."""
-        y = rows.targets(context)
-        assert y is not None, "checked before"
-        if y.ndim == 2:
-            return self._encode_indicators(y, rows, context)
+        shape = label_shape(rows)
+        if shape:
+            return self._encode_indicators(shape[0], rows, context)
         given = self._listed_classes(classes, first=True)
         if not has_label(given).all():
             raise ValueError(
@@ -249,11 +278,11 @@ class PartiallyLabelled(Labels):
         targets.check(rows, context)
         return targets
 
-    def _encode_indicators(self, y: Array, rows: Rows, context: Context) -> PartialTargets:
+    def _encode_indicators(self, n_labels: int, rows: Rows, context: Context) -> PartialTargets:
         if self.class_weight is not None:
             wording = "None for label indicators"
             raise broken(type(self).__name__, "class_weight", wording, self.class_weight)
-        targets = Indicators(y.shape[1], rows.dtype)
+        targets = Indicators(n_labels, rows.dtype)
         targets.check(rows, context)
         self.classes_ = targets.classes
         return targets
