@@ -210,7 +210,21 @@ class Limits:
                     f"a model of {feature_map.planned_width(rows)} landmarks or features",
                     "take fewer of them",
                 )
+                self._require_memory_of_selector(feature_map)
             yield
         except MemoryError as error:
             plan = self.plan(feature_map)
             raise type(error)(f"{error} The plan of the fit:\n{plan}") from None
+
+    def _require_memory_of_selector(self, feature_map: FeatureMap) -> None:
+        """Refuse a selector that needs more than memory_limit to choose the landmarks."""
+        if feature_map.selector is None or feature_map.fixed:
+            return
+        spec, selector = self.task.spec, feature_map.chosen_selector()
+        m = feature_map.planned_width(self.size)
+        require_memory(
+            int(selector.cost(m, feature_map.chosen_kernel(spec.kernel), self.size).bytes),
+            spec.memory_limit,
+            f"choosing {m} landmarks with {selector!r}",
+            "draw them with selector='uniform', take fewer",
+        )
