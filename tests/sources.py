@@ -3,6 +3,8 @@
 from itertools import cycle
 from typing import final
 
+import numpy as np
+
 from skimp._core._linalg import as_compute_dtype
 from skimp.data import Block, Rows, rechunk
 
@@ -57,3 +59,33 @@ class CountedRows(Rows):
 
     def finish(self, block, scratch):
         return self._source.finish(block, scratch)
+
+
+@final
+class GeneratedRows(Rows):
+    """Random float32 rows with targets that depend on them, made as they are read.
+
+    The targets are numbers, or labels if ``classes``. Nothing of the size of the data is in memory.
+    """
+
+    _CHUNK = 2**11
+
+    def __init__(self, n_rows, n_features=4, *, classes=False, targets=True):
+        self._n_rows = n_rows
+        self._classes, self._targets = classes, targets
+        self.n_features, self.dtype = n_features, np.dtype(np.float32)
+        self.block_rows = self._CHUNK
+        self.checked = True
+
+    def read(self, block_rows):
+        """Generate the rows."""
+        return rechunk(map(self._chunk, range(0, self.n_rows, self._CHUNK)), block_rows)
+
+    def _chunk(self, start):
+        rng = np.random.Generator(np.random.Philox(key=start))
+        size = min(self._CHUNK, self.n_rows - start)
+        X = rng.random((size, self.n_features), np.float32) * 6 - 3
+        y = np.sin(X[:, 0]) + 0.5 * X[:, -1] + rng.random(size, np.float32)
+        if self._classes:
+            y = np.where(y > 0.5, "high", "low")
+        return Block(X, y if self._targets else None, None, start)

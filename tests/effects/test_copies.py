@@ -46,7 +46,7 @@ def test_choice_is_the_same_for_many_rows(numbers, monkeypatch):
 def test_copies_above_the_memory_limit_are_refused(monkeypatch):
     monkeypatch.setattr(_models, "_KEYED", 100)
     monkeypatch.setattr(_models, "kept_bytes", lambda _: 10**9)
-    small = KRLS(approximation=10, memory_limit=30_000, random_state=0)
+    small = KRLS(approximation=10, memory_limit=60_000, random_state=0)
     with pytest.raises(MemoryLimitError, match=r"copies of 1,000 rows .* 'gcv'"):
         small.fit(rows_of(TWICE))
     small.fit(rows_of(np.arange(1000)))

@@ -31,6 +31,8 @@ from skimp.solvers.ridge import (
 
 _KEYED = 2**20
 """Number of rows whose contents are compared at once."""
+_BYTES_OF_KEY = 512
+"""Bytes of memory_limit for each of these rows: four times what sorting their contents takes."""
 
 
 @dataclass(frozen=True)
@@ -146,8 +148,9 @@ def _find_copies(
     rows: Rows, models: Models, memory_limit: int | str | None, context: Context
 ) -> Array | None:
     """Return the weight of all copies of each row, over its own; None if rows are not copies."""
-    if rows.n_rows > _KEYED:
-        if not look_for_copies(rows, _KEYED, context):
+    most = min(_KEYED, parse_bytes(memory_limit) // _BYTES_OF_KEY)
+    if rows.n_rows > most:
+        if not look_for_copies(rows, most, context):
             return None
         what = f"weights of the copies of {rows.n_rows:,} rows"
         require_memory(64 * rows.n_rows, memory_limit, what, "choose alpha by 'gcv', or give it")
