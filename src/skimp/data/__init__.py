@@ -6,7 +6,9 @@ from skimp.data._callbacks import Reporting, clone_without_callbacks
 from skimp.data._codes import Codes
 from skimp.data._context import LOCAL, Context
 from skimp.data._csv import CSVRows
+from skimp.data._digest import digest_rows
 from skimp.data._frame import FrameRows, is_frame
+from skimp.data._journal import CHECKPOINT, Checkpoint, Journal, Loop, as_checkpoint
 from skimp.data._kept import keep_rows, kept_bytes, kept_layout
 from skimp.data._open import as_rows, open_rows
 from skimp.data._parquet import ParquetRows
@@ -20,15 +22,19 @@ from skimp.data._svmlight import SVMLightRows
 from skimp.data._table import TableRows
 
 __all__ = [
+    "CHECKPOINT",
     "LOCAL",
     "ArrayRows",
     "Block",
     "BlockMap",
     "CSVRows",
+    "Checkpoint",
     "Codes",
     "Context",
     "FrameRows",
+    "Journal",
     "Listener",
+    "Loop",
     "MappedRows",
     "NoRows",
     "ParquetRows",
@@ -40,9 +46,11 @@ __all__ = [
     "Sample",
     "StreamRows",
     "TableRows",
+    "as_checkpoint",
     "as_rows",
     "clone_without_callbacks",
     "concatenate_rows",
+    "digest_rows",
     "has_weight",
     "is_frame",
     "join",

@@ -41,6 +41,12 @@ def sample_rows(rows: Any, size: int, seed: int, context: Context) -> Sample:
     source or the block size. Rows with weight zero are ignored. If there are at most ``size`` rows,
     all of them are drawn.
     """
+    found = context.once("sample", lambda: vars(_draw(rows, size, seed, context)))
+    return Sample(**found)
+
+
+def _draw(rows: Any, size: int, seed: int, context: Context) -> Sample:
+    """Draw rows; see `sample_rows`."""
     smallest = _Smallest(size)
 
     def of_block(block: Block, _: Scratch) -> Sample:
@@ -204,7 +210,7 @@ def entry_moments(rows: Any, columns: Array | None, context: Context) -> Moments
             a.deviation + b.deviation + shift * shift * a.weight * b.weight / weight,
         )
 
-    return context.map_reduce(rows, of_block, merge, Moments(0.0, 0.0, 0.0))
+    return context.map_reduce(rows, of_block, merge, Moments(0.0, 0.0, 0.0), record="variance")
 
 
 def _squared_deviations(X: Matrix, mean: float) -> Array:
