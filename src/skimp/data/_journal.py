@@ -29,7 +29,7 @@ _EVERY = number(above=0)
 class Checkpoint:
     """A folder for the state of a fit, from which the same fit resumes.
 
-    Parameters
+    Attributes
     ----------
     path : str or path
         The folder, which is created. It takes as much space as a few copies of the model and, for
