@@ -80,7 +80,7 @@ def test_other_parameters_or_data_are_refused(tmp_path, change, name):
     X, y, _ = regression()
     checkpoint = Checkpoint(tmp_path / "fit", every=1e-9)
     model = KernelRegressor("rbf", approximation=20, random_state=0, checkpoint=checkpoint)
-    rows = Failing(X, y, 20)
+    rows = Failing(X, y, 30)
     rows.reblocked = lambda block_rows: rows
     with pytest.raises(KeyboardInterrupt):
         model.fit(rows)
