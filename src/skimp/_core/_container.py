@@ -88,18 +88,18 @@ def _read_array(archive: ZipFile, info: ZipInfo) -> Array:
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(
             member, max_header_size=_MOST_HEADER
         )
+        values = bytearray(member.read())
         if dtype.kind not in _KINDS or dtype.fields is not None:
             raise ValueError(f"arrays must hold numbers or text, found {dtype}")
-        if prod(shape) * dtype.itemsize != info.file_size - member.tell():
+        if prod(shape) * dtype.itemsize != len(values):
             raise ValueError(f"an array of shape {shape} must fill its member")
-        values = np.frombuffer(bytearray(member.read()), dtype)
-    return values.reshape(shape, order="F" if fortran else "C")
+    return np.frombuffer(values, dtype).reshape(shape, order="F" if fortran else "C")
 
 
 def _encode(tree: Any, arrays: list[Array]) -> Any:
     """Return a tree for JSON, and append its arrays to a list.
 
-    Objects of JSON have a single key, which tells their type.
+    Objects of JSON have a single key, which names their type.
     """
     if tree is None or isinstance(tree, bool | int | str):
         return tree

@@ -16,7 +16,7 @@ _BLOCK_BYTES = 2**22
 
 @final
 class CSVRows(TableRows):
-    """Rows of a CSV file with a header, plain or compressed (.gz, .bz2, .zst).
+    r"""Rows of a CSV file with a header, plain or compressed (.gz, .bz2, .zst).
 
     The first 4 MB decide which columns hold numbers. Features are then read as float64, and so are
     weights. A value that is not a number further down is an error that names its row.
@@ -27,6 +27,18 @@ class CSVRows(TableRows):
         The file.
     target, weight, columns, filters, categories, block_rows
         See `open_rows`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from skimp.data import open_rows
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "rows.csv")
+    ...     _ = path.write_text("x,kind,y\n1,a,0\n2,b,1\n")
+    ...     rows = open_rows(path, target="y")
+    ...     rows.feature_names, rows.collect().X.tolist()
+    (['x', 'kind=a', 'kind=b'], [[1.0, 1.0, 0.0], [2.0, 0.0, 1.0]])
     """
 
     def __init__(

@@ -38,6 +38,18 @@ class ParquetRows(TableRows):
         A file or a folder.
     target, weight, columns, filters, categories, block_rows
         See `open_rows`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from tempfile import TemporaryDirectory
+    >>> from skimp.data import open_rows
+    >>> with TemporaryDirectory() as folder:
+    ...     frame = pd.DataFrame({"x": [1.0, 2.0], "y": [0, 1]})
+    ...     frame.to_parquet(f"{folder}/rows.parquet")
+    ...     rows = open_rows(f"{folder}/rows.parquet", target="y")
+    ...     rows.collect().X.tolist()
+    [[1.0], [2.0]]
     """
 
     def __init__(

@@ -21,6 +21,17 @@ class StreamRows(TableRows):
         record batches, the same ones in each call.
     target, weight, columns, filters, categories, block_rows
         See `open_rows`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from skimp.data import open_rows
+    >>> def read():
+    ...     yield pa.record_batch({"x": [1.0, 2.0], "y": [0, 1]})
+    ...     yield pa.record_batch({"x": [3.0], "y": [1]})
+    >>> rows = open_rows(read, target="y")
+    >>> rows.collect().X.tolist(), rows.collect().y.tolist()
+    ([[1.0], [2.0], [3.0]], [0, 1, 1])
     """
 
     def __init__(

@@ -30,7 +30,7 @@ class _Size:
 
 @final
 class SVMLightRows(Rows):
-    """Rows of a text file with lines ``target column:value column:value ...``.
+    r"""Rows of a text file with lines ``target column:value column:value ...``.
 
     The first number of a line is the target. Rows are sparse, in float64. A first pass counts rows
     and columns. Columns are numbered from 0 if the number 0 occurs, else from 1.
@@ -44,6 +44,18 @@ class SVMLightRows(Rows):
         columns from 1.
     block_rows : int, optional
         Number of rows in a block.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from skimp.data import open_rows
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "rows.svm")
+    ...     _ = path.write_text("1 1:0.5 3:2\n-1 2:1\n")
+    ...     rows = open_rows(path)
+    ...     rows.collect().X.toarray().tolist(), rows.targets().tolist()
+    ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [1.0, -1.0])
     """
 
     def __init__(
