@@ -31,6 +31,8 @@ class Context:
         Number of threads; None uses all available cores.
     progress : Progress
         Receives the phases and the number of processed rows; silent by default.
+    journal : Journal or None
+        Records the totals of finished passes, so that a fit can be resumed; see `Journal`.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class Context:
 
     n_jobs: int | None = None
     progress: Progress = _SILENT
+    journal: Any = None
 
     @property
     def threads(self) -> int:
