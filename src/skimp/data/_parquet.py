@@ -10,8 +10,9 @@ from skimp.data._arrow import Filters, load_arrow
 from skimp.data._layout import Names
 from skimp.data._table import Piece, TableRows, filtered_names, of_columns
 
-_BUFFER = 2**18
-"""Bytes of a column that are read at a time. Without buffers a row group is read as a whole."""
+_BUFFERS, _LEAST_BUFFER, _MOST_BUFFER = 2**23, 2**13, 2**18
+"""Bytes of all columns, and of one, that are read at a time. Without buffers a row group is read as
+a whole."""
 
 
 @dataclass(frozen=True)
@@ -79,13 +80,12 @@ class ParquetRows(TableRows):
     def pieces(self, names: list[str], batch_rows: int) -> Iterator[Piece]:
         """Read some columns; see `TableRows.pieces`."""
         arrow, parquet = load_arrow(), load_arrow("pyarrow.parquet")
+        buffer = min(_MOST_BUFFER, max(_LEAST_BUFFER, _BUFFERS // len(names)))
         for file in self._files:
             stored = [name for name in names if name not in file.constants]
             place = repr(file.path)
             try:
-                with parquet.ParquetFile(
-                    file.path, pre_buffer=False, buffer_size=_BUFFER
-                ) as opened:
+                with parquet.ParquetFile(file.path, pre_buffer=False, buffer_size=buffer) as opened:
                     for group in file.groups:
                         place, first = f"row group {group} of {file.path!r}", 0
                         for batch in opened.iter_batches(

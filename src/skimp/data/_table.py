@@ -16,7 +16,7 @@ from skimp.data._rows import Rows
 
 _BATCH_BYTES = 2**23
 """Bytes of the features that are converted at a time."""
-_LEAST_BATCH = 2**10
+_BATCH_BLOCKS = 16
 
 
 @dataclass(frozen=True)
@@ -103,12 +103,14 @@ class TableRows(Rows):
 
     def read(self, block_rows: int) -> Iterator[Block]:
         """Read the next batch while the blocks of the last one are processed."""
-        return rechunk(prefetched(self._converted()), block_rows)
+        return rechunk(prefetched(self._converted(block_rows)), block_rows)
 
-    def _converted(self) -> Generator[Block, None, None]:
+    def _converted(self, block_rows: int) -> Generator[Block, None, None]:
         """Convert batches to blocks, and count the rows."""
         layout, start = self._layout, 0
-        batch_rows = max(_LEAST_BATCH, _BATCH_BYTES // (layout.dtype.itemsize * self.n_features))
+        fitting = _BATCH_BYTES // (layout.dtype.itemsize * self.n_features)
+        # a memory limit makes blocks smaller, and with them batches
+        batch_rows = max(block_rows, min(fitting, _BATCH_BLOCKS * block_rows))
         for piece in self._chosen(layout.names, batch_rows):
             if not self._read_once:
                 _refuse_nulls(piece, layout)
