@@ -183,7 +183,8 @@ def test_bad_values_say_where_they_are(table, tmp_path, column, value, message):
     kind = table.schema.field(column).type
     table = table.set_column(table.schema.get_field_index(column), column, pa.array(values, kind))
     pq.write_table(table, tmp_path / "bad.parquet", row_group_size=50)
-    rows = open_rows(tmp_path / "bad.parquet", target="y", weight="w")
+    # batches of 16 rows: a row group has several
+    rows = open_rows(tmp_path / "bad.parquet", target="y", weight="w", block_rows=1)
     with pytest.raises(ValueError, match=message):
         rows.collect()
 

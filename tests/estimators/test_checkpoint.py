@@ -30,14 +30,14 @@ MODELS = [
 class Failing(Rows):
     """Rows of arrays that fail after some blocks, once."""
 
-    def __init__(self, X, y, after):
+    def __init__(self, X, y, after, weight=None):
         self.describe(open_rows(X, block_rows=32))
-        self._X, self._y, self.after = X, y, after
+        self._whole, self.after = open_rows(X, target=y, weight=weight), after
         self.checked = False
 
     def read(self, block_rows):
         """Count the blocks."""
-        for block in rechunk(open_rows(self._X, target=self._y).blocks(), block_rows):
+        for block in rechunk(self._whole.blocks(), block_rows):
             if self.after is not None:
                 self.after -= 1
                 if self.after < 0:
@@ -49,21 +49,21 @@ class Failing(Rows):
 @pytest.mark.parametrize("after", [30, 60, 100, 180])
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_an_interrupted_fit_ends_with_the_same_model(tmp_path, model, after):
-    X, y, _ = (labelled if is_classifier(model) else regression)()
+    X, y, weight = (labelled if is_classifier(model) else regression)()
     checkpoint = Checkpoint(tmp_path / "fit", every=1e-9)
     model = clone(model).set_params(random_state=0, checkpoint=checkpoint, memory_limit="10MB")
-    source = Failing(X, y, after)
+    source = Failing(X, y, after, weight)
     # blocks of one size: a copy of the source must count as well
     source.reblocked = lambda block_rows: source
     whole = Checkpoint(tmp_path / "whole", every=1e-9)
-    expected = clone(model).set_params(checkpoint=whole).fit(Failing(X, y, None))
+    expected = clone(model).set_params(checkpoint=whole).fit(Failing(X, y, None, weight))
     if not model.early_stopping:  # it chooses among steps, which differ a little
-        plain = clone(model).set_params(checkpoint=None).fit(Failing(X, y, None))
+        plain = clone(model).set_params(checkpoint=None).fit(Failing(X, y, None, weight))
         np.testing.assert_allclose(plain.predict(X), expected.predict(X), rtol=1e-6)
     try:
         found = clone(model).fit(source)
     except KeyboardInterrupt:
-        found = clone(model).fit(Failing(X, y, None))
+        found = clone(model).fit(Failing(X, y, None, weight))
     np.testing.assert_array_equal(found.coef_, expected.coef_)
     np.testing.assert_array_equal(found.intercept_, expected.intercept_)
 
