@@ -132,7 +132,7 @@ fourier              draw 4e-05/0.16  solve 0.4897/42.94
 fourier many         draw 0.00032/0.96  solve 23.97/3339
 fourier hinge        draw 4e-05/0.16  solve 1.687/425.5
 fourier log          draw 4e-05/0.16  solve 2.236/539.2
-fourier tight        draw 4e-05/0.16  solve 3.788/138.1
+fourier tight        draw 4e-05/0.16  solve 3.957/130.7
 fourier hinge tight  draw 4e-05/0.16  solve 6.951/200
 fourier svr          draw 4e-05/0.16  solve 15.45/425.5
 fourier l1           draw 4e-05/0.16  solve 2.742/465.4
@@ -148,7 +148,7 @@ sparse               draw 0.004/16  solve 0.9589/34.48
 sparse landmarks     select 0.0002/16  factor 0.008045/36.25  solve 3.169/486
 layer                draw 8e-05/0.32  solve 0.504/43.02
 binning              draw 0.1267/25.33  solve 2.428/18.18
-binning classes      draw 0.1267/25.33  solve 4.848/46.1
+binning classes      draw 0.1267/25.33  solve 4.848/48.6
 binning few bins     draw 0.02027/8.005  solve 0.02264/1.134
 polynomial           draw 8.32e-05/0.3328  solve 0.1069/15.87
 degree 2             draw 6.4e-05/0.256  solve 0.1012/15.83

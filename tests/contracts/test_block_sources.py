@@ -1,9 +1,11 @@
-"""Every estimator and map gives the same result from any chunks of the same rows."""
+"""Every estimator and map gives the same result from any source of the same rows."""
 
 from itertools import cycle
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import csv, parquet
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 
@@ -115,3 +117,38 @@ def test_map(feature_map, sizes):
     if sparse.issparse(expected):
         found, expected = found.toarray(), expected.toarray()
     np.testing.assert_array_equal(found, expected)
+
+
+def written(source, X, y, weight, folder):
+    """Write rows to a file, and open it."""
+    names = [f"x{j}" for j in range(X.shape[1])]
+    table = pa.table([*X.T.copy(), y, weight], [*names, "y", "w"])
+    if source == "npy":
+        np.save(folder / "rows.npy", X)
+        return open_rows(folder / "rows.npy", target=y, weight=weight)
+    if source == "parquet":
+        parquet.write_table(table, folder / "rows.parquet", row_group_size=len(X) // 3)
+    else:
+        csv.write_csv(table, folder / "rows.csv")
+    return open_rows(folder / f"rows.{source}", target="y", weight="w")
+
+
+FILES = ["npy", "parquet", "csv"]
+
+
+@in_turn(source=FILES, estimator=parts(ESTIMATORS))
+def test_a_file(estimator, source, tmp_path):
+    X, y, weight = problem(estimator)
+    estimator = clone(estimator).set_params(random_state=0)
+    expected = clone(estimator).fit(X, y, sample_weight=weight)
+    rows = written(source, X, y, weight, tmp_path)
+    model = clone(estimator).fit(rows)
+    np.testing.assert_array_equal(outputs(model, rows), outputs(expected, X))
+    assert model.predict(rows).dtype == expected.predict(X).dtype
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("source", FILES)
+@pytest.mark.parametrize("estimator", parts(ESTIMATORS), ids=repr)
+def test_every_file(estimator, source, tmp_path):
+    test_a_file(estimator, source, tmp_path)

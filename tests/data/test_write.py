@@ -130,7 +130,7 @@ def test_objects_of_several_types_are_refused(tmp_path):
 
 def test_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"pip install skimp\[data\]"):
+    with pytest.raises(ImportError, match=r"pip install 'skimp\[data\]'"):
         write_results(Owner(), X, tmp_path / "x.parquet", first_column, lambda _: ["x"])
     assert not list(tmp_path.iterdir())
 

@@ -5,7 +5,7 @@ import pytest
 
 from skimp.losses import log, squared_hinge
 from skimp.solvers._active import ActiveSteps
-from skimp.solvers._objective import Objective
+from skimp.solvers._held_objective import HeldObjective
 from tests.pairs import pairwise
 from tests.solvers.test_active_sets import problem
 
@@ -14,7 +14,7 @@ ROOT = np.asfortranarray(np.triu(np.random.default_rng(1).uniform(0.5, 1.5, (D, 
 
 
 def steps_of(given):
-    objective = Objective(given, given.rows)
+    objective = HeldObjective(given, given.rows)
     return ActiveSteps.of(given, objective), objective
 
 

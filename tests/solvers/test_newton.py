@@ -127,7 +127,7 @@ def test_bad_parameters(name, value):
 def test_a_memory_limit_that_is_too_small():
     X, Y = data(log)
     with pytest.raises(MemoryError, match="4 features"):
-        solved(log, X, Y, memory_limit=5000)
+        solved(log, X, Y, memory_limit=500)
 
 
 def test_what_overflows_is_refused():

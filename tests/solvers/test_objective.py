@@ -3,15 +3,18 @@ import pytest
 
 from skimp.losses import huber, log, softmax, squared, squared_hinge
 from skimp.solvers import Problem
-from skimp.solvers._objective import Objective
+from skimp.solvers._held_objective import HeldObjective
+from skimp.solvers._streamed_objective import StreamedObjective
+from tests.pairs import pairwise
 from tests.problems import labelled
 from tests.sources import ChunkedRows
 
 LOSSES = [squared, squared_hinge, log, huber, softmax]
+KINDS = [HeldObjective, StreamedObjective]
 ALPHA = 0.3
 
 
-def case(loss, *, n=60, weighted=True, penalized=True, fit_intercept=True, dtype=np.float64):
+def case(kind, loss, *, n=60, weighted=True, penalized=True, fit_intercept=True, dtype=np.float64):
     """Return an objective, a point, and the same objective from its formula."""
     X, y, weight = labelled(n, 4)
     Y = np.where(y[:, None] == np.arange(3), 1.0, -1.0)
@@ -27,7 +30,7 @@ def case(loss, *, n=60, weighted=True, penalized=True, fit_intercept=True, dtype
         costs = w @ loss.value(Y, X.astype(np.float64) @ coef + b) / w.sum()
         return costs.sum() + ALPHA * np.trace(coef.T @ (np.eye(4) if P is None else P) @ coef)
 
-    return Objective(problem, rows), point, value
+    return kind(problem, rows), point, value
 
 
 def slopes(fn, coef, b, h=1e-6):
@@ -42,12 +45,9 @@ def slopes(fn, coef, b, h=1e-6):
     return out
 
 
-@pytest.mark.parametrize(
-    ("loss", "weighted", "penalized"),
-    [(log, False, False), *((loss, True, True) for loss in LOSSES)],
-)
-def test_value_and_gradient(loss, weighted, penalized):
-    objective, (coef, b), value = case(loss, weighted=weighted, penalized=penalized)
+@pairwise(kind=KINDS, loss=LOSSES, weighted=[False, True], penalized=[False, True])
+def test_value_and_gradient(kind, loss, weighted, penalized):
+    objective, (coef, b), value = case(kind, loss, weighted=weighted, penalized=penalized)
     point = objective.at(coef, b)
     assert point.value == pytest.approx(value(coef, b), rel=1e-12)
     assert point.values.shape == ((1,) if loss.joint else (3,))
@@ -55,26 +55,28 @@ def test_value_and_gradient(loss, weighted, penalized):
     np.testing.assert_allclose(point.gradient, expected, atol=1e-7)
 
 
-def test_the_values_are_those_of_each_output():
-    objective, (coef, b), value = case(squared)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_values_are_those_of_each_output(kind):
+    objective, (coef, b), value = case(kind, squared)
     for c, found in enumerate(objective.at(coef, b).values):
         others = np.arange(3) != c
         without = np.where(others, 0, coef), np.where(others, 0, b)
         zeros = np.zeros((4, 3)), np.zeros(3)
         alone = objective.at(*without).values[c]
-        assert found == alone
+        assert found == pytest.approx(alone, rel=1e-14)
         difference = value(*without) - value(*zeros)
         assert found - objective.at(*zeros).values[c] == pytest.approx(difference)
 
 
-def test_no_slope_in_an_intercept_that_is_not_there():
-    objective, (coef, b), _ = case(log, fit_intercept=False)
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_slope_in_an_intercept_that_is_not_there(kind):
+    objective, (coef, b), _ = case(kind, log, fit_intercept=False)
     assert not objective.at(coef, b).gradient[-1].any()
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
-def test_products_with_the_curvature(loss):
-    objective, (coef, b), _ = case(loss, penalized=False)
+@pairwise(kind=KINDS, loss=LOSSES)
+def test_products_with_the_curvature(kind, loss):
+    objective, (coef, b), _ = case(kind, loss, penalized=False)
     V = np.random.default_rng(3).normal(size=(5, 3))
     # away from the penalty, which the descent adds in its own coordinates
     found = objective.curved(objective.at(coef, b), V, np.arange(3))
@@ -87,3 +89,27 @@ def test_products_with_the_curvature(loss):
     H = slopes(slope, coef, b)
     # curvatures below a thousandth of their mean are left out of products
     np.testing.assert_allclose(found.ravel(), H.T @ V.ravel(), atol=3e-3 * np.abs(H).max())
+
+
+@pairwise(kind=KINDS, loss=LOSSES)
+def test_slopes_along_a_step(kind, loss):
+    objective, (coef, b), value = case(kind, loss)
+    step = np.random.default_rng(4).normal(size=(5, 3))
+    point = objective.at(coef, b)
+    line = objective.line(point, step)
+    shape = () if loss.joint else (3,)
+    T = np.multiply.outer([0.5, 1.0, 2.0], np.ones(shape))
+    found = line.slopes(T)
+    for t, slope in zip(T, found, strict=True):
+        near = [objective.line(point, step).moved(t + h).values for h in (1e-6, -1e-6)]
+        np.testing.assert_allclose(slope, ((near[0] - near[1]) / 2e-6).reshape(shape), atol=1e-6)
+    np.testing.assert_allclose(line.end, found[1], rtol=1e-12)
+    end = line.moved(T[1])
+    assert end.value == pytest.approx(value(coef + step[:-1], b + step[-1]), rel=1e-12)
+
+
+@pairwise(kind=KINDS, loss=LOSSES)
+def test_the_value_of_the_zero_model(kind, loss):
+    objective, (coef, b), value = case(kind, loss)
+    objective.at(coef, b)
+    assert objective.at_zero() == pytest.approx(value(0 * coef, 0 * b), rel=1e-12)

@@ -180,30 +180,41 @@ class Trials:
         halved: bool,
     ) -> Trial:
         began = monotonic()
-        drawn, spec = self.draw(n), self.limits.task.spec
-        rng = np.random.default_rng(self.seed)
-        fitted = sized.quick().fit_rows(drawn.training, rng, None, self.context)
-        if spec.alpha is not None:
-            alphas = np.array([spec.alpha])
-        found = self._judge(fitted, drawn, alphas, halved=halved)
-        trial = Trial(
-            candidate,
-            sized,
-            drawn.n_rows,
-            **asdict(found),
-            seconds=monotonic() - began,
-            conditioned=not sized.nested or fitted.basis().penalty is not None,
-            variance=drawn.variance,
-        )
-        self.limits.observe(sized, drawn.n_rows, trial.seconds)
+
+        def judge() -> dict[str, Any]:
+            drawn, spec = self.draw(n), self.limits.task.spec
+            rng = np.random.default_rng(self.seed)
+            fitted = sized.quick().fit_rows(drawn.training, rng, None, self.context)
+            given = alphas if spec.alpha is None else np.array([spec.alpha])
+            found = self._judge(fitted, drawn, given, halved=halved)
+            conditioned = not sized.nested or fitted.basis().penalty is not None
+            return {
+                **asdict(found),
+                "n_rows": drawn.n_rows,
+                "seconds": monotonic() - began,
+                "conditioned": conditioned,
+                "variance": drawn.variance,
+                "rows": (self.available, self._present),
+            }
+
+        found = self.context.once("trial", judge)
+        # drawing may have found that there are fewer rows
+        self.available, self._present = found.pop("rows")
+        trial = Trial(candidate, sized, **found)
+        self.limits.observe(sized, trial.n_rows, trial.seconds)
         self.done.append(trial)
         return trial
 
     def find_penalty(self, fitted: FeatureMap, n_rows: int) -> float:
         """Return the best penalty of a fitted map, for a fit to n_rows rows."""
-        drawn = self.draw(self.limits.most_left_out(fitted.basis().width, self.available))
-        found = self._judge(fitted, drawn, None, halved=False)
-        return self.penalty_for(found, drawn.n_rows, n_rows)
+
+        def judge() -> dict[str, Any]:
+            drawn = self.draw(self.limits.most_left_out(fitted.basis().width, self.available))
+            found = self._judge(fitted, drawn, None, halved=False)
+            return {"penalty": self.penalty_for(found, drawn.n_rows, n_rows)}
+
+        penalty: float = self.context.once("penalty", judge)["penalty"]
+        return penalty
 
     def penalty_for(self, found: Trial | Judgement, tried: int, n_rows: int) -> float:
         """Return the penalty for a fit to more rows; n alpha stays about the same."""

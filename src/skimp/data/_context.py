@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from skimp._core._blocks import Scratch, fold
 from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType
 from skimp.data._block import Block
+from skimp.data._journal import Entry, Journal, Loop, Reached
 from skimp.data._progress import Phase, Progress
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ class Context:
         Number of threads; None uses all available cores.
     progress : Progress
         Receives the phases and the number of processed rows; silent by default.
+    journal : Journal or None
+        Stores the results of finished passes, so that a fit can be resumed.
 
     Examples
     --------
@@ -43,6 +47,7 @@ class Context:
 
     n_jobs: int | None = None
     progress: Progress = _SILENT
+    journal: Journal | None = None
 
     @property
     def threads(self) -> int:
@@ -64,28 +69,76 @@ class Context:
         fn: Callable[[Block, Scratch], P],
         combine: Callable[[T, P], T],
         initial: T,
+        *,
+        record: str | None = None,
     ) -> T:
         """Compute ``total = combine(total, fn(block, scratch))`` over the blocks, in order.
 
         Blocks are processed concurrently and combined in order, so the result is bit-equal for any
         number of threads. ``fn`` may return views of the buffers of ``scratch``.
+
+        ``record`` names a pass that a checkpoint may store and resume. Its ``fn`` and ``combine``
+        change nothing but the total, which consists of arrays, numbers, text, lists and tuples, or
+        is a dataclass of these, like ``initial``.
         """
-        count, known, progress = 0, rows.known_n_rows, self.progress
+        entry = None if record is None else self._enter(record)
+        reached = Reached.of(entry, initial)
+        blocks, count = reached.blocks, reached.rows
+        known, progress = rows.known_n_rows, self.progress
 
         def run(block: Block, scratch: Scratch) -> tuple[int, P]:
             return block.start + block.size, fn(rows.finish(block, scratch), scratch)
 
         def add(total: T, part: tuple[int, P]) -> T:
-            nonlocal count
+            nonlocal blocks, count
             count = part[0]
             total = combine(total, part[1])
+            blocks += 1
             progress.see_rows(count, known)
+            if entry is not None and entry.is_due:
+                Reached(blocks, count, total, False).store(entry)
             return total
 
-        total = fold(rows.read(rows.block_rows), run, add, initial, self.threads)
+        total: T = reached.total
+        if not reached.done:
+            unread = islice(rows.read(rows.block_rows), blocks, None)
+            total = fold(unread, run, add, total, self.threads)
+            if entry is not None and not entry.is_brief:
+                Reached(blocks, count, total, True).store(entry)
         if known is None:
             rows.remember_n_rows(count)
         return total
+
+    def once(
+        self,
+        name: str,
+        compute: Callable[[], dict[str, Any]],
+        rng: np.random.Generator | None = None,
+    ) -> dict[str, Any]:
+        """Return ``compute()``, a dict of arrays, numbers and text that a checkpoint may store.
+
+        ``rng`` is the generator that it draws from, which continues as if it had.
+        """
+        entry = self._enter(name)
+        found = None if entry is None else entry.load()
+        if found is not None:
+            if rng is not None:
+                rng.bit_generator.state = found["rng"]
+            return dict(found["value"])
+        if entry is None or self.journal is None:
+            return compute()
+        with self.journal.paused():
+            value = compute()
+        if not entry.is_brief:
+            entry.store(value=value, rng=None if rng is None else rng.bit_generator.state)
+        return value
+
+    def resumable(self, name: str) -> Loop:
+        """Return the loop of a solver, with the state from which it continues."""
+        return Loop.of(self._enter(name))
+
+    def _enter(self, name: str) -> Entry | None:
+        return None if self.journal is None else self.journal.enter(name)
 
     def compute(
         self,

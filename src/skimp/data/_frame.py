@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_array
 from skimp._core._blocks import block_rows_for
 from skimp._core._linalg import as_compute_dtype
 from skimp._core._types import Array, Matrix
+from skimp.data._arrow import load_arrow
 from skimp.data._block import Block
 from skimp.data._rows import Rows
 
@@ -71,6 +72,14 @@ class FrameRows(Rows):
         """Raise if the frame has missing, infinite or non-numeric values."""
         for start in range(0, self.n_rows, self.block_rows):
             self._convert(slice(start, start + self.block_rows), dtype=self.dtype)
+
+
+def arrow_slice(frame: Any, part: slice) -> Any:
+    """Return some rows of a frame as a pyarrow table, without the index of pandas."""
+    table = load_arrow().Table
+    if hasattr(frame, "iloc"):
+        return table.from_pandas(frame.iloc[part], preserve_index=False)
+    return frame[part].to_arrow()
 
 
 def is_frame(X: object) -> bool:

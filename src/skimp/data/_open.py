@@ -1,6 +1,7 @@
 """Validation of the data that users pass, and its conversion to `Rows`."""
 
 import copy
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from numbers import Real
 from os import PathLike
@@ -17,7 +18,8 @@ from skimp._params._rules import broken, integer
 from skimp.data._array import ArrayRows
 from skimp.data._frame import FrameRows, is_frame
 from skimp.data._refusals import columns_named, refuse, refuse_target
-from skimp.data._rows import Rows
+from skimp.data._rows import AttachedRows, Rows
+from skimp.data._sources import load_npy, open_table, opens_by_name
 
 _BLOCK_ROWS = integer(at_least=1)
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-300, 1e100
@@ -30,21 +32,45 @@ def open_rows(
     *,
     target: Any = None,
     weight: Any = None,
+    columns: Any = None,
+    filters: Any = None,
+    categories: Mapping[str, Sequence[Any]] | None = None,
     block_rows: int | None = None,
 ) -> Rows:
     """Open data as `Rows`, which are read in blocks, any number of times.
 
-    The data are checked once, and never copied or converted as a whole: an integer array, for
-    example, is converted to float64 one block at a time.
+    Arrays are checked once, and never copied or converted as a whole: an integer array, for
+    example, is converted to float64 one block at a time. Files are read in each pass, a few
+    megabytes at a time.
 
     Parameters
     ----------
-    source : array, CSR matrix, pandas or polars frame, or Rows
-        The data; `Rows` are returned unchanged unless ``block_rows`` is given.
-    target : array of shape (n,) or (n, k), optional
-        Targets of the rows.
-    weight : array of shape (n,), optional
-        Weights of the rows.
+    source : array, CSR matrix, frame, path, Arrow data, function or Rows
+        The data, one of
+
+        - an array or a CSR matrix, or a path to a ``.npy`` file, which is memory-mapped;
+        - a pandas or polars frame;
+        - a path to a ``.parquet`` file or a folder of them, to a ``.csv`` file with a header, also
+          compressed (``.csv.gz``), or to a ``.svm``, ``.svmlight`` or ``.libsvm`` text file;
+        - Arrow data: a `pyarrow.Table`, a DuckDB relation, or another object with the method
+          ``__arrow_c_stream__``;
+        - a function that returns an iterable of record batches, the same ones in each call;
+        - `Rows`, which are returned unchanged unless ``block_rows`` is given.
+    target : str, list of str, or array of shape (n,) or (n, k), optional
+        Targets of the rows: a column, several columns, or an array.
+    weight : str, or array of shape (n,), optional
+        Weights of the rows: a column or an array.
+    columns : list of str, or int for svmlight text, optional
+        The columns that are features, in this order; by default all but target and weight. For
+        svmlight text, their number.
+    filters : list of tuples, optional
+        Conditions that the rows meet, such as ``[("year", ">=", 2020)]``; a list of lists joins
+        groups of conditions by "or". Row groups of Parquet files that cannot meet them are skipped.
+    categories : dict, optional
+        Levels of categorical columns, by name. Text and dictionary columns become one column of
+        zeros and ones per level, named ``column=level``. If their levels are not given, they are
+        found in a first pass over the data. To predict, pass ``categories=rows.categories`` of the
+        training rows. A missing value, or one that is not a level, has zeros in all these columns.
     block_rows : int, optional
         Number of rows in a block; by default a power of two from 256 to 2,048, for blocks of at
         most about 16 MB.
@@ -61,6 +87,14 @@ def open_rows(
     >>> rows = open_rows(np.ones((1000, 3)), block_rows=300)
     >>> [block.size for block in rows.blocks()]
     [300, 300, 300, 100]
+
+    Columns of a table by name:
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"age": [20.0, 30.0], "city": ["Bonn", "Ulm"], "y": [0, 1]})
+    >>> rows = open_rows(frame, target="y")
+    >>> rows.feature_names
+    ['age', 'city=Bonn', 'city=Ulm']
     """
     if block_rows is not None and not _BLOCK_ROWS.test(block_rows):
         raise broken("open_rows", "block_rows", _BLOCK_ROWS.wording, block_rows)
@@ -71,6 +105,18 @@ def open_rows(
                 "the Rows."
             )
         return source if block_rows is None else source.reblocked(block_rows)
+    named: dict[str, Any] = {"columns": columns, "filters": filters, "categories": categories}
+    attached: dict[str, Any] = {}
+    for name, given in (("target", target), ("weight", weight)):
+        names = _is_name(given)
+        named[name], attached[name] = (given, None) if names else (None, given)
+    if opens_by_name(source, named):
+        rows = open_table(source, block_rows=block_rows, **named)
+        return _attach(rows, **attached)
+    for name, given in named.items():
+        if given is not None:
+            raise ValueError(f"{name} must be None for an array without names, got {given!r}.")
+    source = load_npy(source)
     _refuse_source(source, "open_rows", "source")
     y = None if target is None else _check_target(target)
     with columns_named(source):
@@ -80,13 +126,34 @@ def open_rows(
         return _rows_of(X, y, w, block_rows)
 
 
+def _is_name(given: Any) -> bool:
+    """Return whether a target or weight names columns."""
+    several = isinstance(given, list | tuple) and len(given) > 0
+    return isinstance(given, str) or (several and all(isinstance(name, str) for name in given))
+
+
+def _attach(rows: Rows, target: Any, weight: Any) -> Rows:
+    """Return rows with targets and weights that are given as arrays."""
+    if target is None and weight is None:
+        return rows
+    n = rows.n_rows
+    y = None if target is None else _check_target(target)
+    if y is not None and len(y) != n:
+        raise ValueError(
+            f"target must have one entry for each of the {n:,} rows, found {len(y):,}."
+        )
+    return AttachedRows(rows, y, None if weight is None else _check_weight(weight, n, "weight"))
+
+
 def _refuse_source(source: Any, owner: str, name: str) -> None:
     """Raise if the source is not data in memory."""
     refuse(source, name)
-    if source is None or isinstance(source, str | PathLike | dict) or hasattr(source, "collect"):
-        wording = "an array, CSR matrix, frame in memory or Rows"
-        text = isinstance(source, str | PathLike)
-        raise broken(owner, name, wording, source if text else type(source))
+    wording = "an array, CSR matrix, frame in memory or Rows"
+    if isinstance(source, str | PathLike):
+        advice = "open a file with skimp.data.open_rows(path, target=...)"
+        raise ValueError(f"{owner}: {name} must be {wording}, got {str(source)!r}: {advice}.")
+    if source is None or isinstance(source, dict) or hasattr(source, "collect"):
+        raise broken(owner, name, wording, type(source))
 
 
 def _rows_of(

@@ -304,6 +304,27 @@ class TargetRows(_View):
 
 
 @final
+class AttachedRows(_View):
+    """A view of another source with targets and weights from arrays, those that are not None."""
+
+    def __init__(self, source: Rows, y: Array | None, weight: Array | None):
+        self.describe(source)
+        self._source = source
+        self._y, self._weight = y, weight
+
+    def replace(self, block: Block, scratch: Scratch) -> Block:
+        part = slice(block.start, block.start + block.size)
+        y = block.y if self._y is None else self._y[part]
+        return replace(
+            block, y=y, weight=block.weight if self._weight is None else self._weight[part]
+        )
+
+    def take(self, numbers: Array, context: Context = LOCAL) -> Block:
+        """Return rows by number."""
+        return take_rows(self, numbers, context)
+
+
+@final
 class MappedRows(_View):
     """A view of another source with features instead of columns, computed block by block."""
 

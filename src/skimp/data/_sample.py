@@ -47,6 +47,15 @@ def sample_rows(rows: Any, size: int, seed: int, context: Context) -> Sample:
 
 def draw_samples(rows: Any, wanted: Sequence[tuple[int, int]], context: Context) -> list[Sample]:
     """Draw several samples, given their sizes and seeds, in one pass."""
+
+    def draw() -> dict[str, Any]:
+        return {"samples": [vars(sample) for sample in _draw(rows, wanted, context)]}
+
+    return [Sample(**found) for found in context.once("sample", draw)["samples"]]
+
+
+def _draw(rows: Any, wanted: Sequence[tuple[int, int]], context: Context) -> list[Sample]:
+    """Draw samples; see `draw_samples`."""
     smallest = [_Smallest(size) for size, _ in wanted]
 
     def of_block(block: Block, _: Scratch) -> list[Sample]:
@@ -219,7 +228,7 @@ def entry_moments(rows: Any, columns: Array | None, context: Context) -> Moments
             a.deviation + b.deviation + shift * shift * a.weight * b.weight / weight,
         )
 
-    return context.map_reduce(rows, of_block, merge, Moments(0.0, 0.0, 0.0))
+    return context.map_reduce(rows, of_block, merge, Moments(0.0, 0.0, 0.0), record="variance")
 
 
 def _squared_deviations(X: Matrix, mean: float) -> Array:

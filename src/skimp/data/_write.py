@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from skimp._core._files import written_aside
+from skimp.data._arrow import load_arrow
 from skimp.data._frame import is_frame
 from skimp.data._pieces import pieces
 from skimp.data._progress import reporting
@@ -49,7 +50,7 @@ def write_results(
 
 
 def _write_parquet(path: str | PathLike[str], results: Iterator[Any], names: Names) -> Path:
-    pa, parquet = _import_pyarrow()
+    pa, parquet = load_arrow(), load_arrow("pyarrow.parquet")
     first = next(results, None)
     if first is None:
         raise ValueError("X must have at least one row, found none.")
@@ -94,14 +95,3 @@ def _as_arrow(pa: Any, column: Any, kind: Any = None) -> Any:
         raise ValueError(
             f"results must be numbers or strings, of one type, for a Parquet file: {error}"
         ) from None
-
-
-def _import_pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise ImportError(
-            "Parquet files need pyarrow, which is not installed: pip install skimp[data]"
-        ) from None
-    return pyarrow, parquet

@@ -29,7 +29,7 @@ class FilePredictor:
 
         Rows are predicted piece by piece and written in their order. The file appears once it is
         complete; if anything fails, there is none, and an older file is unchanged. Needs pyarrow:
-        ``pip install skimp[data]``.
+        ``pip install 'skimp[data]'``.
 
         Parameters
         ----------

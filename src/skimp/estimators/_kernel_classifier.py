@@ -1,11 +1,12 @@
 """Kernel classification on a budget."""
 
+from os import PathLike
 from typing import Any, ClassVar, Self, final
 
 from skimp._core._types import RandomState
 from skimp._params._rules import Rule
 from skimp.choice import Spec
-from skimp.data import Context, Rows
+from skimp.data import Checkpoint, Context, Rows
 from skimp.estimators._available import available_unless
 from skimp.estimators._kernel_machine import KernelMachine, lacks_partial_fit
 from skimp.estimators._labels import CLASS_WEIGHT, Probabilistic
@@ -65,7 +66,7 @@ class KernelClassifier(Probabilistic, KernelMachine):
         total weight.
     tol, max_iter, warm_start, early_stopping, validation_fraction
         Options of iterative solvers, as in `KernelRegressor`.
-    memory_limit, time_limit, n_jobs, verbose, random_state
+    memory_limit, time_limit, checkpoint, n_jobs, verbose, random_state
         As in `KernelRegressor`.
 
     Attributes
@@ -111,6 +112,7 @@ class KernelClassifier(Probabilistic, KernelMachine):
         validation_fraction: float = 0.1,
         memory_limit: int | str | None = None,
         time_limit: float | None = None,
+        checkpoint: str | PathLike[str] | Checkpoint | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: RandomState = None,
@@ -129,6 +131,7 @@ class KernelClassifier(Probabilistic, KernelMachine):
         self.validation_fraction = validation_fraction
         self.memory_limit = memory_limit
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state

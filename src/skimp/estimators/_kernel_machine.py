@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from numbers import Integral
+from os import PathLike
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -29,12 +30,13 @@ from skimp._params._rules import (
     one_of,
 )
 from skimp.choice import Spec, Task
-from skimp.data import Context, Reporting, Rows, as_rows
+from skimp.data import CHECKPOINT, Checkpoint, Context, Reporting, Rows, as_rows
 from skimp.estimators._certificate import Certificate
 from skimp.estimators._file_predictor import FilePredictor
 from skimp.estimators._fit_machine import fit_machine
 from skimp.estimators._fitted import Fitted
 from skimp.estimators._learn_machine import learn_machine
+from skimp.estimators._resuming import open_journal
 from skimp.estimators._solving import make_solver
 from skimp.estimators._targets import Targets
 from skimp.features import MAP_NAMES, TRANSFORMER, FeatureMap, Nystroem, as_map
@@ -66,6 +68,7 @@ class KernelMachine(FilePredictor, Reporting, Parametrized, ABC):
         "warm_start": BOOLEAN,
         "early_stopping": BOOLEAN,
         "validation_fraction": FRACTION,
+        "checkpoint": CHECKPOINT,
         "memory_limit": MEMORY_LIMIT,
         "time_limit": NONE | number(above=0),
         "n_jobs": N_JOBS,
@@ -86,6 +89,7 @@ class KernelMachine(FilePredictor, Reporting, Parametrized, ABC):
     warm_start: bool
     early_stopping: bool
     validation_fraction: float
+    checkpoint: str | PathLike[str] | Checkpoint | None
     memory_limit: int | str | None
     time_limit: float | None
     n_jobs: int | None
@@ -109,9 +113,12 @@ class KernelMachine(FilePredictor, Reporting, Parametrized, ABC):
         -------
         self
         """
-        with all_or_nothing(self), self._reporting(5, X, y, sample_weight) as context:
+        with all_or_nothing(self), self._reporting(6, X, y, sample_weight) as context:
             task = self._read(X, y, sample_weight, context, self._encode)
+            task, journal = open_journal(self, task)
             self._set_fitted(fit_machine(task, vars(self).get("fitted_")))
+            if journal is not None:
+                journal.finish()
         return self
 
     @property

@@ -1,5 +1,6 @@
 """Kernel regression on a budget."""
 
+from os import PathLike
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -7,7 +8,7 @@ from sklearn.base import RegressorMixin
 
 from skimp._core._types import Array, RandomState
 from skimp.choice import Spec
-from skimp.data import Context, Rows
+from skimp.data import Checkpoint, Context, Rows
 from skimp.estimators._available import available_unless
 from skimp.estimators._kernel_machine import KernelMachine, lacks_partial_fit
 from skimp.estimators._targets import Distances, mean_target, median_target
@@ -80,6 +81,10 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         Seconds that a fit may take. "auto" chooses a model that finishes in time, judging by the
         speed of its trials, and iterative solvers stop at the limit. Choices then depend on the
         machine and its load. A given size warns if it will probably not finish in time.
+    checkpoint : str, path, Checkpoint or None, default=None
+        A folder in which ``fit`` stores its state every 30 seconds. The same fit then resumes after
+        an interruption, and ends with the same model. Other data or parameters are refused until
+        the fit is complete. See :doc:`/beyond_memory`.
     n_jobs : int or None, default=None
         Number of threads. None uses all cores that the process may use.
     verbose : int, default=0
@@ -145,6 +150,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         validation_fraction: float = 0.1,
         memory_limit: int | str | None = None,
         time_limit: float | None = None,
+        checkpoint: str | PathLike[str] | Checkpoint | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: RandomState = None,
@@ -162,6 +168,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         self.validation_fraction = validation_fraction
         self.memory_limit = memory_limit
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state

@@ -26,7 +26,7 @@ class FileTransformer:
 
         Rows are transformed piece by piece and written in their order. The file appears once it is
         complete; if anything fails, there is none, and an older file is unchanged. Sparse output is
-        written as ordinary columns, at most 4,096. Needs pyarrow: ``pip install skimp[data]``.
+        written as ordinary columns, at most 4,096. Needs pyarrow: ``pip install 'skimp[data]'``.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """Nystroem approximation of a kernel."""
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array, Matrix, RandomState
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, calls, factor, gemm, stream
 from skimp._params._rules import NONE, RANDOM_STATE, Rule, integer
-from skimp.budgets import Selector
+from skimp.budgets import Budget, Selector
 from skimp.data import Context, Rows
 from skimp.features._base import Basis, Combination, FeatureMap
 from skimp.features._landmarks import Landmarks, WhitenedLandmarks
@@ -101,7 +101,11 @@ class Nystroem(FeatureMap):
     def draw(self, rows: Rows, rng: np.random.Generator, context: Context) -> None:
         kernel, dtype, n_jobs = self.kernel_, rows.dtype, context.n_jobs
         selector, eps = self.chosen_selector(), float(np.finfo(dtype).eps)
-        self.budget_ = selector.select(rows, self.budget, kernel, rng, context=context)
+
+        def select() -> dict[str, Any]:
+            return vars(selector.select(rows, self.budget, kernel, rng, context=context))
+
+        self.budget_ = Budget(**context.once("landmarks", select, rng))
         landmarks = Landmarks(kernel, self.budget_.points, dtype, n_jobs=n_jobs)
         root, resolved = None, slice(None)
         if self.rank is not None:

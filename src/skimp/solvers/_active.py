@@ -19,7 +19,7 @@ from skimp.data import LOCAL, Context
 from skimp.losses import Loss
 from skimp.solvers._base import Problem, Solution, Status
 from skimp.solvers._features import as_dense_features
-from skimp.solvers._objective import Objective, Point
+from skimp.solvers._held_objective import HeldObjective, HeldPoint
 
 _MAX_ROWS, _MAX_COLUMNS = 4096, 1024
 _STEPS, _EXPECTED = 40, 2.5
@@ -213,14 +213,14 @@ class ActiveSteps:
     the identity, in D^2 operations each, and kept for the next steps.
     """
 
-    def __init__(self, problem: Problem, objective: Objective, features: Array):
+    def __init__(self, problem: Problem, objective: HeldObjective, features: Array):
         self._problem, self._objective, self._features = problem, objective, features
         self._numbers = np.full(len(features), -1)
         self._kept = np.empty((0, features.shape[1]), features.dtype)
         self._most = parse_bytes(problem.memory_limit) // _MEMORY // max(1, features[:1].nbytes)
 
     @classmethod
-    def of(cls, problem: Problem, objective: Objective) -> "ActiveSteps | None":
+    def of(cls, problem: Problem, objective: HeldObjective) -> "ActiveSteps | None":
         """Return the steps for a suitable problem with features in memory, else None."""
         features = objective.array
         known = problem.penalty is None or problem.factor is not None
@@ -228,7 +228,7 @@ class ActiveSteps:
             return None
         return cls(problem, objective, features)
 
-    def operations(self, point: Point) -> float:
+    def operations(self, point: HeldPoint) -> float:
         """Return the operations of a step; infinite if the active rows exceed the memory."""
         curved = point.curvature > 0
         D, a = self._features.shape[1], curved.sum(axis=0).astype(float)
@@ -238,7 +238,11 @@ class ActiveSteps:
         changed = 0.0 if self._problem.factor is None else float(new) * D**2
         return changed + float(np.sum(a**2 * D + a**3))
 
-    def step(self, point: Point) -> Array | None:
+    def step_within(self, point: HeldPoint, operations: float) -> Array | None:
+        """Return the step if it takes fewer operations than these, else None."""
+        return self.step(point) if self.operations(point) < operations else None
+
+    def step(self, point: HeldPoint) -> Array | None:
         """Return the step of each output, shaped like a gradient; None if a matrix is singular."""
         problem, objective, R = self._problem, self._objective, self._problem.factor
         new = np.flatnonzero(point.curvature.any(axis=1) & (self._numbers < 0))

@@ -14,7 +14,7 @@ from skimp._params._memory import parse_bytes
 from skimp._params._names import as_object
 from skimp._params._parametrized import Parametrized
 from skimp._params._rules import Rule
-from skimp.data import LOCAL, Context, Rows
+from skimp.data import LOCAL, Context, Rows, kept_layout
 from skimp.losses import Loss
 
 
@@ -66,10 +66,12 @@ class Problem:
     def outline(self, context: Context = LOCAL) -> "Outline":
         """Return the size of the problem and how it may be solved."""
         rows = self.rows
+        n_numbers, stored = kept_layout(rows)
         return Outline(
             n_rows=rows.n_rows,
             width=rows.n_features,
             dtype=rows.dtype,
+            row_bytes=n_numbers * stored.itemsize,
             block_rows=rows.block_rows,
             penalized=self.penalty is not None,
             coded=rows.coded is not None,
@@ -82,6 +84,8 @@ class Problem:
 
 SAMPLE = 16
 """Sampled rows per feature; with landmarks, at most a quarter of all rows."""
+STATE = 40
+"""Bytes per row and output of targets, and of predictions and curvatures of two points."""
 _WIDE = 2000
 """Number of coded or sparse features above which a diagonal preconditioner is more efficient."""
 
@@ -91,13 +95,14 @@ class Outline:
     """The size of a problem, from which solvers derive their method and cost.
 
     ``penalized`` means that there is a penalty matrix, as for landmarks; ``coded`` that features
-    are codes; ``several`` that there are several penalties to choose from; ``sparse`` that features
-    are CSR matrices.
+    are codes; ``row_bytes`` is the memory of a row of features; ``several`` means that there are
+    several penalties to choose from; ``sparse`` that features are CSR matrices.
     """
 
     n_rows: int
     width: int
     dtype: DType
+    row_bytes: int
     block_rows: int
     penalized: bool
     coded: bool
@@ -111,15 +116,18 @@ class Outline:
         """Whether features are codes or sparse, with too many columns for a square matrix."""
         return (self.coded or self.sparse) and self.width > _WIDE
 
-    @property
-    def sample_size(self) -> int:
-        """Number of rows to sample; they take at most a third of the memory."""
+    def sample_size(self, n_outputs: int) -> int:
+        """Return the number of rows to sample.
+
+        Unless there are landmarks, they take at most a third of the memory, with what a descent
+        holds of each.
+        """
+        most, row = SAMPLE * self.width, self.width * self.dtype.itemsize
         if self.wide:
-            return max(1, self.n_rows // 4)
-        if self.penalized:
-            return max(1, min(SAMPLE * self.width, self.n_rows // 4))
-        room = self.memory // (3 * self.dtype.itemsize)
-        return max(1, min(SAMPLE * self.width, room // self.width))
+            most, row = self.n_rows // 4, self.row_bytes
+        elif self.penalized:
+            return max(1, min(most, self.n_rows // 4))
+        return max(1, min(most, self.memory // (3 * (row + STATE * n_outputs))))
 
 
 class Status(Enum):

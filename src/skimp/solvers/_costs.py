@@ -22,7 +22,7 @@ from skimp._core._work import (
 )
 from skimp.losses import Loss, Squared, SquaredHinge
 from skimp.solvers._base import Outline
-from skimp.solvers._descent import SMALL, SUMMED, least_bytes
+from skimp.solvers._descent import SMALL, SUMMED, held_bytes
 from skimp.solvers._preconditioner import CHUNK
 
 _SKINNY = 0.25
@@ -42,6 +42,7 @@ def outline_of(mapped: MapCost, size: Size) -> Outline:
         n_rows=size.n_rows,
         width=mapped.width,
         dtype=mapped.dtype,
+        row_bytes=int(row_bytes(mapped)),
         block_rows=block_rows,
         penalized=mapped.landmarks,
         coded=mapped.groups > 0,
@@ -96,9 +97,11 @@ def descent_cost(
     outline = outline_of(mapped, size)
     n, k, D = size.n_rows, size.n_outputs, mapped.width
     itemsize, summed = mapped.dtype.itemsize, 8 if mapped.landmarks else mapped.dtype.itemsize
-    sampled = min(n, outline.sample_size)
+    sampled = min(n, outline.sample_size(k))
+    keeping = n * row_bytes(mapped)
+    kept = keeping + held_bytes(outline, k) <= size.memory
     # targets, losses, and predictions and curvature of two points
-    held: float = (3 * itemsize + 6 * summed) * n * k + 8 * n
+    held: float = ((3 * itemsize + 6 * summed) * k + 8) * (n if kept else sampled)
     usual, inner = (5, 9) if k == 1 else (8, 12)
     if isinstance(loss, Squared):
         usual, inner = 3, 7
@@ -109,12 +112,10 @@ def descent_cost(
     products = steps * inner
     matrix = Work()
     if outline.wide:
-        held += (64 * k + 16) * D
+        held += (64 * k + 16) * D + sampled * outline.row_bytes
     else:
         matrix, more = _preconditioned(mapped, size, loss, sampled, steps, curved)
         held += more + sampled * D * itemsize
-    keeping = n * row_bytes(mapped)
-    kept = keeping + least_bytes(outline, k) <= size.memory
     blocks = size.threads * (outline.block_rows * row_bytes(mapped) + mapped.scratch)
     held += keeping if kept else blocks
     passes = steps + 1
@@ -124,10 +125,13 @@ def descent_cost(
         products *= 1 + 0.5 * sampled / n
         matrix *= 1.5
     work = passes * pass_work(mapped, size, exact=True) + products * pass_work(mapped, size, curved)
+    if not (kept or isinstance(loss, Squared)):
+        # predictions, from which curvatures follow
+        work += products * 0.5 * pass_work(mapped, size, exact=True)
     if not outline.wide:
         # triangular solves, column by column
         work += products * factor(8 * D**2 * k)
-    mappings = 1.0 if kept else 1 + passes + products
+    mappings = 1.0 if kept else passes + products
     work += mappings * mapped.mapping + stream(2 * keeping) + matrix
     return Stage("solve", work, mapped.held + held)
 

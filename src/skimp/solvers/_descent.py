@@ -11,11 +11,14 @@ from skimp._core._types import Array
 from skimp._params._memory import require_memory
 from skimp.data import ArrayRows, Context, Phase, Rows, keep_rows, kept_bytes
 from skimp.solvers._active import ActiveSteps
-from skimp.solvers._base import SAMPLE, Outline, Problem, Solution, Status
+from skimp.solvers._base import SAMPLE, STATE, Outline, Problem, Solution, Status
 from skimp.solvers._conjugate_gradients import conjugate_gradients
-from skimp.solvers._features import as_dense_features, n_outputs_of
-from skimp.solvers._objective import Objective, Point
+from skimp.solvers._features import n_outputs_of
+from skimp.solvers._held_objective import HeldObjective, array_of
+from skimp.solvers._line_search import search
+from skimp.solvers._objective import Objective, P, Point
 from skimp.solvers._preconditioner import Diagonal, Preconditioner
+from skimp.solvers._streamed_objective import StreamedObjective
 
 SUMMED = 4
 """Rows of nonzero curvature per landmark that the preconditioner sums."""
@@ -23,13 +26,6 @@ SMALL = 5000
 """Number of rows up to which a first descent on a sample does not pay off."""
 _COARSE = 0.05
 """Relative tolerance on the sample, whose minimum differs from that of all rows."""
-_DOUBLINGS, _QUARTERINGS, _BISECTIONS = 6, 40, 6
-_EARLY = 2
-"""Number of first steps without extrapolation."""
-_FLAT = 0.1
-"""Accept a step if the slope at its end is below this fraction of the initial slope."""
-_SHORT = 0.05
-"""If less than this fraction of a step is taken, replace the curvature by a majorant."""
 _ZERO = 1e-10
 """Fraction of the initial objective that is treated as zero, for minima of zero."""
 _MAX_PRODUCTS = 60
@@ -74,34 +70,34 @@ def descend(
     with single_threaded_blas():
         rows, start, outline = problem.rows, problem.start, problem.outline(context)
         n_outputs = n_outputs_of(rows)
-        own, what = least_bytes(outline, n_outputs), f"a solver with {outline.width} features"
-        require_memory(own, outline.memory, what, "use a smaller budget or fewer features")
-        how = "features recomputed in each pass"
-        if own + kept_bytes(rows) <= outline.memory:
-            with context.phase("features", unit="rows", total=rows.n_rows):
-                rows = keep_rows(rows, context)
-            how = "features kept in memory"
+        # passes that fill arrays leave no totals to resume from
+        aside = replace(context, journal=None)
+        rows, streamed, how = _kept(rows, outline, n_outputs, aside, context.journal is not None)
         price = _Price(outline, n_outputs)
-        objective = Objective(problem, rows, context)
-        rough = start is None and not price.summed and rows.n_rows > SMALL
-        part, indices = rows, np.arange(rows.n_rows)
-        if rough or objective.array is None:
-            sample = rows.sample(outline.sample_size, 0, context)
-            part, indices = ArrayRows(sample.X, sample.y, sample.weight), sample.indices
+        whole = None if streamed else array_of(rows)
+        rough, part = start is None and not price.summed and rows.n_rows > SMALL, rows
+        if rough or (whole is None and not outline.wide):
+            sample = rows.sample(outline.sample_size(n_outputs), 0, context)
+            part = ArrayRows(sample.X, sample.y, sample.weight)
         near: Preconditioner | Diagonal
         if outline.wide:
             near = Diagonal(problem, rows, context)
         else:
             near = Preconditioner(problem, rows, context, falkon=not price.summed)
-        descent = _Descent(problem, near, forcing, price, part, indices, max_iter)
+        descent = _Descent(problem, near, forcing, price, part, max_iter)
         if start is None:
             start = np.zeros((rows.n_features, n_outputs)), np.zeros(n_outputs)
             if rough and rows.n_rows > 2 * part.n_rows:
-                quietly = Objective(problem, part, context.quiet)
-                coarse = descent.run(quietly, start, _COARSE, Phase(name))
+                quietly = HeldObjective(problem, part, aside.quiet)
+                coarse = descent.run_held(quietly, start, _COARSE, Phase(name))
                 start = coarse.coef, coarse.intercept
         with context.phase(name, unit="steps", total=max_iter) as steps:
-            found = descent.run(objective, start, tol, steps, problem.monitor)
+            if streamed:
+                objective = StreamedObjective(problem, rows, context)
+                found = descent.run(objective, start, tol, steps, problem.monitor)
+            else:
+                held = HeldObjective(problem, rows, context)
+                found = descent.run_held(held, start, tol, steps, problem.monitor)
     intercept = found.intercept
     return replace(
         found,
@@ -110,6 +106,24 @@ def descend(
         message=f"{name}: {found.message}, {how}",
         solver=name,
     )
+
+
+def _kept(
+    rows: Rows, outline: Outline, n_outputs: int, context: Context, streamed: bool
+) -> tuple[Rows, bool, str]:
+    """Keep features in memory if they fit together with what the descent holds.
+
+    Returns the rows, whether predictions have to be streamed as well, and a message. If they are
+    ``streamed`` anyway, only the features have to fit.
+    """
+    least, what = least_bytes(outline, n_outputs), f"a solver with {outline.width} features"
+    require_memory(least, outline.memory, what, "use a smaller budget or fewer features")
+    own = least if streamed else held_bytes(outline, n_outputs)
+    if own + kept_bytes(rows) > outline.memory:
+        how = "in memory" if rows.stored else "recomputed in each pass"
+        return rows, True, f"features {how}"
+    with context.phase("features", unit="rows", total=rows.n_rows):
+        return keep_rows(rows, context), streamed, "features kept in memory"
 
 
 class _Price:
@@ -131,8 +145,8 @@ class _Price:
         """Return the price of one factor for all outputs, summed over rows; zero if it is cheap."""
         if self._landmarks and not self._fits:
             return np.inf
-        rows = int(np.count_nonzero(point.curvature.any(axis=1)))
-        price = self._sums(rows) / self._product(int(np.count_nonzero(point.curvature)))
+        summary = point.summary
+        price = self._sums(summary.n_curved_rows) / self._product(summary.n_curved)
         # a better preconditioner also saves steps
         return price if price > _CHEAP_PRODUCTS else 0.0
 
@@ -140,13 +154,13 @@ class _Price:
         """Return the price of one factor per output."""
         if self._k * self._width**2 * self._itemsize > self._room:
             return np.inf
-        curved = int(np.count_nonzero(point.curvature))
+        curved = point.summary.n_curved
         operations = self._row() * curved + self._k * self._width**3 / 3
         return max(_CHEAP_PRODUCTS, operations / self._product(curved))
 
     def of_step(self, point: Point) -> float:
         """Return the operations in the time of a step near the minimum."""
-        return _LATE_PRODUCTS * self._product(int(np.count_nonzero(point.curvature)))
+        return _LATE_PRODUCTS * self._product(point.summary.n_curved)
 
     def _sums(self, n_rows: int) -> float:
         return self._row() * min(n_rows, self.most_rows) + self._width**3 / 3
@@ -170,21 +184,36 @@ class _Descent:
     forcing: Callable[[float], float]
     price: _Price
     part: Rows
-    indices: Array
     max_iter: int
 
-    def run(
+    def run_held(
         self,
-        objective: Objective,
+        objective: HeldObjective,
         start: tuple[Array, Array],
         tol: float,
         steps: Phase,
         monitor: Callable[[Array, Array], bool] | None = None,
     ) -> Solution:
-        """Take Newton steps until the expected decrease is at most ``tol``."""
-        problem, near, joint = self.problem, self.preconditioner, self.problem.loss.joint
+        """Do the same as `run`, with exact steps where they are faster."""
         # early stopping needs the intermediate models of short steps
-        active = ActiveSteps.of(problem, objective) if monitor is None else None
+        active = ActiveSteps.of(self.problem, objective) if monitor is None else None
+        exact = None if active is None else active.step_within
+        return self.run(objective, start, tol, steps, monitor, exact)
+
+    def run(
+        self,
+        objective: Objective[P],
+        start: tuple[Array, Array],
+        tol: float,
+        steps: Phase,
+        monitor: Callable[[Array, Array], bool] | None = None,
+        exact: Callable[[P, float], Array | None] | None = None,
+    ) -> Solution:
+        """Take Newton steps until the expected decrease is at most ``tol``.
+
+        ``exact`` returns a step to the minimum, if that takes fewer operations than given.
+        """
+        problem, near, joint = self.problem, self.preconditioner, self.problem.loss.joint
         point = objective.at(*start)
         history: list[float] = []
         products, since, since_each = 0, 0, 0
@@ -200,11 +229,11 @@ class _Descent:
             return product
 
         while len(history) < self.max_iter and status is Status.MAX_ITER:
-            if shortened or not point.curvature.any(axis=0).all():
+            if shortened or not point.summary.heights.all():
                 point = objective.cautious(point)
             taken, step = 0, None
-            if active is not None and active.operations(point) < self.price.of_step(point):
-                step = active.step(point)
+            if exact is not None:
+                step = exact(point, self.price.of_step(point))
             if step is None:
                 since, since_each = self._precondition(objective, point, since, since_each)
                 gradient = near.from_rows(point.gradient).astype(objective.rows.dtype)
@@ -220,7 +249,7 @@ class _Descent:
             if shortened:
                 continue
             before = point
-            point, shortened = _search(objective, point, step, slope, len(history))
+            point, shortened = search(objective, point, step, slope, len(history))
             # outliers that no model fits inflate the objective: relate to its decrease instead
             fallen, rounding = zero - point.value, float(objective.rounding(point).sum())
             scale = fallen if 10 * rounding < fallen < point.value else point.value
@@ -246,7 +275,7 @@ class _Descent:
         )
 
     def _precondition(
-        self, objective: Objective, point: Point, since: int, since_each: int
+        self, objective: Objective[P], point: P, since: int, since_each: int
     ) -> tuple[int, int]:
         """Update the preconditioner if that costs less than the products since the last update.
 
@@ -255,27 +284,23 @@ class _Descent:
         Returns both counts, reset to zero by an update.
         """
         near, price = self.preconditioner, self.price
-        height = float(point.curvature.sum(axis=0, dtype=np.float64).mean())
+        height = float(point.summary.heights.mean())
         if isinstance(near, Diagonal) or (near.landmarks and not price.summed and since == 0):
             near.set_mean_curvature(height)
             return since, since_each
         if objective.array is not None and since_each > price.of_each(point):
-            near.update_each(objective.array, point.curvature)
+            near.update_each(*objective.summands(point, self.part))
             return 0, 0
         if near.by_output or 0 < since <= price.of_sums(point):
             if near.height > 0:
                 near.set_mean_curvature(height)
             return since, since_each
-        near.update(*self._chosen(objective, point, height))
+        near.update(*self._chosen(*objective.summands(point, self.part), height))
         return 0, since_each
 
-    def _chosen(self, objective: Objective, point: Point, height: float) -> tuple[Array, Array]:
-        """Return rows for the preconditioner and their curvatures."""
-        X, D = objective.array, point.curvature.mean(axis=1, dtype=np.float64)
-        if X is None:
-            whole = next(self.part.reblocked(self.part.n_rows).blocks())
-            X = as_dense_features(whole.X, objective.rows.dtype)
-            D = D[self.indices] if objective.rows.n_rows > len(self.indices) else D
+    def _chosen(self, X: Array, curvature: Array, height: float) -> tuple[Array, Array]:
+        """Return rows for the preconditioner and their curvatures, whose sum is ``height``."""
+        D = curvature.mean(axis=1, dtype=np.float64)
         curved = np.flatnonzero(D)
         left_out = np.ones(len(D), bool)
         left_out[curved[:: max(1, -(-len(curved) // self.price.most_rows))]] = False
@@ -289,67 +314,19 @@ def _model(point: Point) -> tuple[Array, Array]:
 
 
 def least_bytes(outline: Outline, n_outputs: int) -> int:
-    """Return the minimum memory of a descent in addition to the features, in bytes."""
-    n_rows, width, itemsize = outline.n_rows, outline.width, outline.dtype.itemsize
-    # targets, and predictions and curvatures of two points
-    own = 40 * n_rows * n_outputs
+    """Return the memory of a descent that holds nothing of the rows but a sample, in bytes."""
+    width, itemsize = outline.width, outline.dtype.itemsize
+    sampled = min(outline.n_rows, outline.sample_size(n_outputs))
+    own = STATE * sampled * n_outputs
     if outline.wide:
         # gradients, steps, directions and the diagonal
-        return own + (64 * n_outputs + 16) * width
+        return own + (64 * n_outputs + 16) * width + sampled * outline.row_bytes
     # T, its inverse, their copies and the sample
-    own += (16 + 2 * itemsize) * width**2
-    return own + min(n_rows, outline.sample_size) * width * itemsize
+    return own + (16 + 2 * itemsize) * width**2 + sampled * width * itemsize
 
 
-def _search(
-    objective: Objective, point: Point, step: Array, slope: Array, number: int
-) -> tuple[Point, bool]:
-    """Search along a step for the approximate minimum of each output.
-
-    Takes one pass for the change of the predictions and one for the gradient. The minimum lies
-    beyond the full step if many rows become inactive on the way. The first steps do not go beyond
-    it, because early stopping chooses among their smooth models. Also returns whether only a small
-    part of the step was taken.
-    """
-    change = objective.along(step)
-    slopes = objective.slope_along(point, step, change)
-    early = number < _EARLY
-    rounding = objective.rounding(point).reshape(slope.shape)
-    flat = np.maximum(rounding, (1.0 if early else _FLAT) * slope)
-    t = minimum_along(slopes, flat, 0 if early else _DOUBLINGS)
-    moved = objective.moved(point, step, t, change)
-    falls = moved.value <= point.value + objective.rounding(point).sum()
-    return moved if falls else point, bool(t.min() < _SHORT)
-
-
-def minimum_along(slope: Callable[[Array], Array], flat: Array, doublings: int) -> Array:
-    """Return the step length at which the slope of each output is about zero.
-
-    Return 1 if the slope there is at most ``flat``. If the slope is still negative after all
-    doublings, return the longest step.
-    """
-    high = np.ones(flat.shape)
-    end = slope(high)
-    low, done = np.zeros_like(high), np.abs(end) <= flat
-    for _ in range(doublings):
-        falling = (end < 0) & ~done
-        if not falling.any():
-            break
-        low, high = np.where(falling, high, low), np.where(falling, 2 * high, high)
-        end = slope(high)
-    falling = (end < 0) & ~done
-    low, done = np.where(falling, high, low), done | falling
-    low = np.where(done, high, np.where(low > 0, low, high / 4))
-    for _ in range(_QUARTERINGS):
-        rising = (slope(low) > 0) & ~done
-        if not rising.any():
-            break
-        high, low = np.where(rising, low, high), np.where(rising, low / 4, low)
-    for _ in range(_BISECTIONS):
-        if done.all():
-            break
-        middle = (low + high) / 2
-        rising = slope(middle) > 0
-        low = np.where(rising | done, low, middle)
-        high = np.where(rising & ~done, middle, high)
-    return low
+def held_bytes(outline: Outline, n_outputs: int) -> int:
+    """Return the memory of a descent that holds the state of all rows, in bytes."""
+    # the state of the sample is released before
+    others = outline.n_rows - min(outline.n_rows, outline.sample_size(n_outputs))
+    return least_bytes(outline, n_outputs) + STATE * others * n_outputs

@@ -14,10 +14,10 @@ from skimp.data import LOCAL, Context, Rows, keep_rows, kept_bytes
 from skimp.losses import Loss
 from skimp.solvers._base import Problem, Solution, Solver, Status
 from skimp.solvers._costs import count_iterations, outline_of, pass_work, row_bytes
-from skimp.solvers._descent import minimum_along
 from skimp.solvers._features import n_outputs_of
+from skimp.solvers._held_objective import HeldObjective, HeldPoint
 from skimp.solvers._l1_steps import FIRST, MATRIX, L1Steps
-from skimp.solvers._objective import Objective, Point
+from skimp.solvers._line_search import minimum_along
 
 _LEAST = 16
 """Size of the smallest working set."""
@@ -153,13 +153,13 @@ class L1CD(Solver):
         width = rows.n_features
         start = problem.start or (np.zeros((width, k)), np.zeros(k))
         smooth = replace(problem, alpha=problem.alpha * (1 - self.l1_ratio))
-        objective = Objective(smooth, rows, context)
+        objective = HeldObjective(smooth, rows, context)
         point = objective.at(*(np.array(part, np.float64) for part in start))
         steps = L1Steps(smooth, objective, threshold, taken)
         history: list[float] = []
         expected, raised, status = np.inf, 0.0, Status.MAX_ITER
 
-        def value(point: Point) -> float:
+        def value(point: HeldPoint) -> float:
             return point.value + threshold * float(np.abs(point.coef).sum())
 
         def model() -> tuple[Array, Array]:
@@ -240,32 +240,34 @@ def _kept_in_memory(problem: Problem, k: int, context: Context) -> tuple[Rows, i
         return keep_rows(rows, context), own + keeping, "features kept in memory"
 
 
-def _raise_curvature(objective: Objective, point: Point, share: float) -> Point:
+def _raise_curvature(objective: HeldObjective, point: HeldPoint, share: float) -> HeldPoint:
     """Return the point with a curvature of at least a share of a majorant's."""
     above = objective.cautious(point)
     return replace(above, curvature=np.maximum(point.curvature, share * above.curvature))
 
 
 def _search(
-    objective: Objective, point: Point, step: Array, threshold: float
-) -> tuple[Point, float]:
+    objective: HeldObjective, point: HeldPoint, step: Array, threshold: float
+) -> tuple[HeldPoint, float]:
     """Go to the minimum of each output along a step, at most to its end, which has exact zeros.
 
     Returns the new point and the smallest fraction of the step that an output took.
     """
-    change = objective.along(step)
-    smooth = objective.slope_along(point, step, change)
+    line = objective.line(point, step)
     c, d = point.coef, step[:-1]
 
-    def slope(t: Array) -> Array:
+    def penalty_slope(t: Array) -> Array:
         """Return the derivative from below: at zero, a coefficient keeps its sign."""
         at = c + t * d
         signs = np.where(at == 0, -np.sign(d), np.sign(at))
-        rises: Array = smooth(t) + threshold * np.sum(signs * d, axis=0)
-        return rises
+        return np.asarray(threshold * np.sum(signs * d, axis=0))
+
+    def slopes(T: Array) -> Array:
+        return np.asarray(line.slopes(T) + [penalty_slope(t) for t in T])
 
     initial = np.sum(point.gradient * step, axis=0)
     initial += threshold * np.sum(np.where(c == 0, np.abs(d), np.sign(c) * d), axis=0)
     flat = np.maximum(objective.rounding(point), -_FLAT * initial)
-    t = minimum_along(slope, flat, 0)
-    return objective.moved(point, step, t, change), float(t.min())
+    end = line.end + penalty_slope(np.ones_like(initial))
+    t = minimum_along(slopes, end, flat, 0, line.at_once)
+    return line.moved(t), float(t.min())

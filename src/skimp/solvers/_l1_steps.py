@@ -14,7 +14,7 @@ from skimp._params._memory import parse_bytes, require_memory
 from skimp.data import Block, Codes
 from skimp.solvers._base import Problem
 from skimp.solvers._features import as_features, place_of
-from skimp.solvers._objective import Objective, Point
+from skimp.solvers._held_objective import HeldObjective, HeldPoint
 
 FIRST = 256
 """Size of the first working set of features."""
@@ -52,7 +52,7 @@ class L1Steps:
     ----------
     problem : Problem
         The problem, with the part of alpha that is not for the L1 norm.
-    objective : Objective
+    objective : HeldObjective
         Its objective, evaluated at least once.
     threshold : float
         The factor of the L1 norm.
@@ -60,7 +60,7 @@ class L1Steps:
         Bytes of the memory limit that are in use.
     """
 
-    def __init__(self, problem: Problem, objective: Objective, threshold: float, taken: int):
+    def __init__(self, problem: Problem, objective: HeldObjective, threshold: float, taken: int):
         self._problem, self._objective = problem, objective
         self._threshold, self._taken = threshold, taken
         self._matrix = MATRIX * objective.targets.shape[1]
@@ -84,7 +84,7 @@ class L1Steps:
         context = self._objective.context
         return context.map_reduce(self._objective.rows, squares, lambda a, b: a + b, zeros)
 
-    def step(self, point: Point, seed: list[int]) -> tuple[Array, float]:
+    def step(self, point: HeldPoint, seed: list[int]) -> tuple[Array, float]:
         """Return a step, shaped like the gradient, and the expected decrease of the objective."""
         c, g, threshold = point.coef, point.gradient[:-1], self._threshold
         excess = np.abs(g + threshold * np.sign(c)) - threshold * (c == 0)
@@ -129,7 +129,7 @@ class L1Steps:
         order[used] = np.inf
         return np.sort(candidates[np.argsort(-order[candidates], kind="stable")[:size]])
 
-    def _sum(self, point: Point, groups: list[Array], sets: list[Array]) -> None:
+    def _sum(self, point: HeldPoint, groups: list[Array], sets: list[Array]) -> None:
         """Sum the Hessians of the loss over the rows, with a border for the intercept."""
         same = len(sets) == len(self._sets) and all(map(np.array_equal, sets, self._sets))
         if same and np.array_equal(point.curvature, self._curvature):
@@ -150,7 +150,7 @@ class L1Steps:
         self._grams = context.map_reduce(self._objective.rows, products, add, zeros)
 
     def _minimum(
-        self, G: Array, A: Array, point: Point, output: int, rng: np.random.Generator
+        self, G: Array, A: Array, point: HeldPoint, output: int, rng: np.random.Generator
     ) -> tuple[Array, float]:
         """Return the step of an output over the features A, and the decrease of the model."""
         problem, P = self._problem, self._problem.penalty

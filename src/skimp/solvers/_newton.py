@@ -38,8 +38,10 @@ class Newton(Solver):
     step is a least-squares problem of the rows with a positive loss.
 
     A pass over the rows takes 4 n D k operations for D features and k outputs, less if few rows
-    have a nonzero curvature. The features take n D numbers of memory if the memory limit allows it;
-    otherwise they are recomputed in each pass.
+    have a nonzero curvature. Features and predictions take n D numbers and 40 n k bytes of memory
+    if the memory limit allows it. Otherwise both are recomputed in each pass, and memory is
+    constant: O(D^2) for the preconditioner and a sample of 16 D rows. A step then takes a pass for
+    each product and one for its end, and up to four more if the line search does not stay there.
 
     Parameters
     ----------

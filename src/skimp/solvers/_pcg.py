@@ -24,7 +24,8 @@ class PCG(Solver):
 
     Each of about twenty products takes 4 n D k operations for D features and k outputs, and the
     preconditioner takes O(D^3). `Direct` takes n D^2 operations instead. Memory is O(D^2), plus
-    n D numbers if the features fit; otherwise they are recomputed in each pass.
+    n D numbers and 40 n k bytes if features and predictions fit; otherwise both are recomputed in
+    each pass.
 
     Parameters
     ----------

@@ -130,7 +130,7 @@ def leave_one_out(
             for a, b in zip(total, part, strict=True)
         ]
 
-    sums = context.map_reduce(problem.rows, of_block, add, initial)
+    sums = context.map_reduce(problem.rows, of_block, add, initial, record="left out")
     return [
         LeftOut(np.where((alphas > floor)[:, None], costs, np.inf), made.dimensions(alphas), *ends)
         for made, floor, (costs, *ends) in zip(models, floors, sums, strict=True)

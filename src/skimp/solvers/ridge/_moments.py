@@ -158,7 +158,7 @@ def _moments(rows: Rows, dtype: DType, shift: Array, context: Context) -> list[A
         return [np.add(sums, more, out=sums) for sums, more in zip(total, part, strict=True)]
 
     initial: list[Array] = []
-    return context.map_reduce(rows, of_block, add, initial)
+    return context.map_reduce(rows, of_block, add, initial, record="moments")
 
 
 def _coded_moments(block: Block, Z: Codes) -> list[Array]:

@@ -1,0 +1,110 @@
+"""Rows of CSV files."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any, final
+
+from skimp.data._arrow import Filters, load_arrow
+from skimp.data._layout import Names, listed
+from skimp.data._table import Piece, TableRows, of_columns, sliced
+
+_BLOCK_BYTES = 2**22
+"""Bytes of text that are parsed at a time. The first block decides the types of the columns."""
+
+
+@final
+class CSVRows(TableRows):
+    r"""Rows of a CSV file with a header, plain or compressed (.gz, .bz2, .zst).
+
+    The first 4 MB decide which columns hold numbers. Features are then read as float64, and so are
+    weights. A value that is not a number further down is an error that names its row.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    target, weight, columns, filters, categories, block_rows
+        See `open_rows`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from skimp.data import open_rows
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "rows.csv")
+    ...     _ = path.write_text("x,kind,y\n1,a,0\n2,b,1\n")
+    ...     rows = open_rows(path, target="y")
+    ...     rows.feature_names, rows.collect().X.tolist()
+    (['x', 'kind=a', 'kind=b'], [[1.0, 1.0, 0.0], [2.0, 0.0, 1.0]])
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        target: Names | None = None,
+        weight: str | None = None,
+        columns: Names | None = None,
+        filters: Filters | None = None,
+        categories: Mapping[str, Sequence[Any]] | None = None,
+        block_rows: int | None = None,
+    ):
+        arrow = load_arrow()
+        self._path, self._types = str(Path(path)), {}
+        if not Path(path).is_file():
+            raise FileNotFoundError(f"source must be an existing file, found {self._path!r}.")
+        with self._explained(), self._open(None) as reader:
+            found = reader.schema
+        texts = [*listed(target), *(categories or {})]
+        for field in found:
+            number = arrow.types.is_integer(field.type) or arrow.types.is_null(field.type)
+            kind = arrow.float64() if number and field.name not in texts else field.type
+            # numbers of categories compare as text in every part of the file
+            self._types[field.name] = arrow.string() if field.name in (categories or {}) else kind
+        self._schema = arrow.schema([(name, self._types[name]) for name in found.names])
+        self.arrange(
+            self._schema,
+            target=target,
+            weight=weight,
+            columns=columns,
+            filters=filters,
+            categories=categories,
+            block_rows=block_rows,
+        )
+
+    def _open(self, names: list[str] | None) -> Any:
+        """Return a reader of some columns, all if None."""
+        csv = load_arrow("pyarrow.csv")
+        return csv.open_csv(
+            self._path,
+            # threads would parse beyond the block that is asked for, and hide the number of a row
+            read_options=csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
+            parse_options=csv.ParseOptions(newlines_in_values=True),
+            convert_options=csv.ConvertOptions(
+                column_types=self._types, include_columns=names, strings_can_be_null=True
+            ),
+        )
+
+    def pieces(self, names: list[str], batch_rows: int) -> Iterator[Piece]:
+        """Read some columns; see `TableRows.pieces`."""
+        first, place = 0, repr(self._path)
+        with self._explained(), self._open(names) as reader:
+            for batch in reader:
+                columns = of_columns(batch, names, self._schema, place)
+                for part in sliced(columns, batch_rows):
+                    yield Piece(part, place, first)
+                    first += part.num_rows
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Name the file in errors of the parser, which name the column and the row."""
+        try:
+            yield
+        except load_arrow().ArrowInvalid as error:
+            raise ValueError(
+                f"{self._path!r} could not be read as CSV: {error}. Types are those of the first "
+                "4 MB; write the column with one type, or leave it out with columns=[...]."
+            ) from error
