@@ -222,7 +222,7 @@ class Indicators(PartialTargets):
 
 
 def _wrong_indicators(block: Block, _: object) -> list[float]:
-    """Return the first entry of a block that is no indicator, if there is one."""
+    """Return the first entry of a block that is not an indicator, if there is one."""
     Y = np.asarray(block.y, np.float64)
     known = Y[has_label(Y)]
     wrong: list[float] = known[~np.isin(known, (0, 1))][:1].tolist()
