@@ -5,13 +5,17 @@ from skimp.data._block import Block, concatenate_rows, join, rechunk
 from skimp.data._callbacks import Reporting, clone_without_callbacks
 from skimp.data._codes import Codes
 from skimp.data._context import LOCAL, Context
+from skimp.data._file_array import FileArray
 from skimp.data._frame import FrameRows, is_frame
+from skimp.data._holding import Held, hold_rows
 from skimp.data._kept import keep_rows, kept_bytes, kept_layout
 from skimp.data._open import as_rows, open_rows
 from skimp.data._progress import Listener, Phase, Progress, reporting
 from skimp.data._refusals import missing_entries, refuse_target
+from skimp.data._resumable import Loop
 from skimp.data._rows import BlockMap, MappedRows, NoRows, Rows
 from skimp.data._sample import Sample, no_rows
+from skimp.data._spilled import SpilledRows
 from skimp.data._split import has_weight, masked_rows, split_rows
 
 __all__ = [
@@ -21,8 +25,11 @@ __all__ = [
     "BlockMap",
     "Codes",
     "Context",
+    "FileArray",
     "FrameRows",
+    "Held",
     "Listener",
+    "Loop",
     "MappedRows",
     "NoRows",
     "Phase",
@@ -30,10 +37,12 @@ __all__ = [
     "Reporting",
     "Rows",
     "Sample",
+    "SpilledRows",
     "as_rows",
     "clone_without_callbacks",
     "concatenate_rows",
     "has_weight",
+    "hold_rows",
     "is_frame",
     "join",
     "keep_rows",

@@ -12,6 +12,7 @@ from skimp._core._threads import thread_count
 from skimp._core._types import Array, DType
 from skimp.data._block import Block
 from skimp.data._progress import Phase, Progress
+from skimp.data._resumable import Loop
 
 if TYPE_CHECKING:
     from skimp.data._rows import Rows
@@ -58,6 +59,10 @@ class Context:
         """Open a phase of the progress report for a ``with`` block; see `Phase`."""
         return self.progress.phase(name, **about)
 
+    def resumable(self, name: str) -> Loop:
+        """Return the loop of a solver, which may continue from an earlier state; see `Loop`."""
+        return Loop()
+
     def map_reduce(
         self,
         rows: "Rows",
@@ -73,11 +78,11 @@ class Context:
         count, known, progress = 0, rows.known_n_rows, self.progress
 
         def run(block: Block, scratch: Scratch) -> tuple[int, P]:
-            return block.start + block.size, fn(rows.finish(block, scratch), scratch)
+            return block.size, fn(rows.finish(block, scratch), scratch)
 
         def add(total: T, part: tuple[int, P]) -> T:
             nonlocal count
-            count = part[0]
+            count += part[0]
             total = combine(total, part[1])
             progress.see_rows(count, known)
             return total
