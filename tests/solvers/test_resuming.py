@@ -73,7 +73,7 @@ def check(solver, problem, name, n_jobs=1):
 def test_dual_cd(loss, penalized):
     X, Y, weight = data(loss, n=200)
     problem = Problem(ArrayRows(X, Y, weight, block_rows=32), loss, 1e-3)
-    check(DualCD(1e-6, penalize_intercept=penalized, max_iter=40), problem, "dual_cd")
+    check(DualCD(1e-6, penalize_intercept=penalized, max_iter=12), problem, "dual_cd")
 
 
 @pytest.mark.parametrize("loss", [hinge, multiclass_hinge, epsilon_insensitive], ids=repr)
@@ -90,7 +90,7 @@ def test_dual_cd_from_a_start():
     X, Y, weight = data(hinge, n=200)
     start = np.ones((4, 3)), np.ones(3)
     problem = Problem(ArrayRows(X, Y, weight), hinge, 1e-3, start=start)
-    check(DualCD(1e-5), problem, "dual_cd")
+    check(DualCD(1e-5, max_iter=12), problem, "dual_cd")
 
 
 @pytest.mark.parametrize(
