@@ -56,6 +56,30 @@ def test_blocks_are_those_of_kept_rows(n_jobs, weighted, columns):
     assert np.array_equal(spilled.sample(9, 0).indices, rows.sample(9, 0).indices)
 
 
+@pytest.mark.parametrize("form", [keep_rows, SpilledRows])
+def test_blocks_in_random_order(form):
+    rows = form(source(weighted=False)).mapped(Doubled())
+    assert rows.seekable
+    assert not source().seekable
+    orders = [[b.start for b in rows.shuffled([seed]).reblocked(7).blocks()] for seed in (0, 0, 1)]
+    assert orders[0] == orders[1] != orders[2]
+    assert sorted(orders[0]) == sorted(orders[2]) == list(range(0, 50, 7))
+    for block in rows.shuffled([0]).reblocked(7).blocks():
+        part = slice(block.start, block.start + 7)
+        assert np.array_equal(block.y, rows.collect().y[part])
+        assert np.array_equal(block.X, rows.collect().X[part])
+    assert [block.start for block in source().shuffled([0]).blocks()] == [0, 16, 32, 48]
+
+
+class Doubled:
+    """A dense map of coded rows."""
+
+    width, dtype = 6, np.dtype(np.float32)
+
+    def map_block(self, X, out):
+        out[...] = 2 * X.tocsr().toarray()
+
+
 def test_codes_are_computed_once():
     signs, (X, y, _) = Signs(), regression(50)
     spilled = SpilledRows(ChunkedRows(X, y).mapped(signs))

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from skimp.data import ArrayRows, Context, open_rows
-from skimp.losses import epsilon_insensitive, hinge, log, multiclass_hinge
-from skimp.solvers import DualCD, Problem, dual_cd
+from skimp.losses import epsilon_insensitive, hinge, log, multiclass_hinge, squared
+from skimp.solvers import DualCD, Problem, _dual_memory, dual_cd
 from tests.duals import NUMBERS, Identity, data, least_memory, memory, objective, solved
 from tests.problems import regression
 from tests.sources import ChunkedRows
@@ -110,6 +110,43 @@ def test_a_sample_saves_sweeps_on_rows_that_do_not_fit():
     )
     assert alone.history[-1] == pytest.approx(sampled.history[-1], rel=2e-4)
     assert 5 * sampled.n_iter < alone.n_iter
+
+
+@pytest.mark.parametrize("loss", [hinge, squared], ids=repr)
+def test_sorted_rows_in_any_order_take_few_sweeps_more(loss):
+    X, y, _ = regression(4000, 20)
+    order = np.argsort(y)
+    X, Y = X[order], np.where(np.arange(4000) < 2000, 1.0, -1.0)[:, None]
+    X *= 0.8 ** np.arange(20)
+    rows = ArrayRows(X, Y, block_rows=512).mapped(Identity(20))
+    solver = DualCD(tol=1e-3)
+    kept, seekable, in_order = (
+        solver.solve(Problem(source, loss, 1e-4, memory_limit=limit))
+        for source, limit in (
+            (rows, None),
+            (rows, 500_000),
+            (ChunkedRows(X, Y, block_rows=512).mapped(Identity(20)), 500_000),
+        )
+    )
+    assert "to save memory" in seekable.message
+    assert seekable.history[-1] == pytest.approx(kept.history[-1], rel=2e-3)
+    assert seekable.n_iter <= 2 * kept.n_iter + 2
+    assert seekable.n_iter < in_order.n_iter
+
+
+def test_dual_variables_in_a_file_are_those_in_memory(monkeypatch):
+    X, Y, weight = data(hinge, n=900)
+    rows = ArrayRows(X, Y, weight, block_rows=64).mapped(Identity(4))
+    problem = Problem(rows, hinge, 1e-3, memory_limit=60_000)
+    found = []
+    for share in (1, 10**6):
+        monkeypatch.setattr(_dual_memory, "slope_bytes", lambda n, k, share=share: share)
+        found.append(DualCD(tol=1e-5).solve(problem))
+    memory, file = found
+    assert "temporary file" not in memory.message
+    assert "dual variables in a temporary file" in file.message
+    assert np.array_equal(memory.coef, file.coef)
+    assert np.array_equal(memory.history, file.history)
 
 
 def test_rows_in_memory_change_places_as_a_whole():

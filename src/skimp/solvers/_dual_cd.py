@@ -193,7 +193,8 @@ class DualCD(Solver):
         if kept:
             held = needed + block + keeping
         else:
-            rows = streamed_rows(outline.block_rows, row, k, D, size.memory)
+            own = streaming_bytes(0, row, k, D)
+            rows = streamed_rows(outline.block_rows, row, k, size.memory - own)
             held = streaming_bytes(rows, row, k, D) + block
             # rows that do not fit are buffered and sampled, as many as the memory limit allows
             more = slope_bytes(n, k) + n * buffered_bytes(row, k)

@@ -14,10 +14,12 @@ from skimp.solvers._slopes import Slopes, slope_bytes
 
 _BLOCKS = 4
 """Blocks in memory at a time; not the number of threads, which must not change the result."""
-_LEAST, _CHUNK, _MOST = 16, 256, 2**15
-"""Least rows of a block, rows that are read together, and most rows that are shuffled together."""
+_LEAST, _CHUNK = 16, 256
+"""Least rows of a block, and most rows of one that is shuffled with others."""
+_CHUNKS, _MOST = 16, 2**15
+"""Least number of blocks that are shuffled together, and most rows of them."""
 _SHARE = 4
-"""Dual variables of rows that do not fit, and rows to shuffle, take at most this part of memory."""
+"""Dual variables of rows that do not fit are in memory if they take this part of it."""
 
 
 class DualMemory(NamedTuple):
@@ -49,9 +51,7 @@ class DualMemory(NamedTuple):
     @property
     def chunks(self) -> Rows:
         """The rows in the chunks that sweeps read."""
-        if self.in_memory:
-            return self.rows.reblocked(self.rows.n_rows)
-        return self.rows if self.buffer is None else self.rows.reblocked(_CHUNK)
+        return self.rows.reblocked(self.rows.n_rows) if self.in_memory else self.rows
 
 
 def hold_dual(rows: Rows, problem: Problem, context: Context) -> DualMemory:
@@ -74,21 +74,34 @@ def hold_dual(rows: Rows, problem: Problem, context: Context) -> DualMemory:
     held = hold_rows(rows, limit - needed, context)
     if held.in_memory:
         return DualMemory(held.rows, True, Slopes(n, k, in_memory=True), None, None, "")
-    rows = held.rows.reblocked(streamed_rows(held.rows.block_rows, row, k, width, limit))
-    room = max(0, limit - streaming_bytes(rows.block_rows, row, k, width))
+    return _stream(held.rows, k, limit, held.note)
+
+
+def _stream(rows: Rows, k: int, limit: int, note: str) -> DualMemory:
+    """Divide the memory among blocks, dual variables, a buffer and a sample."""
+    n, width = rows.n_rows, rows.n_features
+    numbers, dtype = kept_layout(rows)
+    row = numbers * dtype.itemsize
+    each, together = buffered_bytes(row, k), 0
+    room = max(0, limit - streaming_bytes(0, row, k, width))
+    block_rows = streamed_rows(rows.block_rows, row, k, room)
+    if rows.seekable and rows.entries is None:
+        together = min(n, _MOST, int(room // (2 * each)))
+        block_rows = int(np.clip(together // _CHUNKS, _LEAST, min(_CHUNK, block_rows)))
+    together = together if together > block_rows else 0
+    room -= streaming_bytes(block_rows, row, k, 0)
     fit = slope_bytes(n, k) <= room // _SHARE
-    note = held.note if fit else f"{held.note}, dual variables in a temporary file"
-    room -= slope_bytes(n, k) if fit else 0
-    slopes = Slopes(n, k, in_memory=fit)
-    if rows.entries is not None:
-        return DualMemory(rows, False, slopes, None, None, note)
-    each, buffer = buffered_bytes(row, k), None
-    together = min(n, _MOST, int(room // (_SHARE * each)))
-    if rows.seekable and min(n, _CHUNK) <= together and rows.block_rows >= _CHUNK:
-        buffer = RowBuffer(rows, k, together)
-        room -= int(together * each)
-    sample = ActiveSample(RowBuffer(rows, k, min(n, int(room // each))))
-    return DualMemory(rows, False, slopes, buffer, sample, note)
+    room -= int(together * each) + (slope_bytes(n, k) if fit else 0)
+    rows = rows.reblocked(block_rows)
+    sampled = min(n, int(max(0, room) // each)) if rows.entries is None else 0
+    return DualMemory(
+        rows,
+        False,
+        Slopes(n, k, in_memory=fit),
+        RowBuffer(rows, k, together) if together else None,
+        ActiveSample(RowBuffer(rows, k, sampled)) if sampled else None,
+        note if fit else f"{note}, dual variables in a temporary file",
+    )
 
 
 def needed_bytes(n: int, k: int, width: int) -> int:
@@ -97,11 +110,9 @@ def needed_bytes(n: int, k: int, width: int) -> int:
     return 17 * n * k + 32 * n + 24 * k * width
 
 
-def streamed_rows(block_rows: int, row: float, k: int, width: int, limit: int) -> int:
-    """Return the rows of a block, of which several take at most half of the memory."""
-    room = (limit - streaming_bytes(0, row, k, width)) / 2
-    each = streaming_bytes(1, row, k, 0)
-    return int(np.clip(room // each, _LEAST, block_rows))
+def streamed_rows(block_rows: int, row: float, k: int, room: float) -> int:
+    """Return the rows of a block, of which several take at most half of the room."""
+    return int(np.clip(room // (2 * streaming_bytes(1, row, k, 0)), _LEAST, block_rows))
 
 
 def streaming_bytes(block_rows: int, row: float, k: int, width: int) -> int:
