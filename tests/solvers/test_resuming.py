@@ -1,14 +1,14 @@
 """Solvers continue from each state that they kept, with the same bits."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from skimp.data import ArrayRows, Codes, Context, FileArray, Loop
-from skimp.losses import epsilon_insensitive, hinge, log, multiclass_hinge, squared
-from skimp.solvers import SARAH, SGD, DualCD, Pegasos, Problem
+from skimp.losses import epsilon_insensitive, hinge, log, multiclass_hinge, squared, squared_hinge
+from skimp.solvers import L1CD, SARAH, SGD, DualCD, Pegasos, Problem
 from tests.duals import Identity, data, least_memory
 from tests.sources import ChunkedRows
 
@@ -123,6 +123,23 @@ def test_codes_in_a_file():
         problem = Problem(rows, hinge, 1e-3, memory_limit=limit)
         assert "codes kept in a temporary file" in solver.solve(problem).message
         check(solver, problem, "pegasos" if isinstance(solver, Pegasos) else "dual_cd")
+
+
+@pytest.mark.parametrize("solver", [SARAH(batch_size=8), L1CD(0.5), DualCD()], ids=repr)
+def test_codes_in_a_file_have_the_solution_of_codes_in_memory(solver):
+    rng = np.random.default_rng(0)
+    codes = Codes(
+        rng.integers(0, 3, (4000, 40)).astype(np.uint8), np.arange(40) * 3, np.float32(0.2), 120
+    )
+    Y = np.where(codes.codes[:, :1] + rng.normal(size=(4000, 1)) > 1, 1.0, -1.0)
+    rows = ChunkedRows(codes.codes.astype(float), Y, block_rows=256).mapped(Same(codes))
+    limits = {DualCD: 160_000, SARAH: 260_000, L1CD: 1_400_000}
+    problem = Problem(rows, squared_hinge, 1e-3)
+    kept = solver.solve(problem)
+    spilled = solver.solve(replace(problem, memory_limit=limits[type(solver)]))
+    assert "codes kept in a temporary file" in spilled.message
+    assert "temporary file" not in kept.message
+    assert spilled.history[-1] == pytest.approx(kept.history[-1], rel=2e-3)
 
 
 class Same:
