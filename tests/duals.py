@@ -65,5 +65,10 @@ def solved(loss, X, Y, *, weight=None, alpha=0.05, solver=tight, fit_intercept=F
 
 
 def memory(n, k, width):
-    """Return bytes that leave no room for features."""
+    """Return bytes that leave no room for features, if these are not in memory."""
     return 17 * n * k + 32 * n + 24 * k * width
+
+
+def least_memory(k, width):
+    """Return the fewest bytes with which sweeps read float64 features in blocks of 16 rows."""
+    return 4 * 16 * (8 * width + 41 * k + 32) + 24 * k * width

@@ -139,17 +139,17 @@ fourier l1           draw 4e-05/0.16  solve 2.742/465.4
 landmarks l1         select 0.0002/0.16  factor 0.003426/4.57  solve 7.153/491.7
 fourier pegasos      draw 4e-05/0.16  solve 2.025/424.6
 landmarks sgd        select 0.0002/0.16  factor 0.003426/4.57  solve 21.59/200
-binning pegasos      draw 0.1267/25.33  solve 3.015/18.29
+binning pegasos      draw 0.1267/18.07  solve 3.015/18.29
 landmarks sarah      select 0.0002/0.16  factor 0.003426/4.57  solve 1.847/484.5
-binning sarah        draw 0.1267/25.33  solve 2.62/120.7
+binning sarah        draw 0.1267/18.07  solve 2.62/120.7
 structured           draw 8.192e-06/0.03277  solve 0.5522/42.88
 fastfood             draw 1.638e-05/0.06554  solve 0.629/42.9
 sparse               draw 0.004/16  solve 0.9589/34.48
 sparse landmarks     select 0.0002/16  factor 0.008045/36.25  solve 3.169/486
 layer                draw 8e-05/0.32  solve 0.504/43.02
-binning              draw 0.1267/25.33  solve 2.428/18.18
-binning classes      draw 0.1267/25.33  solve 4.848/48.6
-binning few bins     draw 0.02027/8.005  solve 0.02264/1.134
+binning              draw 0.1267/18.07  solve 2.428/18.18
+binning classes      draw 0.1267/18.07  solve 4.848/48.6
+binning few bins     draw 0.02027/6.407  solve 0.02264/1.134
 polynomial           draw 8.32e-05/0.3328  solve 0.1069/15.87
 degree 2             draw 6.4e-05/0.256  solve 0.1012/15.83
 maclaurin            draw 6.4e-05/0.256  solve 0.1012/15.83

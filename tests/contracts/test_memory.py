@@ -36,6 +36,7 @@ from tests.sources import GeneratedRows
 
 warnings.simplefilter("ignore", ConvergenceWarning)
 warnings.simplefilter("ignore", UserWarning)
+FEW = {{"alpha": 1e-5, "max_iter": 2}}
 n, limit, allowance = {n}, {limit}, {allowance}
 model = {model}.set_params(memory_limit=limit, random_state=0, n_jobs=2)
 
@@ -69,25 +70,26 @@ FAST = [
     ("KernelClassifier('rbf', approximation=100, loss='squared', alpha=1e-6)", True),
 ]
 CASES = [
-    ("KernelRegressor('rbf', approximation=200)", False),
-    ("KernelRegressor(Gaussian('median'), approximation=200, loss='huber', alpha=1e-6)", False),
-    ("KernelRegressor('rbf', approximation=200, solver='pcg', alpha=1e-6)", False),
-    ("KernelRegressor(approximation=RandomFourier(n_components=200))", False),
-    ("KernelRegressor(approximation=RandomBinning(n_grids=20), alpha=1e-6)", False),
-    ("KernelClassifier('rbf', approximation=200, alpha=1e-6)", True),
-    ("KernelClassifier('rbf', approximation=100, loss='log', solver='newton', alpha=1e-5)", True),
-    ("KernelClassifier('rbf', approximation=100, solver='dual_cd', alpha=1e-5, max_iter=3)", True),
-    ("KernelClassifier('rbf', approximation=100, solver='sgd', alpha=1e-5, max_iter=2)", True),
-    ("KernelClassifier('laplacian', approximation=RandomBinning(n_grids=20), alpha=1e-5)", True),
-    ("KernelClassifier('rbf', approximation=100, class_weight='balanced', alpha=1e-6)", True),
-    ("KernelRegressor('rbf', approximation=50, alpha=1e-6, early_stopping=True)", False),
-    ("KernelClassifier()", True),
+    ("KernelRegressor('rbf', approximation=100)", False),
+    ("KernelRegressor(Gaussian('median'), approximation=50, loss='huber', **FEW)", False),
+    ("KernelRegressor('rbf', approximation=50, solver='pcg', **FEW)", False),
+    ("KernelRegressor(approximation=RandomFourier(n_components=100))", False),
+    ("KernelRegressor(approximation=RandomBinning(n_grids=20), **FEW)", False),
+    ("KernelClassifier('rbf', approximation=50, **FEW)", True),
+    ("KernelClassifier('rbf', approximation=50, loss='log', solver='newton', **FEW)", True),
+    ("KernelClassifier('rbf', approximation=50, solver='dual_cd', **FEW)", True),
+    ("KernelClassifier('rbf', approximation=50, solver='sgd', **FEW)", True),
+    ("KernelClassifier('rbf', approximation=50, solver='sarah', **FEW)", True),
+    ("KernelClassifier('laplacian', approximation=RandomBinning(n_grids=20), **FEW)", True),
+    ("KernelClassifier('rbf', approximation=50, class_weight='balanced', **FEW)", True),
+    ("KernelRegressor('rbf', approximation=50, early_stopping=True, **FEW)", False),
+    ("KernelClassifier(max_iter=2)", True),
     ("BudgetedSGDClassifier(budget=50, max_iter=1)", True),
     ("BudgetedSGDRegressor(budget=50, max_iter=1)", False),
     ("KRLS(approximation=50, alpha=1e-6)", False),
     ("KRLS(approximation=50)", False),
     ("KernelKMedoids(4, budget=200)", False),
-    ("LocallyLinearClassifier(n_anchors=20)", True),
+    ("LocallyLinearClassifier(n_anchors=10, max_iter=2)", True),
     ("KernelFactorization(5, budget=50, max_iter=10)", True),
 ]
 

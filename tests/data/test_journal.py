@@ -4,7 +4,7 @@ from operator import add
 import numpy as np
 import pytest
 
-from skimp.data import Checkpoint, Context, open_rows
+from skimp.data import Checkpoint, Context, FileArray, open_rows
 
 X = np.arange(100.0)[:, None]
 
@@ -116,6 +116,14 @@ def test_loops(tmp_path):
     state = context(tmp_path).resumable("sweeps").state
     assert state["sweeps"] == 7
     np.testing.assert_array_equal(state["v"], np.arange(3))
+
+
+def test_arrays_in_files_are_stored_in_parts(tmp_path):
+    slopes = FileArray((100_000, 2), np.float64)
+    slopes[70_000:70_001] = 3.0
+    context(tmp_path).resumable("sweeps").keep(lambda: {"slopes": slopes})
+    found = context(tmp_path).resumable("sweeps").state["slopes"]
+    np.testing.assert_array_equal(found, slopes[:])
 
 
 def test_loops_are_stored_at_intervals(tmp_path):

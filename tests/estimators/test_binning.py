@@ -114,15 +114,15 @@ def test_a_limit_that_bins_do_not_fit_is_refused():
         model.fit(X, y)
 
 
-def test_codes_that_do_not_fit_are_computed_in_every_sweep():
-    X, y, _ = labelled(120)
+def test_codes_that_do_not_fit_are_kept_in_a_file():
+    X, y, _ = labelled(400)
     given = {"loss": "squared_hinge", "solver": DualCD(1e-8, max_iter=20_000)}
     expected = classifier(binning(10, max_bins=8), **given).fit(X, y)
     # targets, slopes, norms and coefficients, and room for half of the codes
-    needed = 17 * 120 * 3 + 32 * 120 + 24 * 3 * expected.approximation_.width
-    limit = needed + 120 * 10 // 2
+    needed = 17 * 400 * 3 + 32 * 400 + 24 * 3 * expected.approximation_.width
+    limit = needed + 400 * 10 // 2
     model = classifier(binning(10, max_bins=8), **given, memory_limit=limit).fit(X, y)
-    assert "to save memory" in model.solution_.message
+    assert "codes kept in a temporary file" in model.solution_.message
     assert model.solution_.converged
     bound = apart(expected.solution_.history[-1], 1e-8, norm=np.sqrt(2))
     assert np.abs(model.decision_function(X) - expected.decision_function(X)).max() <= bound
@@ -134,5 +134,5 @@ def test_sorted_codes_that_do_not_fit_converge():
     given = {"alpha": 1e-4, "solver": "dual_cd", "tol": 1e-3}
     model = classifier(binning(20, max_bins=30), **given, memory_limit=120_000)
     model.fit(X[order], y[order])
-    assert "to save memory" in model.solution_.message
+    assert "codes kept in a temporary file" in model.solution_.message
     assert model.solution_.converged

@@ -3,7 +3,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from skimp.data import ArrayRows, Context, open_rows
+from skimp.data import ArrayRows, Context, Rows, open_rows
+from skimp.features import _grids
 from skimp.features._grids import Bins, Grids, _fullest
 from tests.pairs import pairwise
 from tests.sources import ChunkedRows
@@ -62,6 +63,36 @@ def test_any_source_and_any_threads(wrap, n_jobs):
         assert np.array_equal(getattr(found, name), getattr(expected, name))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("waiting", "held"), [(1, 2**23), (100, 60), (2**22, 1)])
+def test_parts_and_passes_change_nothing(monkeypatch, weighted, waiting, held):
+    X = rows(80)
+    weight = np.random.default_rng(1).random(80) if weighted else None
+    given = ArrayRows(X, weight=weight, block_rows=16)
+    expected = Bins.find(grids(), given, 4)
+    monkeypatch.setattr(_grids, "WAITING", waiting)
+    monkeypatch.setattr(_grids, "HELD", held)
+    found = Bins.find(grids(), given, 4, Context(2))
+    for name in ("known", "counts", "starts", "firsts", "shifts"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_bins_are_found_in_one_pass():
+    passes = []
+
+    class Counted(Rows):
+        """Rows that count how often they are read."""
+
+        n_features, dtype, block_rows, _n_rows = 2, np.dtype(np.float64), 16, 80
+
+        def read(self, block_rows):
+            passes.append(1)
+            return ChunkedRows(rows()).read(block_rows)
+
+    Bins.find(grids(), Counted(), 9)
+    assert len(passes) == 1
+
+
 def test_rows_of_weight_zero_count_as_absent():
     X, weight = rows(), np.arange(80.0) % 2
     found = Bins.find(grids(), ArrayRows(X, weight=weight), 9)
@@ -114,7 +145,8 @@ def test_columns_are_those_of_the_bins_and_one_for_none():
 
 def test_of_equally_full_bins_those_with_the_smallest_prints():
     prints = np.array([9, 9, 4, 4, 7, 1, 1, 1, 5], np.uint32)
-    assert _fullest(prints, None, 2).tolist() == [1, 4]
-    assert _fullest(prints, None, 3).tolist() == [1, 4, 9]
-    assert _fullest(prints, None, 4).tolist() == [1, 4, 5, 9]
-    assert _fullest(prints, None, 5).tolist() == [1, 4, 5, 7, 9]
+    bins = np.unique(prints, return_counts=True)
+    assert _fullest(*bins, 2).tolist() == [1, 4]
+    assert _fullest(*bins, 3).tolist() == [1, 4, 9]
+    assert _fullest(*bins, 4).tolist() == [1, 4, 5, 9]
+    assert _fullest(*bins, 5).tolist() == [1, 4, 5, 7, 9]

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from skimp.data import ArrayRows, Context, open_rows
-from skimp.losses import epsilon_insensitive, hinge, log, multiclass_hinge
-from skimp.solvers import DualCD, Problem, dual_cd
-from tests.duals import NUMBERS, Identity, data, memory, objective, solved
+from skimp.losses import epsilon_insensitive, hinge, log, multiclass_hinge, squared
+from skimp.solvers import DualCD, Problem, _dual_memory, dual_cd
+from tests.duals import NUMBERS, Identity, data, least_memory, memory, objective, solved
 from tests.problems import regression
 from tests.sources import ChunkedRows
 
@@ -47,30 +47,31 @@ def test_rows_without_weight_do_not_count(loss):
     assert found.n_iter == other.n_iter
 
 
-@pytest.mark.parametrize("limit", [None, memory(80, 3, 4)])
+@pytest.mark.parametrize("limit", [None, memory(300, 3, 4)])
 def test_a_file_is_kept_in_memory_or_read_in_order(tmp_path, limit):
-    X, Y, _ = data(hinge)
+    X, Y, _ = data(hinge, n=300)
     np.save(tmp_path / "X.npy", X)
     file = np.load(tmp_path / "X.npy", mmap_mode="r")
     solver = DualCD(tol=1e-7)
     found = solved(hinge, file, Y, memory_limit=limit, solver=solver)
     np.testing.assert_allclose(found.history[-1], solved(hinge, X, Y).history[-1], rtol=2e-7)
-    assert ("recomputed in every sweep" in found.message) is (limit is not None)
+    assert ("recomputed in every pass" in found.message) is (limit is not None)
 
 
 @pytest.mark.parametrize(("loss", "room"), [(hinge, 0), (log, 4000), (multiclass_hinge, 0)])
 def test_features_that_do_not_fit_are_computed_again(loss, room):
     X, Y, weight = data(loss, n=200)
     rows = ChunkedRows(X, Y, weight).mapped(Identity(4))
-    limit = memory(200, Y.shape[1], 4)
+    limit = least_memory(Y.shape[1], 4)
     solver = DualCD(tol=1e-8)
     streamed = solver.solve(Problem(rows, loss, 0.05, memory_limit=limit + room))
     kept = solver.solve(Problem(rows, loss, 0.05))
-    assert "recomputed in every sweep" in streamed.message
-    assert "recomputed in every sweep" not in kept.message
+    assert "recomputed in every pass" in streamed.message
+    assert "dual variables in a temporary file" in streamed.message
+    assert "to save memory" not in kept.message
     np.testing.assert_allclose(streamed.history[-1], kept.history[-1], rtol=2e-8)
     np.testing.assert_allclose(streamed.coef, kept.coef, atol=1e-3)
-    with pytest.raises(MemoryError, match="200 rows"):
+    with pytest.raises(MemoryError, match="4 features with 3 outputs"):
         solver.solve(Problem(rows, loss, 0.05, memory_limit=limit - 1))
 
 
@@ -104,11 +105,48 @@ def test_a_sample_saves_sweeps_on_rows_that_do_not_fit():
     X = X[np.argsort(y)]
     rows = ChunkedRows(X, np.where(np.arange(300) < 150, 1.0, -1.0)[:, None]).mapped(Identity(4))
     alone, sampled = (
-        DualCD(tol=1e-4).solve(Problem(rows, hinge, 1e-3, memory_limit=memory(300, 1, 4) + room))
-        for room in (0, 5000)
+        DualCD(tol=1e-4).solve(Problem(rows, hinge, 1e-3, memory_limit=least_memory(1, 4) + room))
+        for room in (0, 9000)
     )
     assert alone.history[-1] == pytest.approx(sampled.history[-1], rel=2e-4)
     assert 5 * sampled.n_iter < alone.n_iter
+
+
+@pytest.mark.parametrize("loss", [hinge, squared], ids=repr)
+def test_sorted_rows_in_any_order_take_few_sweeps_more(loss):
+    X, y, _ = regression(4000, 20)
+    order = np.argsort(y)
+    X, Y = X[order], np.where(np.arange(4000) < 2000, 1.0, -1.0)[:, None]
+    X *= 0.8 ** np.arange(20)
+    rows = ArrayRows(X, Y, block_rows=512).mapped(Identity(20))
+    solver = DualCD(tol=1e-3)
+    kept, seekable, in_order = (
+        solver.solve(Problem(source, loss, 1e-4, memory_limit=limit))
+        for source, limit in (
+            (rows, None),
+            (rows, 500_000),
+            (ChunkedRows(X, Y, block_rows=512).mapped(Identity(20)), 500_000),
+        )
+    )
+    assert "to save memory" in seekable.message
+    assert seekable.history[-1] == pytest.approx(kept.history[-1], rel=2e-3)
+    assert seekable.n_iter <= 2 * kept.n_iter + 2
+    assert seekable.n_iter < in_order.n_iter
+
+
+def test_dual_variables_in_a_file_are_those_in_memory(monkeypatch):
+    X, Y, weight = data(hinge, n=900)
+    rows = ArrayRows(X, Y, weight, block_rows=64).mapped(Identity(4))
+    problem = Problem(rows, hinge, 1e-3, memory_limit=60_000)
+    found = []
+    for share in (1, 10**6):
+        monkeypatch.setattr(_dual_memory, "slope_bytes", lambda n, k, share=share: share)
+        found.append(DualCD(tol=1e-5).solve(problem))
+    memory, file = found
+    assert "temporary file" not in memory.message
+    assert "dual variables in a temporary file" in file.message
+    assert np.array_equal(memory.coef, file.coef)
+    assert np.array_equal(memory.history, file.history)
 
 
 def test_rows_in_memory_change_places_as_a_whole():

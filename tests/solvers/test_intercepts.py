@@ -16,7 +16,7 @@ from skimp.losses import (
     squared_hinge,
 )
 from skimp.solvers import DualCD, Newton, Problem, Status, direct
-from skimp.solvers._intercepts import Balance, FreeIntercept
+from skimp.solvers._intercepts import Balance, FreeIntercept, flows_between
 from tests.duals import LOSSES, Identity, data, memory, objective, solved
 from tests.sources import ChunkedRows
 
@@ -112,7 +112,7 @@ def test_features_that_do_not_fit(loss):
     solver, limit = DualCD(tol=1e-7), memory(200, 3, 4)
     streamed = solver.solve(Problem(rows, loss, 0.05, memory_limit=limit))
     kept = solver.solve(Problem(rows, loss, 0.05))
-    assert "recomputed in every sweep" in streamed.message
+    assert "recomputed in every pass" in streamed.message
     assert not streamed.intercept_penalized
     np.testing.assert_allclose(streamed.history[-1], kept.history[-1], rtol=2e-7)
 
@@ -145,7 +145,7 @@ def test_balanced_slopes_sum_to_zero(joint):
     p[:, 3] = 0
     slopes = (Y > 0) - np.hstack([p / p.sum(axis=1, keepdims=True), np.zeros((60, 1))])
     slopes[own == 3] = 0 if joint else slopes[own == 3]
-    scaled = Balance(C, Y, slopes, joint=joint).scaled(Y, slopes)
+    scaled = Balance(flows_between(C, Y, slopes, joint=joint), joint=joint).scaled(Y, slopes)
     np.testing.assert_allclose(C @ scaled, 0, atol=1e-13)
     np.testing.assert_array_equal(scaled[:, 4], 0)
     factors = scaled[slopes != 0] / slopes[slopes != 0]
@@ -161,5 +161,5 @@ def test_a_class_that_only_passes_on_is_left_out():
     Y = np.where(np.eye(3)[[0, 1, 2]] > 0, 1.0, -1.0)
     # 0 is taken for 1, and 1 and 2 are taken for each other: 0 receives nothing
     slopes = np.array([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0], [0.0, -0.5, 0.5]])
-    scaled = Balance(np.ones(3), Y, slopes, joint=True).scaled(Y, slopes)
+    scaled = Balance(flows_between(np.ones(3), Y, slopes, joint=True), joint=True).scaled(Y, slopes)
     np.testing.assert_allclose(scaled, [[0, 0, 0], [0, 0.5, -0.5], [0, -0.5, 0.5]], atol=1e-15)

@@ -1,5 +1,6 @@
 """Pegasos and SGD against plain NumPy, against exact solvers, and on sources that do not fit."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -112,6 +113,37 @@ def test_features_that_do_not_fit_are_drawn_in_buffers(in_memory):
     objective = problem.loss.value(y, F).mean() + problem.alpha * squares
     assert objective == pytest.approx(best, rel=0.01)
     assert found.history[-1] == pytest.approx(objective, rel=0.05)
+
+
+def test_memory_does_not_grow_with_rows_that_are_read_in_order():
+    peaks = []
+    for n in (20_000, 160_000):
+        rows = ChunkedRows(*made(n), sizes=(1000,), block_rows=1000).mapped(Cubes())
+        problem = Problem(rows, as_loss("log", owner="test"), 0.01, memory_limit=400_000)
+        tracemalloc.start()
+        found = Pegasos(max_iter=2, tol=1e-9).solve(problem, Context(n_jobs=1))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert "rows shuffled in buffers of 7" in found.message
+    assert peaks[1] < 1.1 * peaks[0]
+
+
+def made(n):
+    X = np.random.default_rng(1).normal(size=(n, 5))
+    return X, np.where(X[:, :1] + X[:, 1:2] ** 2 > 1, 1.0, -1.0)
+
+
+def test_what_must_be_in_memory_is_refused():
+    rows = ChunkedRows(*made(1000)).mapped(Cubes())
+    # coefficients, and 64 rows with their targets and orders
+    least = 40 * 15 + 64 * (4 * 15 * 8 + 2 * 8 * 5)
+    for limit in (least, least - 1):
+        problem = Problem(rows, as_loss("log", owner="test"), 0.01, memory_limit=limit)
+        if limit == least:
+            assert "in buffers of 64" in Pegasos(max_iter=1).solve(problem).message
+            continue
+        with pytest.raises(MemoryError, match=r"15 features with 1 outputs.*use a smaller budget"):
+            Pegasos(max_iter=1).solve(problem)
 
 
 class Cubes:

@@ -183,7 +183,7 @@ def test_memory_does_not_grow_with_the_number_of_rows(loss, wide):
         solver = PCG() if loss is squared else Newton()
         found = solver.solve(given, Context(n_jobs=1))
         assert found.converged
-        assert "features recomputed in each pass" in found.message
+        assert "features recomputed" in found.message or "codes kept in a" in found.message
 
     fit(10_000)
     few, many = (peak_of(partial(fit, n)) for n in (10_000, 80_000))

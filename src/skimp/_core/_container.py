@@ -8,21 +8,37 @@ allocates no more than the size of the file.
 import json
 import os
 from math import isfinite, prod
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO, Protocol, runtime_checkable
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
 from scipy import sparse
 
 from skimp._core._files import written_aside
-from skimp._core._types import Array
+from skimp._core._types import Array, DType
 
 FORMAT, VERSION = "skimp", 1
 _TREE = "tree.json"
 _KINDS = "biufcSUmM"
 """Kinds of dtypes that have no Python objects."""
 _MOST_HEADER = 10_000
+_ROWS = 2**16
+"""Rows of an array in parts that are written at a time."""
 _DATE = (1980, 1, 1, 0, 0, 0)
+
+
+@runtime_checkable
+class ArrayInParts(Protocol):
+    """An array that is read in slices of rows, because it may not fit into memory."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """Read the whole array."""
+
+    def __getitem__(self, part: slice) -> Array:
+        """Read some rows."""
 
 
 class UnstorableError(TypeError):
@@ -42,7 +58,7 @@ def write_container(path: str | os.PathLike[str], kind: str, tree: Any) -> None:
         None, booleans, numbers, strings, NumPy arrays without objects, CSR matrices, and lists,
         tuples and dicts with string keys of these.
     """
-    arrays: list[Array] = []
+    arrays: list[Array | ArrayInParts] = []
     head = {"format": FORMAT, "version": VERSION, "kind": kind, "tree": _encode(tree, arrays)}
     text = json.dumps(head, allow_nan=False)
     with written_aside(path) as aside, ZipFile(aside, "w", ZIP_STORED) as archive:
@@ -50,7 +66,7 @@ def write_container(path: str | os.PathLike[str], kind: str, tree: Any) -> None:
         archive.writestr(ZipInfo(_TREE, _DATE), text)
         for number, array in enumerate(arrays):
             with archive.open(ZipInfo(f"{number}.npy", _DATE), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
+                _write_array(member, array)
 
 
 def read_container(path: str | os.PathLike[str], kind: str) -> Any:
@@ -79,6 +95,16 @@ def _read_tree(file: BinaryIO, kind: str) -> Any:
         return _decode(head["tree"], [_read_array(archive, members[name]) for name in names])
 
 
+def _write_array(member: IO[bytes], array: Array | ArrayInParts) -> None:
+    if isinstance(array, np.ndarray):
+        np.lib.format.write_array(member, array, allow_pickle=False)
+        return
+    about = {"shape": array.shape, "fortran_order": False, "descr": array.dtype.str}
+    np.lib.format.write_array_header_1_0(member, about)
+    for start in range(0, array.shape[0], _ROWS):
+        member.write(np.ascontiguousarray(array[start : start + _ROWS]).data)
+
+
 def _read_array(archive: ZipFile, info: ZipInfo) -> Array:
     """Read a member, whose header must agree with its size."""
     with archive.open(info) as member:
@@ -96,7 +122,7 @@ def _read_array(archive: ZipFile, info: ZipInfo) -> Array:
     return np.frombuffer(values, dtype).reshape(shape, order="F" if fortran else "C")
 
 
-def _encode(tree: Any, arrays: list[Array]) -> Any:
+def _encode(tree: Any, arrays: list[Array | ArrayInParts]) -> Any:
     """Return a tree for JSON, and append its arrays to a list.
 
     Objects of JSON have a single key, which names their type.
@@ -118,10 +144,12 @@ def _encode(tree: Any, arrays: list[Array]) -> Any:
     if sparse.issparse(tree) and tree.format == "csr":
         parts = [tree.data, tree.indices, tree.indptr, list(tree.shape)]
         return {"csr": _encode(parts, arrays)}
+    if isinstance(tree, ArrayInParts):
+        return {"array": _encode_array(tree, arrays)}
     raise UnstorableError(f"a file cannot hold a {type(tree).__name__}")
 
 
-def _encode_array(array: Array, arrays: list[Array]) -> int:
+def _encode_array(array: Array | ArrayInParts, arrays: list[Array | ArrayInParts]) -> int:
     if array.dtype.kind not in _KINDS or array.dtype.fields is not None:
         raise UnstorableError(f"a file cannot hold an array of {array.dtype}")
     arrays.append(array)

@@ -7,8 +7,10 @@ from skimp.data._codes import Codes
 from skimp.data._context import LOCAL, Context
 from skimp.data._csv import CSVRows
 from skimp.data._digest import digest_rows
+from skimp.data._file_array import FileArray
 from skimp.data._filter import FilteredRows, weighted_rows
 from skimp.data._frame import FrameRows, is_frame
+from skimp.data._holding import Held, hold_rows
 from skimp.data._journal import CHECKPOINT, Checkpoint, Journal, Loop, as_checkpoint
 from skimp.data._kept import keep_rows, kept_bytes, kept_layout
 from skimp.data._open import as_rows, open_rows
@@ -17,6 +19,7 @@ from skimp.data._progress import Listener, Phase, Progress, reporting
 from skimp.data._refusals import missing_entries, refuse_target
 from skimp.data._rows import BlockMap, MappedRows, NoRows, Rows
 from skimp.data._sample import Sample, no_rows
+from skimp.data._spilled import SpilledRows
 from skimp.data._split import has_weight, masked_rows, split_rows
 from skimp.data._streams import StreamRows
 from skimp.data._svmlight import SVMLightRows
@@ -33,8 +36,10 @@ __all__ = [
     "Checkpoint",
     "Codes",
     "Context",
+    "FileArray",
     "FilteredRows",
     "FrameRows",
+    "Held",
     "Journal",
     "Listener",
     "Loop",
@@ -47,6 +52,7 @@ __all__ = [
     "Rows",
     "SVMLightRows",
     "Sample",
+    "SpilledRows",
     "StreamRows",
     "TableRows",
     "as_checkpoint",
@@ -55,6 +61,7 @@ __all__ = [
     "concatenate_rows",
     "digest_rows",
     "has_weight",
+    "hold_rows",
     "is_frame",
     "join",
     "keep_rows",

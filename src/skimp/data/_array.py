@@ -1,7 +1,8 @@
 """Rows of an array, a CSR matrix or a memory-mapped array."""
 
+import copy
 from collections.abc import Iterator
-from typing import final
+from typing import Self, final
 
 import numpy as np
 from scipy import sparse
@@ -84,6 +85,15 @@ class ArrayRows(Rows):
         weight = self._whole.weight
         return self.n_rows if weight is None else int(np.count_nonzero(weight))
 
+    @property
+    def seekable(self) -> bool:
+        return True
+
+    def shuffled(self, seed: list[int]) -> Self:
+        other = copy.copy(self)
+        other._order = seed
+        return other
+
     def read(self, block_rows: int) -> Iterator[Block]:
-        for start in range(0, self.n_rows, block_rows):
+        for start in self.starts(block_rows):
             yield self._whole[start : start + block_rows]

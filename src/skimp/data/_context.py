@@ -87,11 +87,11 @@ class Context:
         known, progress = rows.known_n_rows, self.progress
 
         def run(block: Block, scratch: Scratch) -> tuple[int, P]:
-            return block.start + block.size, fn(rows.finish(block, scratch), scratch)
+            return block.size, fn(rows.finish(block, scratch), scratch)
 
         def add(total: T, part: tuple[int, P]) -> T:
             nonlocal blocks, count
-            count = part[0]
+            count += part[0]
             total = combine(total, part[1])
             blocks += 1
             progress.see_rows(count, known)

@@ -62,6 +62,7 @@ class Rows(ABC):
     entries: float | None = None
     checked: bool = False
     _n_rows: int | None = None
+    _order: list[int] | None = None
 
     @abstractmethod
     def read(self, block_rows: int) -> Iterator[Block]:
@@ -113,6 +114,11 @@ class Rows(ABC):
         """Whether blocks are parts of one array or CSR matrix in memory."""
         return False
 
+    @property
+    def seekable(self) -> bool:
+        """Whether blocks can be read in any order; see `shuffled`."""
+        return False
+
     def remember_n_rows(self, count: int) -> None:
         """Store the number of rows that a pass has counted."""
         self._n_rows = count
@@ -160,6 +166,17 @@ class Rows(ABC):
         other = copy.copy(self)
         other.block_rows = block_rows
         return other
+
+    def shuffled(self, seed: list[int]) -> Self:
+        """Return the same rows in blocks in random order, if the source is `seekable`."""
+        return self
+
+    def starts(self, block_rows: int) -> Iterator[int]:
+        """Yield where blocks of this size start, in the order in which to read them."""
+        if self._order is None:
+            return iter(range(0, self.n_rows, block_rows))
+        order = np.random.default_rng(self._order).permutation(-(-self.n_rows // block_rows))
+        return (int(number) * block_rows for number in order)
 
     def labelled_as(self, labelled: bool) -> Self:
         """Return the same rows, with ``labelled`` set."""
@@ -265,9 +282,18 @@ class _View(Rows, ABC):
     def in_memory(self) -> bool:
         return self._source.in_memory
 
+    @property
+    def seekable(self) -> bool:
+        return self._source.seekable
+
     def take(self, numbers: Array, context: Context = LOCAL) -> Block:
         """Return rows by number, and change only these."""
         return self.replace(self._source.take(numbers, context), Scratch())
+
+    def shuffled(self, seed: list[int]) -> Self:
+        other = copy.copy(self)
+        other._source = self._source.shuffled(seed)
+        return other
 
     def remember_n_rows(self, count: int) -> None:
         self._source.remember_n_rows(count)

@@ -6,16 +6,18 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
-from skimp._core._blocks import fold
+from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import canonical, check_columns, dense
 from skimp._core._objects import as_numbers
 from skimp._core._types import Array, Matrix
 from skimp._core._work import DOUBLE
-from skimp.data import LOCAL, Codes, Context, Rows
+from skimp.data import LOCAL, Block, Codes, Context, Rows
 
 _STRIP = 512
-PRINTS = 2**24
-"""Maximum number of hashes held during one pass over the rows."""
+WAITING = 2**21
+"""Number of hashes of rows that are merged at once."""
+HELD = 2**23
+"""Maximum number of distinct hashes held during one pass over the rows."""
 
 
 @dataclass(frozen=True)
@@ -86,12 +88,13 @@ class Bins:
 
     @classmethod
     def find(cls, grids: Grids, rows: Rows, max_bins: int, context: Context = LOCAL) -> Self:
-        """Find the fullest ``max_bins`` bins of each grid."""
-        # several passes over the rows are cheaper than holding the hashes of all grids
-        step = max(1, PRINTS // max(1, rows.n_rows))
+        """Find the fullest ``max_bins`` bins of each grid, in one pass unless bins are many."""
         lists: list[Array] = []
-        for start in range(0, grids.shifts.shape[1], step):
-            lists += _fill_bins(grids.some(slice(start, start + step)), rows, max_bins, context)
+        n_grids = grids.shifts.shape[1]
+        while len(lists) < n_grids:
+            some = grids.some(slice(len(lists), n_grids))
+            found = _count(some, rows, context)
+            lists += [_fullest(*bins, max_bins) for bins in found.bins]
         counts = np.array([len(bins) for bins in lists])
         begins = np.cumsum(counts) - counts
         # choose the number of leading bits so that each of their values has about one hash
@@ -118,30 +121,80 @@ class Bins:
         return Codes(none, np.cumsum(sizes) - sizes, value, int(sizes.sum()), first=1)
 
 
-def _fill_bins(grids: Grids, rows: Rows, max_bins: int, context: Context) -> list[Array]:
-    """Return the hashes of the fullest bins of each grid, in one pass over the rows."""
-    P = grids.shifts.shape[1]
-    prints = context.compute(rows, lambda block, _: grids.prints(block.X), (P,), np.uint32)
-    weight = rows.weights(context)
-    if weight is not None and not weight.all():
-        prints, weight = prints[weight > 0], weight[weight > 0]
-    initial: list[Array] = []
-    return fold(
-        range(P),
-        lambda p, _: _fullest(prints[:, p], weight, max_bins),
-        lambda lists, bins: [*lists, bins],
-        initial,
-        context.threads,
-    )
+def _count(grids: Grids, rows: Rows, context: Context) -> "_Counts":
+    """Return the bins of the first grids, or of all of them, in one pass over the rows."""
+
+    def of_block(block: Block, _: Scratch) -> tuple[Array, Array | None]:
+        return grids.prints(block.X), block.weight
+
+    counts = _Counts(grids.shifts.shape[1], context.threads)
+    context.map_reduce(rows, of_block, _Counts.add, counts)
+    counts.merge()
+    return counts
 
 
-def _fullest(prints: Array, weight: Array | None, most: int) -> Array:
-    """Return the sorted distinct hashes, restricted to the ``most`` heaviest bins."""
-    bins, counts = np.unique(prints, return_counts=True)
+class _Counts:
+    """Distinct hashes of each grid and their weights, merged from blocks of rows.
+
+    If there are more than `HELD` hashes, the last grids are left to another pass over the rows.
+    """
+
+    def __init__(self, n_grids: int, n_threads: int):
+        self._n_threads = n_threads
+        self._waiting: list[tuple[Array, Array | None]] = []
+        self._size = 0
+        none = np.empty(0, np.uint32), np.empty(0, np.int64)
+        self.bins: list[tuple[Array, Array]] = [none] * n_grids
+
+    def add(self, part: tuple[Array, Array | None]) -> "_Counts":
+        """Add the hashes of some rows, with their weights."""
+        self._waiting.append(part)
+        self._size += part[0].size
+        if self._size > WAITING:
+            self.merge()
+        return self
+
+    def merge(self) -> None:
+        """Merge the hashes that wait with the known ones."""
+        if not self._waiting:
+            return
+        prints, weights = zip(*self._waiting, strict=True)
+        self._waiting, self._size = [], 0
+        weight = None if weights[0] is None else np.concatenate(weights)
+        hashes = np.concatenate([part[:, : len(self.bins)] for part in prints])
+        if weight is not None:
+            hashes, weight = hashes[weight > 0], weight[weight > 0]
+        initial: list[tuple[Array, Array]] = []
+        self.bins = fold(
+            range(len(self.bins)),
+            lambda p, _: _merged(*self.bins[p], hashes[:, p], weight),
+            lambda lists, bins: [*lists, bins],
+            initial,
+            self._n_threads,
+        )
+        held = np.cumsum([len(bins) for bins, _ in self.bins])
+        del self.bins[max(1, int(np.searchsorted(held, HELD, side="right"))) :]
+
+
+def _merged(bins: Array, counts: Array, prints: Array, weight: Array | None) -> tuple[Array, Array]:
+    """Return the sorted distinct hashes after some more rows, and their counts or weights."""
+    found, times = np.unique(prints, return_counts=True)
+    merged = np.union1d(bins, found)
+    places = np.searchsorted(merged, bins)
+    if weight is None:
+        total = np.zeros(len(merged), np.int64)
+        total[places] = counts
+        total[np.searchsorted(merged, found)] += times
+        return merged, total
+    # in the order of the rows, so that sums do not depend on the blocks
+    places = np.concatenate([places, np.searchsorted(merged, prints)])
+    return merged, np.bincount(places, np.concatenate([counts, weight]))
+
+
+def _fullest(bins: Array, counts: Array, most: int) -> Array:
+    """Return the sorted hashes, restricted to the ``most`` heaviest bins."""
     if len(bins) <= most:
         return bins
-    if weight is not None:
-        counts = np.bincount(np.searchsorted(bins, prints), weight)
     # stable: ties go to the smaller hash
     chosen = np.argsort(-counts, kind="stable")[:most]
     return np.sort(bins[chosen])

@@ -157,10 +157,16 @@ def _preconditioned(
     return work, held + k * itemsize * D**2 + min(k, t) * (chunk + 8 * D**2)
 
 
-def steps_bytes(n_rows: int, n_outputs: int, width: int) -> int:
-    """Return the memory of stochastic steps in addition to the features, in bytes."""
-    # targets, order and weights; V, U, the average and coefficients
-    return 8 * n_rows * (n_outputs + 4) + 40 * n_outputs * width
+def steps_bytes(n_outputs: int, width: int) -> int:
+    """Return the memory of stochastic steps in addition to rows, in bytes."""
+    # V, U, the average and coefficients
+    return 40 * n_outputs * width
+
+
+def visit_bytes(n_outputs: int) -> int:
+    """Return the memory of a row to visit in addition to its features, in bytes."""
+    # targets, order and weights
+    return 8 * (n_outputs + 4)
 
 
 def steps_cost(
@@ -169,8 +175,8 @@ def steps_cost(
     """Return the cost of passes of stochastic steps; see `Solver.cost`."""
     n, k, D = size.n_rows, size.n_outputs, mapped.width
     row, outline = row_bytes(mapped), outline_of(mapped, size)
-    held = float(steps_bytes(n, k, D))
-    keeping, mapping = n * row, mapped.mapping
+    held = float(steps_bytes(k, D))
+    keeping, mapping = n * (row + visit_bytes(k)), mapped.mapping
     kept = keeping <= size.memory - held
     block = outline.block_rows * row + mapped.scratch
     if mapped.landmarks and not raw:
@@ -187,5 +193,7 @@ def steps_cost(
     else:
         step = Work(sweeps=products * n * D * k / threads)
     work = passes * (step + 0.5 * pass_work(mapped, size))
-    work += (1.0 if kept else passes) * mapping + stream(2 * keeping)
+    # codes that do not fit are computed once, too
+    once = kept or mapped.groups
+    work += (1.0 if once else passes) * mapping + stream(2 * n * row)
     return Stage("solve", work, mapped.held + held)

@@ -9,7 +9,7 @@ import numpy as np
 from skimp._core._threads import single_threaded_blas
 from skimp._core._types import Array
 from skimp._params._memory import require_memory
-from skimp.data import ArrayRows, Context, Phase, Rows, keep_rows, kept_bytes
+from skimp.data import ArrayRows, Context, Phase, Rows, hold_rows
 from skimp.solvers._active import ActiveSteps
 from skimp.solvers._base import SAMPLE, STATE, Outline, Problem, Solution, Status
 from skimp.solvers._conjugate_gradients import conjugate_gradients
@@ -119,11 +119,11 @@ def _kept(
     least, what = least_bytes(outline, n_outputs), f"a solver with {outline.width} features"
     require_memory(least, outline.memory, what, "use a smaller budget or fewer features")
     own = least if streamed else held_bytes(outline, n_outputs)
-    if own + kept_bytes(rows) > outline.memory:
-        how = "in memory" if rows.stored else "recomputed in each pass"
-        return rows, True, f"features {how}"
-    with context.phase("features", unit="rows", total=rows.n_rows):
-        return keep_rows(rows, context), streamed, "features kept in memory"
+    held = hold_rows(rows, outline.memory - own, context)
+    if held.in_memory:
+        return held.rows, streamed, "features kept in memory"
+    how = "features in memory" if rows.stored else held.note.removeprefix(", ")
+    return held.rows, True, how
 
 
 class _Price:

@@ -9,19 +9,26 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from skimp._core._blocks import Scratch, fold
 from skimp._core._linalg import check_representable
-from skimp._core._types import Array, Matrix
+from skimp._core._types import Array
 from skimp._core._work import DOUBLE
-from skimp._params._memory import parse_bytes, require_memory
-from skimp.data import ArrayRows, Block, Codes, Context, Rows, keep_rows, kept_bytes, kept_layout
+from skimp.data import Block, Context
 from skimp.losses import Log, Loss, MulticlassHinge, PiecewiseLoss
 from skimp.solvers._base import Problem
 from skimp.solvers._compiled import as_layout
-from skimp.solvers._features import place_of
-from skimp.solvers._intercepts import Balance, FreeIntercept, Intercept, PenalizedIntercept
+from skimp.solvers._dual_memory import DualMemory
+from skimp.solvers._dual_rows import BlockFacts, KeptFacts, RowFacts
+from skimp.solvers._features import n_outputs_of, place_of
+from skimp.solvers._intercepts import (
+    Balance,
+    FreeIntercept,
+    Intercept,
+    PenalizedIntercept,
+    flows_between,
+)
+from skimp.solvers._row_buffer import DualRows
 
 _TINY, _EPS = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).eps)
 
@@ -35,49 +42,10 @@ class DualPoint:
     b: Array
 
 
-def kept_in_memory(
-    rows: Rows, problem: Problem, context: Context
-) -> tuple[Rows, "ActiveSample | None", str]:
-    """Return rows with features in memory, or a buffer for a sample of them, and a message."""
-    first = _first(rows)
-    n, k, width = rows.n_rows, first.y.shape[1], rows.n_features
-    needed = needed_bytes(n, k, width)
-    require_memory(
-        needed,
-        problem.memory_limit,
-        f"dual coordinate descent on {n} rows with {k} outputs",
-        "choose another solver",
-    )
-    if isinstance(first.X, np.ndarray) and as_layout(first.X, rows.dtype) is not first.X:
-        # convert the features once if they fit, not in every sweep; this also orders file reads
-        rows = rows.converted()
-    free = parse_bytes(problem.memory_limit) - needed
-    if kept_bytes(rows) <= free:
-        with context.phase("features", unit="rows", total=n):
-            return keep_rows(rows, context), None, ""
-    # per row: features, number, position in the order, weight, norm, targets, slopes and flags
-    numbers, dtype = kept_layout(rows)
-    capacity = free // (numbers * dtype.itemsize + 40 + 17 * k)
-    place = np.empty((capacity, numbers), dtype)
-    sample = ActiveSample(place, np.empty(capacity, np.int64), rows.coded)
-    return rows, sample, ", features recomputed in every sweep to save memory"
-
-
-def needed_bytes(n: int, k: int, width: int) -> int:
-    """Return the memory of sweeps in addition to the features, in bytes."""
-    # targets, slopes and flags; weights, norms and two orders; three copies of the coefficients
-    return 17 * n * k + 32 * n + 24 * k * width
-
-
 def most_shares(k: int, coded: bool) -> int:
     """Return the maximum number of threads for k outputs."""
     # codes sum a single output in a different order than several
     return max(1, k // 2) if coded else k
-
-
-def _first(rows: Rows) -> Any:
-    """Return the first two rows, which show the memory layout."""
-    return next(rows.reblocked(2).blocks())
 
 
 def _loops(loss: Loss, k: int) -> tuple[Callable[..., int], Callable[..., None], tuple[Any, ...]]:
@@ -95,63 +63,28 @@ def _loops(loss: Loss, k: int) -> tuple[Callable[..., int], Callable[..., None],
     return loops.multiclass_sweep, loops.multiclass_wake, (loss.costs(k),)
 
 
-@dataclass
-class ActiveSample:
-    """Random sample of the active rows, drawn during a sweep, as large as the memory allows.
-
-    If rows are sorted, each block pulls the coefficients in its own direction. Additional steps on
-    a sample of rows from all blocks compensate for that.
-    """
-
-    X: Array
-    numbers: Array
-    coded: Codes | None = None
-    size: int = 0
-    share: float = 1.0
-
-    def add(self, block: Block, active: Array, rng: np.random.Generator) -> None:
-        """Add a random part of the active rows of a block."""
-        if sparse.issparse(block.X):
-            return
-        drawn = np.flatnonzero(active.any(axis=1) & (rng.random(block.size) < self.share))
-        drawn = drawn[: len(self.X) - self.size]
-        part = slice(self.size, self.size + len(drawn))
-        X = block.X.codes if isinstance(block.X, Codes) else block.X
-        self.X[part], self.numbers[part] = X[drawn], block.start + drawn
-        self.size += len(drawn)
-
-    @property
-    def rows(self) -> Matrix:
-        """The sampled rows."""
-        X = self.X[: self.size]
-        return X if self.coded is None else self.coded.trusted(X)
-
-
 class Dual:
-    """Slopes of all rows, the coefficients they define, and per-row quantities for sweeps."""
+    """Slopes of all rows, and the coefficients they define."""
 
     def __init__(
         self,
-        rows: Rows,
+        memory: DualMemory,
         problem: Problem,
         context: Context,
-        sample: ActiveSample | None,
         *,
         seed: int,
         free_intercept: bool,
     ):
-        from skimp._core.loops._rows import squared_norms
-
-        n, k, width = rows.n_rows, _first(rows).y.shape[1], rows.n_features
-        self.rows, self.loss, self.alpha = rows, problem.loss, problem.alpha
-        self.context, self.sample, self.seed = context, sample, seed
+        rows = self.rows = memory.rows
+        n, k, width = rows.n_rows, n_outputs_of(rows), rows.n_features
+        self.loss, self.alpha = problem.loss, problem.alpha
+        self.context, self.seed, self.slopes = context, seed, memory.slopes
+        self.buffer, self.sample = memory.buffer, memory.sample
         # rows in memory can be visited in one random order, which matters if they are sorted
-        self.sweep_rows, self.sweep_context = rows, context
-        if isinstance(rows, ArrayRows):
-            self.sweep_rows = rows.reblocked(n)
-            self.sweep_context = replace(context, n_jobs=1)
-        self.Y, self.slopes = np.empty((n, k)), np.zeros((n, k))
-        self.C, self.Q = np.empty(n), np.empty(n)
+        self.chunks = memory.chunks
+        self.sweep_context = replace(context, n_jobs=1) if memory.in_memory else context
+        facts = KeptFacts(n, k, rows.dtype) if memory.in_memory else BlockFacts(rows.dtype)
+        self.facts: RowFacts = facts
         coded = rows.coded is not None
         threads = 1 if problem.loss.joint else min(most_shares(k, coded), context.threads)
         self.shares = list(pairwise(k * share // threads for share in range(threads + 1)))
@@ -160,30 +93,54 @@ class Dual:
         self.V = [np.zeros((size, width), order="F" if coded else "C") for size in sizes]
         self.b = np.zeros(k)
 
-        def read(block: Block, _: Scratch) -> float:
-            part = place_of(block)
-            self.Y[part], self.C[part] = block.y, block.weights()
-            squared_norms(as_layout(block.X, rows.dtype), self.Q[part])
-            costs = self.loss.value(self.Y[part], np.zeros((block.size, k)))
-            return float(np.sum(self.C[part, None] * costs))
+        def read(block: Block, _: Scratch) -> Array:
+            Y, weight, Q = facts.see(block)
+            check_representable(Q)
+            active = np.repeat(weight[:, None] > 0, k, axis=1)
+            self.slopes.put(place_of(block), np.zeros((block.size, k)), active)
+            costs = self.loss.value(Y, np.zeros((block.size, k)))
+            loss = np.sum(weight[:, None] * costs)
+            return np.array([loss, weight.sum(), weight @ Q, np.count_nonzero(active)])
 
-        total = context.map_reduce(rows, read, lambda a, b: a + b, 0.0)
-        check_representable(self.Q)
+        sums = context.map_reduce(rows, read, lambda a, b: a + b, np.zeros(4))
+        total, norm = facts.settle(self.alpha, *sums[1:3])
         # a gap below the rounding errors of the objective at zero is zero
-        self.rounding = _EPS * total / self.C.sum()
-        self.C /= 2 * self.alpha * self.C.sum()
+        self.rounding = _EPS * sums[0] / total
         self.intercept: Intercept = PenalizedIntercept(float(problem.fit_intercept))
         if problem.fit_intercept and free_intercept:
-            norm = float(np.einsum("i,i->", self.C, self.Q) / self.C.sum())
             self.intercept = FreeIntercept(norm, self.alpha, k)
-        self.Q += self.intercept.constant
-        self.active = np.repeat(self.C[:, None] > 0, k, axis=1)
-        self.n_entries = int(np.count_nonzero(self.active))
+        facts.add_to_norms(self.intercept.constant)
+        self.n_entries = int(sums[3])
         self.run_sweep, self.wake, self.parameters = _loops(problem.loss, k)
         self.worst, self.largest = np.full(k, np.inf), np.zeros(k)
         self.reference, self.steps = np.inf, 0
         # the largest lower bound of the objective; no loss is negative
         self.bound = 0.0
+
+    def state(self) -> dict[str, Any]:
+        """Return all that later sweeps and checks depend on."""
+        return {
+            "slopes": self.slopes.values,
+            "active": self.slopes.active,
+            "V": self.V,
+            "b": self.b,
+            "intercept": self.intercept.state(),
+            "worst": self.worst,
+            "reference": self.reference,
+            "steps": self.steps,
+            "bound": self.bound,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from an earlier state, instead of `start`."""
+        self.slopes.restore(state["slopes"], state["active"])
+        for own, V in zip(self.V, state["V"], strict=True):
+            own[...] = V
+        self.b[:] = state["b"]
+        self.intercept.restore(state["intercept"])
+        self.worst = np.array(state["worst"])
+        self.reference, self.steps = state["reference"], state["steps"]
+        self.bound = state["bound"]
 
     def start(self, point: tuple[Array, Array] | None, tol: float) -> tuple[DualPoint, float]:
         """Initialize the slopes from a point, or with zeros if these are better.
@@ -201,7 +158,8 @@ class Dual:
             best, gap, objective = self.check(best, tol)
             if objective > 0:
                 return best, gap
-            self.slopes[:], self.b[:] = 0, 0
+            self.slopes.clear()
+            self.b[:] = 0
             self.intercept.place(self.b, 0 * b)
             for own in self.V:
                 own[:] = 0
@@ -222,14 +180,16 @@ class Dual:
         """Set the slopes from the predictions at a point, and return its objective."""
         V, b = [own.copy("K") for own in V], b.copy()
 
-        def slope(block: Block, scratch: Scratch) -> tuple[Block, float]:
+        def slope(block: Block, scratch: Scratch) -> tuple[Block, Array, float]:
             F, Y, C = self._at(block, scratch, V, b)
-            self.slopes[place_of(block)] = slopes_of(Y, F, C)
-            return block, float(np.sum(C * self.loss.value(Y, F)))
+            slopes = slopes_of(Y, F, C)
+            self.slopes.values[place_of(block)] = slopes
+            return block, slopes, float(np.sum(C * self.loss.value(Y, F)))
 
-        def add(total: float, result: tuple[Block, float]) -> float:
-            self._add(result[0], self.slopes[place_of(result[0])], self.V, self.b)
-            return total + result[1]
+        def add(total: float, result: tuple[Block, Array, float]) -> float:
+            block, slopes, cost = result
+            self._add(block, slopes, self.V, self.b)
+            return total + cost
 
         return self._in_units(self.context.map_reduce(self.rows, slope, add, 0.0), V, b)
 
@@ -237,7 +197,7 @@ class Dual:
         """Add rows, multiplied by C and their slopes, to the coefficients and the intercept."""
         from skimp._core.loops._rows import add_rows
 
-        T, X = self.C[place_of(block), None] * slopes, as_layout(block.X, self.rows.dtype)
+        T, X = self.facts.targets(block)[1][:, None] * slopes, as_layout(block.X, self.rows.dtype)
         for share, own in zip(self.shares, V, strict=True):
             add_rows(X, share, T, self.intercept.constant, own, b)
 
@@ -245,12 +205,12 @@ class Dual:
         """Return the predictions at a point, the targets, and C as a column."""
         from skimp._core.loops._rows import predictions
 
-        part = place_of(block)
-        F = scratch.array("F", self.Y[part].shape, DOUBLE)
+        Y, C = self.facts.targets(block)
+        F = scratch.array("F", Y.shape, DOUBLE)
         X = as_layout(block.X, self.rows.dtype)
         for share, own in zip(self.shares, V, strict=True):
             predictions(X, share, own, b, F)
-        return F, self.Y[part], self.C[part, None]
+        return F, Y, C[:, None]
 
     def _in_units(self, cost: float, V: list[Array], b: Array, sign: float = 1.0) -> float:
         """Return the primal objective of the problem, or the dual one if ``sign`` is -1."""
@@ -261,42 +221,72 @@ class Dual:
         """Take a step for each active slope; deactivate those that are optimal at a bound."""
         self.largest[:] = 0
         if self.sample is not None:
-            n_active = int(np.count_nonzero(self.active.any(axis=1)))
-            self.sample.share = len(self.sample.X) / max(1, n_active)
-            self.sample.size = 0
+            self.sample.empty(self.slopes.count_active_rows())
 
-        def step(_: None, block: Block) -> None:
-            rng = np.random.default_rng([self.seed, number, block.start])
-            self._steps(block.X, place_of(block), rng)
-            if self.sample is not None:
-                self.sample.add(block, self.active[place_of(block)], rng)
+        def read(block: Block, _: Scratch) -> tuple[slice, DualRows]:
+            Y, C = self.facts.targets(block)
+            slopes = self.slopes.at(place_of(block))
+            return place_of(block), DualRows(block.X, self.facts.norms(block), C, Y, *slopes)
 
-        self.sweep_context.map_reduce(self.sweep_rows, lambda block, _: block, step, None)
+        def step(parts: list[slice], read: tuple[slice, DualRows]) -> list[slice]:
+            part, rows = read
+            if self.buffer is None:
+                self._visit([part], rows, number)
+                return parts
+            numbers = np.arange(part.start, part.stop)
+            if self.buffer.size + len(numbers) > self.buffer.capacity:
+                self._visit(parts, self.buffer.rows, number)
+                self.buffer.clear()
+                parts = []
+            self.buffer.add(numbers, rows)
+            return [*parts, part]
+
+        rows = self.chunks.shuffled([self.seed, number, self.rows.n_rows])
+        none: list[slice] = []
+        parts = self.sweep_context.map_reduce(rows, read, step, none)
+        if self.buffer is not None:
+            self._visit(parts, self.buffer.rows, number)
+            self.buffer.clear()
         self._end_sweep()
-        if self.sample is not None and self.sample.size:
-            rng = np.random.default_rng([self.seed, number])
-            while not self.is_due:
-                self.largest[:] = 0
-                part = self.sample.numbers[: self.sample.size]
-                self._steps(self.sample.rows, part, rng)
-                self._end_sweep()
+        self._repeat(number)
 
-    def _steps(self, X: Matrix, part: slice | Array, rng: np.random.Generator) -> None:
+    def _visit(self, parts: list[slice], rows: DualRows, number: int) -> None:
+        """Take steps for rows from these parts, and store their dual variables."""
+        rng = np.random.default_rng([self.seed, number, parts[0].start])
+        self._steps(rows, rng)
+        first = 0
+        for part in parts:
+            last = first + part.stop - part.start
+            self.slopes.put(part, rows.slopes[first:last], rows.active[first:last])
+            first = last
+        if self.sample is not None:
+            numbers = np.concatenate([np.arange(part.start, part.stop) for part in parts])
+            self.sample.add(numbers, rows, rng)
+
+    def _repeat(self, number: int) -> None:
+        """Take steps on the sample until a check is due."""
+        if self.sample is None or self.sample.buffer.size == 0 or self.is_due:
+            return
+        buffer = self.sample.buffer
+        rng, rows = np.random.default_rng([self.seed, number]), buffer.rows
+        while not self.is_due:
+            self.largest[:] = 0
+            self._steps(rows, rng)
+            self._end_sweep()
+        self.slopes.put_rows(buffer.numbers, rows.slopes, rows.active)
+
+    def _steps(self, rows: DualRows, rng: np.random.Generator) -> None:
         """Take a step for each active slope of these rows."""
-        slopes, active = self.slopes[part], self.active[part]
-        X = as_layout(X, self.rows.dtype)
-        order = rng.permutation(np.flatnonzero(active.any(axis=1)))
-        Q, C, Y = self.Q[part], self.C[part], self.Y[part]
+        X = as_layout(rows.X, self.rows.dtype)
+        order = rng.permutation(rows.visited())
 
         def step(number: int, _: Scratch) -> int:
-            rows = X, order, self.shares[number], Q, C, Y, slopes, active
+            given = X, order, self.shares[number], rows.Q, rows.C, rows.Y, rows.slopes, rows.active
             model = self.intercept.constant, self.V[number], self.b
-            return self.run_sweep(*rows, *model, self.worst, self.largest, *self.parameters)
+            return self.run_sweep(*given, *model, self.worst, self.largest, *self.parameters)
 
         numbers = range(len(self.shares))
         self.steps += fold(numbers, step, lambda a, b: a + b, 0, len(numbers))
-        if not isinstance(part, slice):
-            self.slopes[part], self.active[part] = slopes, active
 
     def _end_sweep(self) -> None:
         self.worst = np.where(self.largest > 0, self.largest, np.inf)
@@ -324,10 +314,12 @@ class Dual:
         def costs(block: Block, scratch: Scratch) -> Array:
             part = place_of(block)
             F, Y, C = self._at(block, scratch, self.V, self.b)
-            primal, dual = self.loss.value(Y, F), self.loss.conjugate(Y, -self.slopes[part])
+            slopes, active = self.slopes.at(part)
+            primal, dual = self.loss.value(Y, F), self.loss.conjugate(Y, -slopes)
             F += change
-            self.wake(F, Y, self.slopes[part], self.active[part], *self.parameters)
-            self.active[part] &= C > 0
+            self.wake(F, Y, slopes, active, *self.parameters)
+            active &= C > 0
+            self.slopes.put(part, slopes, active)
             return np.array([np.sum(C * primal), -np.sum(C * dual)])
 
         sums = self.context.map_reduce(self.rows, costs, lambda a, b: a + b, np.zeros(2))
@@ -352,23 +344,38 @@ class Dual:
         takes a pass over the rows.
         """
         if self.intercept.free:
-            balance = Balance(self.C, self.Y, self.slopes, joint=self.loss.joint)
+            balance = Balance(self._flows(), joint=self.loss.joint)
             V, b = [np.zeros_like(own) for own in self.V], np.zeros_like(self.b)
 
             def scale(block: Block, _: Scratch) -> tuple[Block, Array]:
-                part = place_of(block)
-                return block, balance.scaled(self.Y[part], self.slopes[part])
+                slopes = self.slopes.values[place_of(block)]
+                return block, balance.scaled(self.facts.targets(block)[0], slopes)
 
             def add(total: float, result: tuple[Block, Array]) -> float:
                 block, slopes = result
-                part = place_of(block)
                 self._add(block, slopes, V, b)
-                costs = self.C[part, None] * self.loss.conjugate(self.Y[part], -slopes)
-                return total - float(np.sum(costs))
+                Y, C = self.facts.targets(block)
+                return total - float(np.sum(C[:, None] * self.loss.conjugate(Y, -slopes)))
 
             total = self.context.map_reduce(self.rows, scale, add, 0.0)
             self.bound = max(self.bound, self._in_units(total, V, b, sign=-1.0))
         return self._relative_gap(best, self.bound)
+
+    def _flows(self) -> Array:
+        """Return what groups of slopes pass on, for `Balance`."""
+
+        def of_block(block: Block, _: Scratch) -> Array:
+            Y, C = self.facts.targets(block)
+            slopes = self.slopes.values[place_of(block)]
+            return flows_between(C, Y, slopes, joint=self.loss.joint)
+
+        def add(total: Array | None, part: Array) -> Array:
+            return part if total is None else total + part
+
+        initial: Array | None = None
+        flows = self.sweep_context.map_reduce(self.chunks, of_block, add, initial)
+        assert flows is not None, "there are rows"
+        return flows
 
     def _relative_gap(self, best: DualPoint, dual: float) -> float:
         gap = best.objective - dual

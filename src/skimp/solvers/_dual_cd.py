@@ -1,7 +1,7 @@
 """Dual coordinate descent."""
 
 from math import sqrt
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -13,7 +13,10 @@ from skimp.losses import Log, Loss, MulticlassHinge, PiecewiseLoss, Squared
 from skimp.solvers._base import Problem, Solution, Solver, Status
 from skimp.solvers._coordinates import Coordinates
 from skimp.solvers._costs import count_iterations, outline_of, pass_work, row_bytes
-from skimp.solvers._dual import Dual, kept_in_memory, most_shares, needed_bytes
+from skimp.solvers._dual import Dual, DualPoint, most_shares
+from skimp.solvers._dual_memory import hold_dual, needed_bytes, streamed_rows, streaming_bytes
+from skimp.solvers._row_buffer import buffered_bytes
+from skimp.solvers._slopes import slope_bytes
 
 
 @final
@@ -40,8 +43,10 @@ class DualCD(Solver):
 
     A sweep takes 4 n D k operations for D features and k outputs. The number of sweeps grows as
     alpha becomes smaller. If the features fit into memory, they take n D numbers, plus 2 n k for
-    targets and dual variables. Otherwise features are computed twice in every sweep, rows are
-    shuffled only within blocks, and a sample of active rows gets additional steps.
+    targets and dual variables. Otherwise the memory does not depend on n: rows are shuffled only
+    within blocks, a sample of active rows gets additional steps, and dual variables may be in a
+    temporary file, of 9 n k bytes. Codes are computed once and kept in such a file too; other
+    features are computed twice in every sweep.
 
     Parameters
     ----------
@@ -114,16 +119,27 @@ class DualCD(Solver):
             raise broken(type(self).__name__, "alpha", "a number > 0", problem.alpha)
         coordinates = Coordinates.of(problem)
         mapped = coordinates.features(problem.rows)
-        rows, sample, note = kept_in_memory(mapped, problem, context)
-        free = not self.penalize_intercept
-        dual = Dual(rows, problem, context, sample, seed=self.random_state, free_intercept=free)
-        start, history, sweeps, stopped = None, [], 0, False
-        if problem.start is not None:
-            c, b = problem.start
-            start = coordinates.from_coef(c), np.asarray(b, np.float64)
-        best, gap = dual.start(start, self.tol)
-        if start is not None:
-            history.append(best.objective)
+        memory = hold_dual(mapped, problem, context)
+        free, note = not self.penalize_intercept, memory.note
+        dual = Dual(memory, problem, context, seed=self.random_state, free_intercept=free)
+        loop, history, sweeps, stopped = context.resumable("dual_cd"), [], 0, False
+        if loop.state is not None:
+            dual.restore(loop.state["dual"])
+            best = DualPoint(*loop.state["best"])
+            gap, sweeps = loop.state["gap"], loop.state["sweeps"]
+            history = list(loop.state["history"])
+        else:
+            start = None
+            if problem.start is not None:
+                c, b = problem.start
+                start = coordinates.from_coef(c), np.asarray(b, np.float64)
+            best, gap = dual.start(start, self.tol)
+            history = [] if start is None else [best.objective]
+
+        def state() -> dict[str, Any]:
+            point = [best.objective, best.coef, best.b]
+            found = {"best": point, "gap": gap, "history": history, "sweeps": sweeps}
+            return {"dual": dual.state(), **found}
 
         def model() -> tuple[Array, Array]:
             return coordinates.to_coef(best.coef), best.b.copy()
@@ -140,6 +156,7 @@ class DualCD(Solver):
                         stopped = bool(problem.monitor(*model()))
                 seen = f"duality gap {gap:.1e}" if np.isfinite(gap) else ""
                 stopped |= phase.advance(seen, model if checked else None)
+                loop.keep(state)
         gap = dual.certify(best) if gap > self.tol else gap
         status = Status.CONVERGED if gap <= self.tol else Status.MAX_ITER
         if stopped:
@@ -164,20 +181,25 @@ class DualCD(Solver):
         """Return the cost of the sweeps and checks; see `Solver.cost`."""
         outline, row = outline_of(mapped, size), row_bytes(mapped)
         n, k, D, t = size.n_rows, size.n_outputs, mapped.width, size.threads
-        held: float = needed_bytes(n, k, D)
         keeping, mapping = n * row, mapped.mapping
-        kept = keeping <= size.memory - held
-        sweeps = count_iterations(_usual_sweeps(loss, n, alpha), self.tol, 1e-3, self.max_iter)
-        block = outline.block_rows * row + mapped.scratch
+        block = t * (outline.block_rows * row + mapped.scratch)
         if mapped.landmarks:
             # the inverse root of the penalty, and its product with the rows, in float64
             mapping += gemm(2 * n * D**2, DOUBLE)
             itemsize = 8 + mapped.dtype.itemsize + 8 * (mapped.dtype != DOUBLE)
-            block += outline.block_rows * D * itemsize
-            held += 24 * D**2
-        held += t * block
-        # rows that do not fit are sampled, as many as the memory limit allows
-        held += keeping if kept else max(0.0, min(keeping, size.memory - mapped.held - held))
+            block += t * outline.block_rows * D * itemsize + 24 * D**2
+        needed = needed_bytes(n, k, D)
+        kept = keeping <= size.memory - needed
+        if kept:
+            held = needed + block + keeping
+        else:
+            own = streaming_bytes(0, row, k, D)
+            rows = streamed_rows(outline.block_rows, row, k, size.memory - own)
+            held = streaming_bytes(rows, row, k, D) + block
+            # rows that do not fit are buffered and sampled, as many as the memory limit allows
+            more = slope_bytes(n, k) + n * buffered_bytes(row, k)
+            held += max(0.0, min(more, size.memory - mapped.held - held))
+        sweeps = count_iterations(_usual_sweeps(loss, n, alpha), self.tol, 1e-3, self.max_iter)
         threads = 1 if loss.joint else min(t, most_shares(k, outline.coded))
         if mapped.groups:
             sweep = gathers(n * mapped.groups * k, threads)
@@ -185,7 +207,9 @@ class DualCD(Solver):
             sweep = Work(sweeps=n * D * k / threads)
         # nearly one check of the gap per sweep
         work = sweeps * (sweep + 0.5 * pass_work(mapped, size))
-        work += (1.0 if kept else 1 + 2 * sweeps) * mapping + stream(2 * keeping)
+        # codes that do not fit are read from a file
+        once = kept or outline.coded
+        work += (1.0 if once else 1 + 2 * sweeps) * mapping + stream(2 * keeping)
         return Stage("solve", work, mapped.held + held)
 
 

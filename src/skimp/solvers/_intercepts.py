@@ -42,6 +42,14 @@ class Intercept(ABC):
         r"""Change b from :math:`\kappa s` to a starting point, if the penalty allows that."""
 
     @abstractmethod
+    def state(self) -> list[Array]:
+        """Return all that changes."""
+
+    @abstractmethod
+    def restore(self, state: list[Array]) -> None:
+        """Continue from an earlier state."""
+
+    @abstractmethod
     def move(self, b: Array) -> tuple[Array, float]:
         r"""Return by how much to change b after a check, and :math:`s^T b`.
 
@@ -60,6 +68,13 @@ class PenalizedIntercept(Intercept):
 
     def place(self, b: Array, at: Array) -> None:
         """Do nothing: the dual variables determine the intercept."""
+
+    def state(self) -> list[Array]:
+        """Return nothing."""
+        return []
+
+    def restore(self, state: list[Array]) -> None:
+        """Do nothing."""
 
     def move(self, b: Array) -> tuple[Array, float]:
         """Return zeros."""
@@ -96,6 +111,14 @@ class FreeIntercept(Intercept):
         self._centre[:] = at - b
         b[:] = at
 
+    def state(self) -> list[Array]:
+        """Return the centre, the last pull, the pace and its largest growth."""
+        return [self._centre, self._last, self._pace, self._growth]
+
+    def restore(self, state: list[Array]) -> None:
+        """Continue from an earlier state."""
+        self._centre, self._last, self._pace, self._growth = (np.array(part) for part in state)
+
     def move(self, b: Array) -> tuple[Array, float]:
         """Move the centre; return its change and the product of s and b."""
         pull = b - self._centre
@@ -113,6 +136,21 @@ class FreeIntercept(Intercept):
         return change, float(pull @ b) / self.constant
 
 
+def flows_between(C: Array, Y: Array, slopes: Array, *, joint: bool) -> Array:
+    """Return what the groups of some rows pass on, for `Balance`."""
+    k = slopes.shape[1]
+    flows = np.zeros((k, k) if joint else (k, 2, 2))
+    with single_threaded_blas():
+        for start in range(0, len(C), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            if joint:
+                flows -= (C[part, None] * (Y[part] > 0)).T @ np.minimum(slopes[part], 0)
+            else:
+                flows[:, 0, 1] -= C[part] @ np.minimum(slopes[part], 0)
+                flows[:, 1, 0] += C[part] @ np.maximum(slopes[part], 0)
+    return flows
+
+
 class Balance:
     r"""Factors of at most 1 that make :math:`\sum_i C_i \beta_{ij} = 0` for each output j.
 
@@ -122,18 +160,9 @@ class Balance:
     factors r solve :math:`r_a \sum_b M_{ab} = \sum_b r_b M_{ba}`.
     """
 
-    def __init__(self, C: Array, Y: Array, slopes: Array, *, joint: bool):
+    def __init__(self, flows: Array, *, joint: bool):
         self._joint = joint
-        k = slopes.shape[1]
-        flows = np.zeros((k, k) if joint else (k, 2, 2))
         with single_threaded_blas():
-            for start in range(0, len(C), _CHUNK):
-                part = slice(start, start + _CHUNK)
-                if joint:
-                    flows -= (C[part, None] * (Y[part] > 0)).T @ np.minimum(slopes[part], 0)
-                else:
-                    flows[:, 0, 1] -= C[part] @ np.minimum(slopes[part], 0)
-                    flows[:, 1, 0] += C[part] @ np.maximum(slopes[part], 0)
             passed = np.zeros_like(flows)
             each = np.arange(flows.shape[-1])
             passed[..., each, each] = flows.sum(axis=-1)

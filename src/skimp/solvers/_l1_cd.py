@@ -10,7 +10,7 @@ from skimp._core._types import Array
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, gemm, stream
 from skimp._params._memory import require_memory
 from skimp._params._rules import Rule, broken, check_params, integer, number
-from skimp.data import LOCAL, Context, Rows, keep_rows, kept_bytes
+from skimp.data import LOCAL, Context, Rows, hold_rows, kept_bytes
 from skimp.losses import Loss
 from skimp.solvers._base import Problem, Solution, Solver, Status
 from skimp.solvers._costs import count_iterations, outline_of, pass_work, row_bytes
@@ -199,7 +199,7 @@ class L1CD(Solver):
             intercept=point.intercept,
             n_iter=len(history),
             status=status,
-            message=f"l1_cd: {status.value}, {seen}, {used} of {width} features used, {how}",
+            message=f"l1_cd: {status.value}, {seen}, {used} of {width} features used{how}",
             history=np.array(history),
             # unbiased for the lasso (Zou, Hastie and Tibshirani 2007)
             dimension=None if self.ridge else float(used),
@@ -216,7 +216,8 @@ class L1CD(Solver):
         kept = keeping + own <= size.memory
         block = outline_of(mapped, size).block_rows * (row_bytes(mapped) + 16 * a) + mapped.scratch
         work = steps * (2 * pass_work(mapped, size, exact=True) + gemm(n * k * a**2, DOUBLE))
-        work += (1.0 if kept else 2 + 3 * steps) * mapped.mapping + stream(2 * keeping)
+        once = kept or mapped.groups
+        work += (1.0 if once else 2 + 3 * steps) * mapped.mapping + stream(2 * keeping)
         return Stage("solve", work, mapped.held + own + t * block + (keeping if kept else 0))
 
 
@@ -233,11 +234,10 @@ def _kept_in_memory(problem: Problem, k: int, context: Context) -> tuple[Rows, i
     least, first = (MATRIX * k * min(rows.n_features, size) ** 2 for size in (_LEAST, FIRST))
     what = f"l1_cd on {rows.n_rows} rows with {rows.n_features} features and {k} outputs"
     require_memory(own + least, memory, what, "use fewer rows or fewer features")
-    keeping = kept_bytes(rows)
-    if own + first + keeping > memory:
-        return rows, own, "features recomputed in each pass"
-    with context.phase("features", unit="rows", total=rows.n_rows):
-        return keep_rows(rows, context), own + keeping, "features kept in memory"
+    held = hold_rows(rows, memory - own - first, context)
+    if held.in_memory:
+        return held.rows, own + kept_bytes(rows), ", features kept in memory"
+    return held.rows, own, held.note
 
 
 def _raise_curvature(objective: HeldObjective, point: HeldPoint, share: float) -> HeldPoint:

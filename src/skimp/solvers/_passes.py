@@ -7,11 +7,11 @@ import numpy as np
 
 from skimp._core._blocks import Scratch, fold
 from skimp._core._types import Array
-from skimp.data import Block, Context, Rows, join, keep_rows, kept_bytes, kept_layout
+from skimp.data import Block, Context, Rows, hold_rows, join, kept_layout
 from skimp.solvers._compiled import as_layout
 
 ORDERS = ("reshuffled", "fixed", "iid")
-_LEAST = 64
+LEAST = 64
 """Least number of rows to shuffle at a time."""
 _ROUNDING = 1e-9
 _MOST = 16
@@ -29,8 +29,8 @@ class Passes:
     Features that fit into ``room`` bytes are kept, and rows are drawn freely. Otherwise the
     features of as many rows as fit into a quarter of ``room`` are computed at a time, which leaves
     space for a copy of them, a sample, and blocks in the making. If the source has its rows in
-    memory, these are drawn freely too; if it can only be read in order, rows are shuffled within
-    the buffer.
+    memory, these are drawn freely too; if it can only be read in order, as codes in a file, rows
+    are shuffled within the buffer.
 
     Parameters
     ----------
@@ -47,6 +47,8 @@ class Passes:
         Number of threads and progress reports.
     visits : Visits, optional
         Visits to earlier rows of a stream.
+    beside : int, default=0
+        Bytes of each row at hand in addition to its features.
 
     Attributes
     ----------
@@ -56,6 +58,8 @@ class Passes:
         Number of rows whose features are computed at a time, if they are not kept.
     note : str
         How rows are drawn if features do not fit, for the message of a solution.
+    visits : Visits
+        The visits so far.
     """
 
     def __init__(
@@ -66,23 +70,25 @@ class Passes:
         room: int,
         context: Context,
         visits: "Visits | None" = None,
+        beside: int = 0,
     ):
         self._order, self._seed, self._context = order, seed, context
-        self._visits = Visits() if visits is None else visits
+        self.visits = Visits() if visits is None else visits
         self.note, self.buffer_rows = "", rows.n_rows
         self._whole: tuple[Any, Array, Array] | None = None
-        if kept_bytes(rows) <= room:
-            with context.phase("features", unit="rows", total=rows.n_rows):
-                self.rows = keep_rows(rows, context)
+        held = hold_rows(rows, room - beside * rows.n_rows, context)
+        self.rows = held.rows
+        if held.in_memory:
             block = next(self.rows.reblocked(max(1, rows.n_rows)).blocks())
             self._whole = self._prepare(block)
             return
-        self.rows = rows
-        numbers, dtype = kept_layout(rows)
-        self.buffer_rows = max(_LEAST, room // (4 * numbers * dtype.itemsize))
-        drawn = "rows drawn freely" if rows.in_memory else "rows shuffled"
-        drawn += f" in buffers of {self.buffer_rows:,}"
-        self.note = f", features recomputed in every pass, {drawn}"
+        # an order of all rows takes as many numbers
+        order_bytes = 8 * rows.n_rows
+        self._free = self.rows.in_memory and order_bytes <= room // 2
+        room -= order_bytes if self._free else 0
+        self.buffer_rows = max(LEAST, room // buffered_bytes(rows, beside))
+        drawn = "rows drawn freely" if self._free else "rows shuffled"
+        self.note = f"{held.note}, {drawn} in buffers of {self.buffer_rows:,}"
 
     def _prepare(self, block: Block) -> tuple[Any, Array, Array]:
         targets = np.ascontiguousarray(block.y, np.float64)
@@ -94,7 +100,7 @@ class Passes:
         if self._whole is not None:
             X, Y, weight = self._whole
             visit(X, Y, *self._draw(weight, seed))
-        elif self.rows.in_memory:
+        elif self._free:
             order = np.random.default_rng(seed).permutation(self.rows.n_rows)
             for start in range(0, len(order), self.buffer_rows):
                 block = self._take(order[start : start + self.buffer_rows])
@@ -110,12 +116,12 @@ class Passes:
         """Return the factor of each row, and the order of visits."""
         rng, n = np.random.default_rng(seed), len(weight)
         if self._order == "iid":
-            share = self._visits.share(weight)
+            share = self.visits.share(weight)
             total = float(share.sum())
             # round at random, so that light rows are drawn even if they come one at a time
             size = int(total + rng.random())
             return np.ones(n), rng.choice(n, size, p=share / total if total else None)
-        visits, factor = self._visits.count(weight)
+        visits, factor = self.visits.count(weight)
         return factor, rng.permutation(np.repeat(np.arange(n), visits))
 
     def _take(self, numbers: Array) -> Block:
@@ -149,9 +155,16 @@ class Passes:
                     empty(end)
             return end
 
-        end = self._context.map_reduce(self.rows, lambda block, _: block, add, 0)
+        rows = self.rows.shuffled([*seed, self.rows.n_rows + 1])
+        end = self._context.map_reduce(rows, lambda block, _: block, add, 0)
         if waiting:
             empty(end)
+
+
+def buffered_bytes(rows: Rows, beside: int) -> int:
+    """Return the memory of a row in a buffer, of which copies are made, in bytes."""
+    numbers, dtype = kept_layout(rows)
+    return 4 * numbers * dtype.itemsize + 2 * beside
 
 
 class Visits:
@@ -164,6 +177,15 @@ class Visits:
 
     def __init__(self) -> None:
         self._weight, self._rows, self._visits = 0.0, 0, 0
+
+    def state(self) -> list[float]:
+        """Return the sums over all rows so far."""
+        return [self._weight, self._rows, self._visits]
+
+    def restore(self, state: list[float]) -> None:
+        """Continue from an earlier state."""
+        self._weight, rows, visits = state
+        self._rows, self._visits = int(rows), int(visits)
 
     def share(self, weight: Array) -> Array:
         """Add rows, and return their weights divided by the mean weight of all rows so far."""

@@ -1,6 +1,6 @@
 """SARAH: recursive gradient estimates with restarts."""
 
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from skimp._core._types import Array
 from skimp._core._work import DOUBLE, MapCost, Size, Stage, Work, gathers, gemm, stream
 from skimp._params._memory import parse_bytes, require_memory
 from skimp._params._rules import Rule, broken, check_params, integer, number
-from skimp.data import LOCAL, Context, Rows, keep_rows, kept_bytes, kept_layout
+from skimp.data import LOCAL, Context, Held, Rows, hold_rows, kept_layout
 from skimp.losses import Loss
 from skimp.solvers._base import Learner, Problem, Solution, Solver, Status
 from skimp.solvers._compiled import compiled_loss
@@ -17,7 +17,7 @@ from skimp.solvers._coordinates import Coordinates
 from skimp.solvers._costs import count_iterations, outline_of, pass_work, row_bytes
 from skimp.solvers._features import n_outputs_of
 from skimp.solvers._metric import POWERS, RANK, SAMPLED, Metric, largest_leverage
-from skimp.solvers._sarah_steps import HALVINGS, Iteration, Part, Stream, extrapolate
+from skimp.solvers._sarah_steps import HALVINGS, Iteration, Part, Point, Stream, extrapolate
 
 _USUAL = 5
 """Iterations at the default tolerance (measured: 3 to 10)."""
@@ -118,22 +118,34 @@ class SARAH(Solver):
         """Minimize a smooth loss; see `Solver.solve`."""
         self._check(problem)
         coordinates = Coordinates.of(problem)
-        rows, capacity = self._within_memory(coordinates.features(problem.rows), problem, context)
+        held, capacity = self._within_memory(coordinates.features(problem.rows), problem, context)
+        rows = held.rows
         n, k, seed = rows.n_rows, n_outputs_of(rows), self.random_state
         iteration = Iteration(problem, k, self.batch_size, type(self).__name__)
         sample = rows.sample(min(SAMPLED, capacity), seed, context)
         batch = min(self.batch_size, capacity)
         metric = Metric.of(sample, problem, batch, seed)
         metric = metric.widened(sample.X, sample.weight, largest_leverage(batch, n))
-        if capacity == n:
+        if held.in_memory:
             whole = next(rows.reblocked(n).blocks())
             part = Part.of(whole.X, whole.y, whole.weights())
-        point = iteration.evaluate(rows, *iteration.start(coordinates, rows), context)
-        check_representable(point.G, point.g)
-        passes = 1 + (POWERS + 1) * len(sample.weight) / n
-        history = [] if problem.start is None else [point.objective]
-        points = [point]
-        count, step, status, zero = 0, 1.0, Status.MAX_ITER, _ZERO * point.objective or 1.0
+        loop, status = context.resumable("sarah"), Status.MAX_ITER
+        if loop.state is None:
+            point = iteration.evaluate(rows, *iteration.start(coordinates, rows), context)
+            check_representable(point.G, point.g)
+            passes = 1 + (POWERS + 1) * len(sample.weight) / n
+            history = [] if problem.start is None else [point.objective]
+            points = [point]
+            count, step, zero = 0, 1.0, _ZERO * point.objective or 1.0
+        else:
+            points = [Point(**before) for before in loop.state["points"]]
+            point, history = points[-1], list(loop.state["history"])
+            count, passes = loop.state["count"], loop.state["passes"]
+            step, zero = loop.state["step"], loop.state["zero"]
+
+        def state() -> dict[str, Any]:
+            found = {"points": [dict(vars(p)) for p in points], "history": history, "count": count}
+            return {**found, "passes": passes, "step": step, "zero": zero}
 
         def gap() -> float:
             return point.gap / max(point.objective, zero)
@@ -143,7 +155,7 @@ class SARAH(Solver):
 
         with context.phase("sarah", unit="iterations", total=self.max_iter) as phase:
             while gap() > self.tol and count < self.max_iter and status is Status.MAX_ITER:
-                if capacity < n:
+                if not held.in_memory:
                     key = int(np.random.SeedSequence([seed, count]).generate_state(1)[0])
                     sample = rows.sample(capacity, key, context)
                     part = Part.of(sample.X, sample.y, sample.weight)
@@ -163,10 +175,12 @@ class SARAH(Solver):
                     status = Status.STOPPED_EARLY
                 elif step < 0.5**HALVINGS:
                     status = Status.STALLED
+                loop.keep(state)
         if status is Status.MAX_ITER and gap() <= self.tol:
             status = Status.CONVERGED
         seen = f"relative duality gap about {gap():.1e} after {count} iterations"
-        note = "" if capacity == n else f", mini-batches from samples of {capacity:,} rows"
+        note = held.note
+        note += "" if held.in_memory else f", mini-batches from samples of {capacity:,} rows"
         note += f", step size {step:g}" if step < 1 else ""
         note += ", stopped early" if status is Status.STOPPED_EARLY else ""
         coef, intercept = model()
@@ -201,7 +215,7 @@ class SARAH(Solver):
         if not problem.alpha > 0:
             raise broken(owner, "alpha", "a number > 0", problem.alpha)
 
-    def _within_memory(self, rows: Rows, problem: Problem, context: Context) -> tuple[Rows, int]:
+    def _within_memory(self, rows: Rows, problem: Problem, context: Context) -> tuple[Held, int]:
         """Return rows, with features in memory if they fit, and how many rows fit."""
         n, k, width = rows.n_rows, n_outputs_of(rows), rows.n_features
         numbers, dtype = kept_layout(rows)
@@ -212,11 +226,9 @@ class SARAH(Solver):
             own + least, problem.memory_limit, what, "use a smaller budget or a smaller batch_size"
         )
         room = parse_bytes(problem.memory_limit) - own
-        if kept_bytes(rows) + n * _row_bytes(k) <= room:
-            with context.phase("features", unit="rows", total=n):
-                return keep_rows(rows, context), n
+        held = hold_rows(rows, room - n * _row_bytes(k), context)
         # a sample is copied while it is drawn
-        return rows, room // (3 * row)
+        return held, n if held.in_memory else min(n, room // (3 * row))
 
     def cost(self, mapped: MapCost, size: Size, loss: Loss, alpha: float) -> Stage:
         """Return the cost of the iterations; see `Solver.cost`."""
@@ -237,7 +249,8 @@ class SARAH(Solver):
         # mini-batches usually take half of a pass
         work = iterations * (1.5 * pass_work(mapped, size) + 0.5 * step)
         work += gemm(4 * (POWERS + 1) * min(n, SAMPLED) * D * min(D, RANK), DOUBLE)
-        work += (1.0 if keeping <= room else 1 + iterations) * mapping + stream(2 * keeping)
+        once = keeping <= room or mapped.groups
+        work += (1.0 if once else 1 + iterations) * mapping + stream(2 * keeping)
         return Stage("solve", work, mapped.held + held + min(keeping, room))
 
 

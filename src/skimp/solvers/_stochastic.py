@@ -12,15 +12,15 @@ from skimp._core._linalg import check_representable, dense
 from skimp._core._types import Array, Matrix
 from skimp._core._work import DOUBLE
 from skimp._params._memory import parse_bytes, require_memory
-from skimp.data import LOCAL, ArrayRows, Context, Rows, kept_bytes
+from skimp.data import LOCAL, ArrayRows, Context, Loop, Rows, kept_bytes
 from skimp.losses import Hinge
 from skimp.solvers._base import Learner, Problem, Solution, Status
 from skimp.solvers._compiled import as_layout, compiled_loss
 from skimp.solvers._coordinates import Coordinates
-from skimp.solvers._costs import steps_bytes
+from skimp.solvers._costs import steps_bytes, visit_bytes
 from skimp.solvers._features import n_outputs_of
 from skimp.solvers._objective import mean_loss
-from skimp.solvers._passes import Passes, Visits
+from skimp.solvers._passes import LEAST, Passes, Visits, buffered_bytes
 
 _SAMPLED, _LEAST_SAMPLED = 2**14, 2**10
 """Most and least rows on which the objective is measured if features do not fit into memory."""
@@ -274,6 +274,30 @@ class Steps(Learner):
         self._zero[1] += weight.sum()
         return np.asarray(np.sqrt(self._zero[0] / self._zero[1] / self.problem.alpha))
 
+    def _state(self, passes: Passes) -> dict[str, Any]:
+        """Return all that later passes depend on."""
+        return {
+            "theta": self.rule.theta,
+            "V": self._V,
+            "U": self._U,
+            "scalars": self._scalars,
+            "zero": self._zero,
+            "weight": self._weight,
+            "largest": self._largest,
+            "t": self._t,
+            "passes": self._passes,
+            "visits": passes.visits.state(),
+        }
+
+    def _restore(self, state: dict[str, Any], passes: Passes) -> None:
+        """Continue from an earlier state, after `begin`."""
+        for own, other in zip(self._V + self._U, [*state["V"], *state["U"]], strict=True):
+            own[...] = other
+        self._scalars[...], self._zero[...] = state["scalars"], state["zero"]
+        self._weight, self._largest = state["weight"], state["largest"]
+        self._t, self._passes = state["t"], state["passes"]
+        passes.visits.restore(state["visits"])
+
     def point(self) -> tuple[Array, Array]:
         """Return the coefficients in the coordinates of the steps, and the intercepts."""
         s, C, b, sums = self._scalars
@@ -334,7 +358,9 @@ class Steps(Learner):
             intercept_penalized=penalized,
         )
 
-    def solve(self, passes: Passes, tol: float, max_iter: int, context: Context) -> Solution:
+    def solve(
+        self, passes: Passes, tol: float, max_iter: int, loop: Loop, context: Context
+    ) -> Solution:
         """Run passes until the objective hardly changes.
 
         With steps of size 1 / t, the suboptimality falls as 1 / t. After p passes it is therefore
@@ -349,8 +375,18 @@ class Steps(Learner):
             sample = rows.sample(min(size, rows.n_rows), rule.seed, context)
             rows = ArrayRows(sample.X, sample.y, sample.weight)
             note += f", objective measured on {rows.n_rows:,} rows"
-        before = np.inf if problem.start is None else self.objective(rows, context)
-        history, gap, status = [before], np.inf, Status.MAX_ITER
+        gap, status = np.inf, Status.MAX_ITER
+        if loop.state is not None:
+            history, gap = list(loop.state["history"]), loop.state["gap"]
+            self._restore(loop.state, passes)
+        else:
+            history = [np.inf if problem.start is None else self.objective(rows, context)]
+        if gap <= tol and self._t >= self._least_steps:
+            status = Status.CONVERGED
+
+        def state() -> dict[str, Any]:
+            return {**self._state(passes), "history": history, "gap": gap}
+
         with context.phase(rule.name, unit="passes", total=max_iter) as phase:
             while len(history) <= max_iter and status is Status.MAX_ITER:
                 self.run(passes, context)
@@ -364,6 +400,7 @@ class Steps(Learner):
                     status = Status.STOPPED_EARLY
                 elif gap <= tol and self._t >= self._least_steps:
                     status = Status.CONVERGED
+                loop.keep(state)
         taken = len(history) - 1
         seen = f", estimated distance to the minimum {gap:.1e}" if np.isfinite(gap) else ""
         message = f"{rule.name}: {taken} passes with {self._t:,} steps{seen}{note}"
@@ -380,19 +417,26 @@ def solve_by_steps(
     passes = open_passes(steps, problem, context)
     k = n_outputs_of(problem.rows)
     batches = -(-problem.rows.n_rows // rule.batch_size)
-    steps.tune(passes, k, context)
+    loop = context.resumable(rule.name)
+    if loop.state is None:
+        steps.tune(passes, k, context)
+    else:
+        steps.rule = replace(rule, theta=loop.state["theta"])
     steps.begin(k, problem.start, 0 if problem.start is None else batches)
-    return steps.solve(passes, tol, max_iter, context)
+    return steps.solve(passes, tol, max_iter, loop, context)
 
 
 def open_passes(steps: Steps, problem: Problem, context: Context) -> Passes:
     """Return passes over the rows of a problem, within its memory limit."""
     rows, rule = steps.coordinates.features(problem.rows), steps.rule
     k, limit = n_outputs_of(rows), parse_bytes(problem.memory_limit)
-    needed = steps_bytes(rows.n_rows, k, rows.n_features)
-    what = f"stochastic gradients on {rows.n_rows} rows with {k} outputs"
-    require_memory(needed, limit, what, "use a smaller budget or fewer features")
-    return Passes(rows, rule.order, rule.seed, limit - needed, context)
+    own, beside = steps_bytes(k, rows.n_features), visit_bytes(k)
+    least = min(rows.n_rows, LEAST) * buffered_bytes(rows, beside)
+    whole = kept_bytes(rows) + beside * rows.n_rows
+    what = f"stochastic gradients on {rows.n_features} features with {k} outputs"
+    remedy = "use a smaller budget or fewer features"
+    require_memory(own + min(least, whole), limit, what, remedy)
+    return Passes(rows, rule.order, rule.seed, limit - own, context, beside=beside)
 
 
 def mean_square(X: Matrix) -> float:
