@@ -15,6 +15,7 @@ from skimp.data._journal import CHECKPOINT, Checkpoint, Journal, Loop, as_checkp
 from skimp.data._kept import keep_rows, kept_bytes, kept_layout
 from skimp.data._open import as_rows, open_rows
 from skimp.data._parquet import ParquetRows
+from skimp.data._pieces import pieces
 from skimp.data._progress import Listener, Phase, Progress, reporting
 from skimp.data._refusals import missing_entries, refuse_target
 from skimp.data._rows import BlockMap, MappedRows, NoRows, Rows
@@ -71,6 +72,7 @@ __all__ = [
     "missing_entries",
     "no_rows",
     "open_rows",
+    "pieces",
     "rechunk",
     "refuse_target",
     "reporting",

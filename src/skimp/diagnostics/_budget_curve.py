@@ -14,7 +14,15 @@ from skimp._core._types import Array
 from skimp._params._rules import NONE, broken, check_values, integer, number
 from skimp.budgets import Fixed
 from skimp.choice import Task
-from skimp.data import ArrayRows, Block, Rows, clone_without_callbacks, reporting, split_rows
+from skimp.data import (
+    ArrayRows,
+    Block,
+    Rows,
+    clone_without_callbacks,
+    pieces,
+    reporting,
+    split_rows,
+)
 from skimp.diagnostics._coded_curve import predict_held_out
 from skimp.diagnostics._inputs import MODEL, SIZES, sequence_of
 from skimp.diagnostics._nested import Nested, nest
@@ -312,7 +320,12 @@ def _confirm(
 
 def _judge(model: Any, rows: Rows, classes: bool) -> float:
     """Return the error of a fitted model on held-out rows."""
-    predicted, y = model.predict(rows), rows.targets()
-    assert y is not None, "there are targets"
-    missed = predicted != y if classes else (predicted - y) ** 2
-    return float(np.average(missed.reshape(len(y), -1).mean(axis=1), weights=rows.weights()))
+    errors = total = 0.0
+    for piece, _, _ in pieces(rows, rows.n_features):
+        predicted, y, weight = model.predict(piece), piece.targets(), piece.weights()
+        assert y is not None, "there are targets"
+        missed = predicted != y if classes else (predicted - y) ** 2
+        missed = missed.reshape(len(y), -1).mean(axis=1)
+        errors += float(missed.sum() if weight is None else (missed * weight).sum())
+        total += len(y) if weight is None else float(weight.sum())
+    return errors / total

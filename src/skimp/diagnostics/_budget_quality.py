@@ -174,9 +174,7 @@ def budget_quality(
     W, _ = inverse_root(K_mm, rank=None, eps=float(np.finfo(np.float64).eps))
     Z = K @ W
     residual = np.clip(own - np.einsum("ij,ij->i", Z, Z), 0, None)
-    present = rows.weights()
-    n_present = rows.n_rows if present is None else np.count_nonzero(present)
-    share, error = _ratio(residual, own, weight, len(own) / n_present)
+    share, error = _ratio(residual, own, weight, len(own) / rows.count_weighted())
     squared = np.clip(own[:, None] - 2 * K + K_mm.diagonal(), 0, None)
     distances = np.sqrt(squared.min(axis=1))
     values, Q = eigenpairs((Z.T * weight) @ Z)

@@ -3,8 +3,9 @@
 import numpy as np
 
 from skimp._core._types import Array
+from skimp._params._memory import require_memory
 from skimp.choice import Task
-from skimp.data import ArrayRows, Codes, split_rows
+from skimp.data import ArrayRows, Codes, kept_bytes, split_rows
 from skimp.features import FeatureMap
 from skimp.solvers import Problem
 
@@ -18,8 +19,11 @@ def predict_held_out(
 
     Each model uses the first grids of a fitted map, with the loss and the solver of the task.
     """
-    parts = split_rows(task.numbers, _HELD_OUT, seed)
-    training, judging = (part.mapped(fitted).collect() for part in parts)
+    parts = [part.mapped(fitted) for part in split_rows(task.numbers, _HELD_OUT, seed)]
+    needed, limit = sum(kept_bytes(part) for part in parts), task.spec.memory_limit
+    what = f"the codes of {task.rows.n_rows:,} rows"
+    require_memory(needed, limit, what, "pass fewer rows, or a map with fewer grids")
+    training, judging = (part.collect() for part in parts)
     assert training.y is not None, "there are targets"
     assert judging.y is not None, "there are targets"
     spec = task.spec
