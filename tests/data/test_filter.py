@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from skimp.data import FilteredRows, open_rows, split_rows, weighted_rows
+from skimp.data import FilteredRows, open_rows, pieces, split_rows, weighted_rows
+from skimp.data._rows import AttachedRows
 from tests.problems import regression
 from tests.sources import ChunkedRows
 
@@ -62,6 +63,16 @@ def test_origin_of_a_split():
             found = part.origin(numbers)
             np.testing.assert_array_equal(part.take(numbers).X, X[found])
             np.testing.assert_array_equal(part.reblocked(500).take([3]).X, X[found[:1]])
+
+
+def test_attached_targets_belong_to_their_rows():
+    attached = AttachedRows(ChunkedRows(X), X[:, 0], WEIGHT)
+    parts = [*split_rows(attached, 0.3, seed=1), FilteredRows(attached, lambda b: b.X[:, 1] > 0)]
+    parts += [weighted_rows(attached), *(piece for piece, _, _ in pieces(attached, 10**6))]
+    for part in parts:
+        block = part.collect()
+        assert 0 < block.size < 500
+        np.testing.assert_array_equal(block.y, block.X[:, 0])
 
 
 def test_conditions_on_conditions():

@@ -338,12 +338,16 @@ class AttachedRows(_View):
         self._source = source
         self._y, self._weight = y, weight
 
+    def read(self, block_rows: int) -> Iterator[Block]:
+        # here, because a view of some rows renumbers them before it completes a block
+        for block in self._source.read(block_rows):
+            part = slice(block.start, block.start + block.size)
+            y = block.y if self._y is None else self._y[part]
+            weight = block.weight if self._weight is None else self._weight[part]
+            yield replace(block, y=y, weight=weight)
+
     def replace(self, block: Block, scratch: Scratch) -> Block:
-        part = slice(block.start, block.start + block.size)
-        y = block.y if self._y is None else self._y[part]
-        return replace(
-            block, y=y, weight=block.weight if self._weight is None else self._weight[part]
-        )
+        return block
 
     def take(self, numbers: Array, context: Context = LOCAL) -> Block:
         """Return rows by number."""
