@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from skimp._core._blocks import block_rows_for
 from skimp._core._work import DOUBLE, Size
+from skimp._params._errors import MemoryLimitError
 from skimp._params._memory import parse_bytes, require_memory
 from skimp.choice._plan import NOMINAL, Plan, predict_phases
 from skimp.choice._task import Task
@@ -212,9 +213,14 @@ class Limits:
                 )
                 self._require_memory_of_selector(feature_map)
             yield
+        except MemoryLimitError as error:
+            raise MemoryLimitError(self._with_plan(error, feature_map)) from None
         except MemoryError as error:
-            plan = self.plan(feature_map)
-            raise type(error)(f"{error} The plan of the fit:\n{plan}") from None
+            # errors of NumPy have other arguments
+            raise MemoryError(self._with_plan(error, feature_map)) from error
+
+    def _with_plan(self, error: MemoryError, feature_map: FeatureMap) -> str:
+        return f"{error} The plan of the fit:\n{self.plan(feature_map)}"
 
     def _require_memory_of_selector(self, feature_map: FeatureMap) -> None:
         """Refuse a selector that needs more than memory_limit to choose the landmarks."""

@@ -15,7 +15,8 @@ from skimp.data._context import LOCAL, Context
 from skimp.data._rows import Rows
 
 _KEYS = 2.0**64
-_STRIDE = 2**20
+_STRIDE = 2**16
+"""Number of rows whose keys are computed at once."""
 
 
 def split_rows(rows: Rows, fraction: float, seed: int) -> "tuple[Part, Part]":

@@ -23,7 +23,7 @@ from skimp.estimators._factors import (
 from skimp.estimators._label_model import LabelModel, fit_label_model
 from skimp.estimators._partial_labels import PartialTargets
 from skimp.features import FeatureMap, mean_length
-from skimp.solvers import Passes, Visits
+from skimp.solvers import Passes, Visits, visit_bytes
 
 _DECAY = 100
 """Steps after which the step size decreases as the inverse root of their number."""
@@ -192,7 +192,10 @@ class StepLearner(FactorLearner):
         weight = self.weight + context.map_reduce(encoded, _weigh, add, 0.0)
         energy = weight * mean_length(given.feature_map, encoded, context) / given.unit
         features = encoded.mapped(given.feature_map)
-        passes = Passes(features, "reshuffled", self.seed, self.room, context, Visits())
+        beside = visit_bytes(given.targets.n_outputs)
+        passes = Passes(
+            features, "reshuffled", self.seed, self.room, context, Visits(), beside=beside
+        )
         state, history, converged = Steps(factors, given, weight, energy, self.steps), [], False
         with context.phase("factorize", unit="passes", total=max_iter) as factorizing:
             for number in range(max_iter):

@@ -31,7 +31,7 @@ from skimp.estimators._targets import Distances, Targets, median_target
 from skimp.features import FeatureMap
 from skimp.kernels import Kernel, bandwidth_rules
 from skimp.losses import Loss, as_loss
-from skimp.solvers import Passes, Visits
+from skimp.solvers import Passes, Visits, visit_bytes
 
 _STREAM_ALPHA = 1e-4
 """Penalty of a stream, whose length is not known."""
@@ -263,7 +263,10 @@ class OnlineMachine(FilePredictor, Reporting, Parametrized, ABC):
         room, learner.threads = parse_bytes(self.memory_limit), context.threads
         with context.phase("learn", unit="passes", total=n_passes) as learning:
             features, seed = learner.features(rows), learner.seed
-            passes = Passes(features, "reshuffled", seed, room, context, learner.visits)
+            beside = visit_bytes(learner.n_outputs)
+            passes = Passes(
+                features, "reshuffled", seed, room, context, learner.visits, beside=beside
+            )
             for number in range(n_passes):
                 learner.begin_pass(number)
                 passes.run(learner.n_passes, learner.visit)

@@ -11,6 +11,7 @@ from skimp.solvers._base import (
     incremental_solvers,
 )
 from skimp.solvers._compiled import as_layout, compiled_loss
+from skimp.solvers._costs import visit_bytes
 from skimp.solvers._cutting_plane import solve_by_cuts
 from skimp.solvers._direct import Direct
 from skimp.solvers._dual_cd import DualCD
@@ -75,4 +76,5 @@ __all__ = [
     "solve_by_cuts",
     "solve_by_items",
     "solve_exact",
+    "visit_bytes",
 ]
