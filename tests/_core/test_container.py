@@ -126,6 +126,14 @@ def test_pickles_are_refused(tmp_path):
             read_container(tmp_path / name, "test")
 
 
+def test_columns_of_sparse_matrices_are_checked(tmp_path):
+    X = sparse.csr_matrix(np.eye(3))
+    X.indices[1] = 10**6
+    write_container(tmp_path / "f", "test", X)
+    with pytest.raises(ValueError, match="is damaged"):
+        read_container(tmp_path / "f", "test")
+
+
 def test_compressed_and_oversized_members_are_refused(tmp_path):
     head = {"format": "skimp", "version": 1, "kind": "test", "tree": {"array": 0}}
     with zipfile.ZipFile(tmp_path / "bomb", "w", zipfile.ZIP_DEFLATED) as archive:

@@ -4,7 +4,7 @@ from operator import add
 import numpy as np
 import pytest
 
-from skimp.data import Checkpoint, Context, FileArray, open_rows
+from skimp.data import Checkpoint, Context, FileArray, Rows, open_rows
 
 X = np.arange(100.0)[:, None]
 
@@ -110,10 +110,12 @@ def test_brief_steps_are_not_stored(tmp_path):
 
 
 def test_loops(tmp_path):
-    loop = context(tmp_path).resumable("sweeps")
-    assert loop.state is None
-    loop.keep(lambda: {"v": np.arange(3), "sweeps": 7})
-    state = context(tmp_path).resumable("sweeps").state
+    with context(tmp_path).resumable("sweeps") as loop:
+        assert loop.take() is None
+        loop.keep(lambda: {"v": np.arange(3), "sweeps": 7})
+    with context(tmp_path).resumable("sweeps") as loop:
+        state = loop.take()
+        assert loop.state is None
     assert state["sweeps"] == 7
     np.testing.assert_array_equal(state["v"], np.arange(3))
 
@@ -121,15 +123,63 @@ def test_loops(tmp_path):
 def test_arrays_in_files_are_stored_in_parts(tmp_path):
     slopes = FileArray((100_000, 2), np.float64)
     slopes[70_000:70_001] = 3.0
-    context(tmp_path).resumable("sweeps").keep(lambda: {"slopes": slopes})
-    found = context(tmp_path).resumable("sweeps").state["slopes"]
+    with context(tmp_path).resumable("sweeps") as loop:
+        loop.keep(lambda: {"slopes": slopes})
+    with context(tmp_path).resumable("sweeps") as loop:
+        found = loop.take()["slopes"]
     np.testing.assert_array_equal(found, slopes[:])
 
 
 def test_loops_are_stored_at_intervals(tmp_path):
-    loop = context(tmp_path, every=1e6).resumable("sweeps")
-    loop.keep(lambda: pytest.fail("too early"))
-    Context().resumable("sweeps").keep(lambda: pytest.fail("there is no journal"))
+    for run in (context(tmp_path, every=1e6), Context()):
+        with run.resumable("sweeps") as loop:
+            loop.keep(lambda: pytest.fail("too early, or there is no journal"))
+
+
+def test_passes_within_a_loop_are_not_stored(tmp_path):
+    rows = open_rows(X, block_rows=10)
+    for _ in range(2):
+        run = context(tmp_path)
+        with run.resumable("sweeps") as loop:
+            if loop.take() is None:  # more passes than a run that continues
+                total_of(run, rows, [])
+            loop.keep(lambda: {"sweeps": 1})
+        assert run.once("after", lambda: {"a": 1}) == {"a": 1}
+    assert len(list((tmp_path / "fit").glob("0*"))) == 2
+
+
+def test_only_files_of_a_checkpoint_are_removed(tmp_path):
+    first = context(tmp_path)
+    first.once("x", lambda: {"a": 1})
+    first.journal.finish()
+    for name in ("model.txt", ".gitignore"):
+        (tmp_path / "fit" / name).touch()
+    context(tmp_path, parts=["other"])
+    found = sorted(path.name for path in (tmp_path / "fit").iterdir())
+    assert found == [".gitignore", "head.skimp", "model.txt"]
+
+
+class Closing(Rows):
+    """Rows that note when their reader is closed."""
+
+    def __init__(self):
+        self.describe(open_rows(X, block_rows=10))
+        self.closed = 0
+
+    def read(self, block_rows):
+        try:
+            yield from open_rows(X).reblocked(block_rows).blocks()
+        finally:
+            self.closed += 1
+
+
+def test_a_failed_pass_closes_its_source():
+    rows = Closing()
+    with pytest.raises(KeyboardInterrupt) as error:
+        total_of(Context(2), rows, [], stop=2)
+    # the traceback holds the frames of the pass
+    assert error.traceback
+    assert rows.closed == 1
 
 
 def test_another_fit_is_refused_until_the_first_is_complete(tmp_path):
@@ -159,7 +209,7 @@ def test_the_seed_is_that_of_the_first_run(tmp_path):
 def test_damaged_and_unfinished_files(tmp_path):
     rows = open_rows(X, block_rows=10)
     total_of(context(tmp_path), rows, [])
-    (tmp_path / "fit" / ".00001.skimp.0123").touch()
+    (tmp_path / "fit" / ".00001.skimp.0123456789abcdef").touch()
     path = tmp_path / "fit" / "00001.skimp"
     path.write_bytes(path.read_bytes()[:50])
     run = context(tmp_path)

@@ -173,7 +173,7 @@ def test_types_without_numbers(tmp_path):
         (
             "w",
             -1.0,
-            "weight contains the negative value -1 in column 'w', in row 20 of row group 1",
+            "weight contains the value -1 in column 'w', in row 20 of row group 1",
         ),
     ],
 )

@@ -108,6 +108,18 @@ def test_bad_svmlight(tmp_path, text, message):
         open_rows(tmp_path / "rows.svm")
 
 
+def test_tabs(tmp_path):
+    (tmp_path / "rows.tsv").write_text("x\ty\n1\t0\n2\t1\n")
+    rows = open_rows(tmp_path / "rows.tsv", target="y")
+    assert rows.feature_names == ["x"]
+
+
+def test_compressed_svmlight_is_refused(tmp_path):
+    (tmp_path / "rows.svm.gz").write_bytes(gzip.compress(b"1 1:2\n"))
+    with pytest.raises(ValueError, match="must not be compressed svmlight text"):
+        open_rows(tmp_path / "rows.svm.gz")
+
+
 def test_svmlight_has_no_names(tmp_path):
     (tmp_path / "rows.svm").write_text("1 1:2\n")
     with pytest.raises(ValueError, match="target must be None or an array for svmlight text"):

@@ -2,11 +2,14 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
 
 from skimp import KernelClassifier, KernelRegressor
 from skimp.data import Checkpoint, Rows, open_rows, rechunk
@@ -20,6 +23,9 @@ MODELS = [
     KernelRegressor("rbf", approximation=FOURIER, solver="pcg", alpha=1e-4),
     KernelRegressor("rbf", approximation=30, early_stopping=True, loss="huber"),
     KernelRegressor("laplacian", approximation=RandomBinning(n_grids=10)),
+    KernelClassifier("rbf", approximation=FOURIER, loss="hinge", alpha=1e-4, early_stopping=True),
+    KernelClassifier("rbf", approximation=FOURIER, solver="sgd", alpha=1e-3, early_stopping=True),
+    KernelClassifier("rbf", approximation=FOURIER, solver="sarah", alpha=1e-3, loss="log"),
     KernelClassifier("rbf", approximation=30, loss="log"),
     KernelClassifier("rbf", approximation=FOURIER, loss="hinge", alpha=1e-3),
     KernelClassifier(approximation=20),
@@ -66,6 +72,33 @@ def test_an_interrupted_fit_ends_with_the_same_model(tmp_path, model, after):
         found = clone(model).fit(Failing(X, y, None, weight))
     np.testing.assert_array_equal(found.coef_, expected.coef_)
     np.testing.assert_array_equal(found.intercept_, expected.intercept_)
+    again = clone(model).fit(Failing(X, y, None, weight))
+    np.testing.assert_array_equal(again.coef_, expected.coef_)
+    assert again.solution_.message == expected.solution_.message
+
+
+@pytest.mark.parametrize("solver", ["sgd", "sarah"])
+def test_samples_of_a_solver_do_not_change_the_steps(tmp_path, solver):
+    X, y, _ = labelled(n=1500)
+    options = {"solver": solver, "alpha": 1e-4, "loss": "log", "tol": 1e-9, "memory_limit": "450KB"}
+    model = KernelClassifier("rbf", approximation=FOURIER, max_iter=6, random_state=0, **options)
+
+    def run(folder, after=None):
+        checkpoint = Checkpoint(tmp_path / str(folder), every=1e-9)
+        source = Failing(X, y, after)
+        source.reblocked = lambda block_rows: source
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return clone(model).set_params(checkpoint=checkpoint).fit(source)
+
+    expected = run("whole")
+    assert "kept in memory" not in expected.solution_.message
+    for after in range(60, 300, 40):
+        with suppress(KeyboardInterrupt):
+            run(after, after)
+        found = run(after)
+        np.testing.assert_array_equal(found.coef_, expected.coef_)
+        assert found.solution_.message == expected.solution_.message
 
 
 def test_a_complete_checkpoint_gives_the_model_again(tmp_path):

@@ -1,5 +1,6 @@
 """Solvers continue from each state that they kept, with the same bits."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,7 +32,7 @@ def frozen(tree):
         return [frozen(part) for part in tree]
     if isinstance(tree, np.ndarray | FileArray):
         return np.array(tree)
-    assert isinstance(tree, str | float | int | np.number), type(tree)
+    assert isinstance(tree, str | float | int | np.number | None), type(tree)
     return tree
 
 
@@ -42,9 +43,10 @@ class Resuming(Context):
     loop: Any = field(default_factory=Kept)
     names: list = field(default_factory=list)
 
+    @contextmanager
     def resumable(self, name):
         self.names.append(name)
-        return self.loop
+        yield self.loop
 
 
 def check(solver, problem, name, n_jobs=1):

@@ -22,6 +22,7 @@ _TREE = "tree.json"
 _KINDS = "biufcSUmM"
 """Kinds of dtypes that have no Python objects."""
 _MOST_HEADER = 10_000
+_PART = 2**20
 _ROWS = 2**16
 """Rows of an array in parts that are written at a time."""
 _DATE = (1980, 1, 1, 0, 0, 0)
@@ -114,12 +115,19 @@ def _read_array(archive: ZipFile, info: ZipInfo) -> Array:
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(
             member, max_header_size=_MOST_HEADER
         )
-        values = bytearray(member.read())
         if dtype.kind not in _KINDS or dtype.fields is not None:
             raise ValueError(f"arrays must hold numbers or text, found {dtype}")
-        if prod(shape) * dtype.itemsize != len(values):
+        size = prod(shape) * dtype.itemsize
+        if size != info.file_size - member.tell():
             raise ValueError(f"an array of shape {shape} must fill its member")
-    return np.frombuffer(values, dtype).reshape(shape, order="F" if fortran else "C")
+        values = np.empty(size, np.uint8)
+        for start in range(0, size, _PART):
+            part = values[start : start + _PART]
+            part[:] = np.frombuffer(member.read(len(part)), np.uint8)
+        # the checksum is compared at the end
+        if member.read(1):
+            raise ValueError("a member must end with its array")
+    return values.view(dtype).reshape(shape, order="F" if fortran else "C")
 
 
 def _encode(tree: Any, arrays: list[Array | ArrayInParts]) -> Any:
@@ -174,5 +182,7 @@ def _decode(tree: Any, arrays: list[Array]) -> Any:
         return {key: _decode(item, arrays) for key, item in value.items()}
     if kind == "csr":
         data, indices, indptr, shape = _decode(value, arrays)
-        return sparse.csr_matrix((data, indices, indptr), shape=tuple(shape))
+        matrix = sparse.csr_matrix((data, indices, indptr), shape=tuple(shape))
+        matrix.check_format(full_check=True)
+        return matrix
     raise ValueError(f"unknown type {kind!r}")

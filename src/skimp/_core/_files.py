@@ -14,7 +14,7 @@ def written_aside(path: str | os.PathLike[str]) -> Iterator[Path]:
     If the block raises, ``path`` is as it was before and nothing is left beside it. The file is
     flushed to the disk before it is renamed, so a crash leaves the old file or the new one.
     """
-    target = Path(path)
+    target = Path(path).resolve()
     if target.is_dir():
         raise IsADirectoryError(f"path must name a file, found the folder {str(target)!r}.")
     if not target.parent.is_dir():

@@ -1,7 +1,7 @@
 """The context of a computation over rows: its threads and its progress reports."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -101,8 +101,13 @@ class Context:
 
         total: T = reached.total
         if not reached.done:
-            unread = islice(rows.read(rows.block_rows), blocks, None)
-            total = fold(unread, run, add, total, self.threads)
+            read = rows.read(rows.block_rows)
+            try:
+                total = fold(islice(read, blocks, None), run, add, total, self.threads)
+            finally:
+                if isinstance(read, Generator):
+                    # a failed pass would otherwise leave a file open, and a thread that reads it
+                    read.close()
             if entry is not None and not entry.is_brief:
                 Reached(blocks, count, total, True).store(entry)
         if known is None:
@@ -133,9 +138,15 @@ class Context:
             entry.store(value=value, rng=None if rng is None else rng.bit_generator.state)
         return value
 
-    def resumable(self, name: str) -> Loop:
-        """Return the loop of a solver, with the state from which it continues."""
-        return Loop.of(self._enter(name))
+    @contextmanager
+    def resumable(self, name: str) -> Iterator[Loop]:
+        """Open the loop of a solver, which knows the state from which it continues.
+
+        What happens inside belongs to the loop: its passes are not stored on their own.
+        """
+        entry = self._enter(name)
+        with nullcontext() if self.journal is None else self.journal.paused():
+            yield Loop.of(entry)
 
     def _enter(self, name: str) -> Entry | None:
         return None if self.journal is None else self.journal.enter(name)

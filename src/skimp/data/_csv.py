@@ -19,7 +19,8 @@ class CSVRows(TableRows):
     r"""Rows of a CSV file with a header, plain or compressed (.gz, .bz2, .zst).
 
     The first 4 MB decide which columns hold numbers. Features are then read as float64, and so are
-    weights. A value that is not a number further down is an error that names its row.
+    weights. A value that is not a number further down is an error that names its row. Columns of a
+    .tsv file are separated by tabs.
 
     Parameters
     ----------
@@ -54,6 +55,7 @@ class CSVRows(TableRows):
     ):
         arrow = load_arrow()
         self._path, self._types = str(Path(path)), {}
+        self._delimiter = "\t" if ".tsv" in Path(path).suffixes else ","
         if not Path(path).is_file():
             raise FileNotFoundError(f"source must be an existing file, found {self._path!r}.")
         with self._explained(), self._open(None) as reader:
@@ -82,7 +84,7 @@ class CSVRows(TableRows):
             self._path,
             # threads would parse beyond the block that is asked for, and hide the number of a row
             read_options=csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
-            parse_options=csv.ParseOptions(newlines_in_values=True),
+            parse_options=csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
             convert_options=csv.ConvertOptions(
                 column_types=self._types, include_columns=names, strings_can_be_null=True
             ),

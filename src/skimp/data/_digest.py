@@ -1,4 +1,4 @@
-"""A digest of rows, which differs if any number, target, weight or the order differs."""
+"""A digest of rows, which differs if a number, a target, a weight, a dtype or the order differs."""
 
 from hashlib import blake2b
 from typing import Any
@@ -15,7 +15,7 @@ from skimp.data._rows import Rows
 
 
 def digest_rows(rows: Rows, context: Context) -> str:
-    """Return a digest of the rows, in one pass; it does not depend on where they come from."""
+    """Return a digest of the rows and of their names and blocks, in one pass."""
     total = blake2b(repr((rows.feature_names, rows.dtype, rows.block_rows)).encode())
 
     def of_block(block: Block, _: Scratch) -> str:

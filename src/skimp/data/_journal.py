@@ -7,7 +7,6 @@ is repeated. The model is therefore the same, bit for bit.
 """
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -74,8 +73,10 @@ class Checkpoint:
                     f"{' and '.join(names) or 'parameters'}: pass what it was begun with, choose "
                     "another folder, or delete this one."
                 )
-            shutil.rmtree(folder)
-        elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            _clear(folder)
+        elif folder.exists() and (
+            not folder.is_dir() or set(folder.iterdir()) - set(_asides(folder))
+        ):
             raise ValueError(
                 f"{owner}: checkpoint must be a new or empty folder, or one of an earlier fit, "
                 f"got {str(folder)!r}, which has other files."
@@ -111,7 +112,7 @@ class Journal:
 
     def __post_init__(self) -> None:
         """Remove files that a killed process left unfinished."""
-        for path in self.folder.glob(".*"):
+        for path in _asides(self.folder):
             path.unlink()
 
     @property
@@ -201,6 +202,11 @@ class Loop:
     entry: Entry | None = None
     state: Any = None
 
+    def take(self) -> Any:
+        """Return the state to start from, and release it."""
+        state, self.state = self.state, None
+        return state
+
     @classmethod
     def of(cls, entry: Entry | None) -> "Loop":
         """Return the loop of an entry, with its stored state."""
@@ -235,6 +241,17 @@ class Reached:
         """Write this to an entry."""
         tree = {f.name: getattr(self, f.name) for f in fields(self)}
         entry.store(**{**tree, "total": _plain(self.total)})
+
+
+def _clear(folder: Path) -> None:
+    """Remove the files of a complete fit; the head comes last, so that it can be done again."""
+    for path in [*folder.glob("[0-9]*.skimp"), folder / _HEAD]:
+        path.unlink()
+
+
+def _asides(folder: Path) -> list[Path]:
+    """Return the files that a killed process has not finished; see `written_aside`."""
+    return list(folder.glob(".*.skimp." + 16 * "[0-9a-f]"))
 
 
 def _plain(total: Any) -> Any:

@@ -17,13 +17,13 @@ from skimp._core._types import Array
 from skimp._params._rules import broken, integer
 from skimp.data._array import ArrayRows
 from skimp.data._frame import FrameRows, is_frame
-from skimp.data._refusals import columns_named, refuse, refuse_target
+from skimp.data._refusals import LARGEST_WEIGHT, columns_named, refuse, refuse_target
 from skimp.data._rows import AttachedRows, Rows
 from skimp.data._sources import load_npy, open_table, opens_by_name
 
 _BLOCK_ROWS = integer(at_least=1)
-_LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-300, 1e100
-"""In this range, sums of weights are normal float64 numbers and their squares are finite."""
+_LEAST_WEIGHT = 1e-300
+"""From it, sums of weights are normal float64 numbers."""
 _ACCEPTED = {"accept_sparse": "csr", "dtype": "numeric"}
 
 
@@ -263,9 +263,9 @@ def _check_weight(given: Any, n_rows: int, name: str) -> Array:
             f"{name} must not be negative, and must not be zero for every row, found "
             f"values from {weight.min():g} to {weight.max():g}."
         )
-    if not _LEAST_WEIGHT <= weight.max() <= _LARGEST_WEIGHT:
+    if not _LEAST_WEIGHT <= weight.max() <= LARGEST_WEIGHT:
         raise ValueError(
-            f"{name} must have a largest value from {_LEAST_WEIGHT:g} to {_LARGEST_WEIGHT:g}, "
+            f"{name} must have a largest value from {_LEAST_WEIGHT:g} to {LARGEST_WEIGHT:g}, "
             f"found {weight.max():g}: divide all weights by it."
         )
     return weight

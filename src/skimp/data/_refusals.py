@@ -12,6 +12,8 @@ from scipy import sparse
 from skimp._core._types import Array
 from skimp.data._frame import is_frame
 
+LARGEST_WEIGHT = 1e100
+"""Up to it, sums of weights and their squares are finite float64 numbers."""
 _NAMED = 5
 """The largest number of columns that a message names."""
 _ABOUT_VALUES = re.compile(r"NaN|infinity|string|could not convert|NAType|NaTType")

@@ -56,6 +56,10 @@ def open_table(
     if kind in _TEXT:
         return CSVRows(path, **named, **options)
     if kind in _SVMLIGHT:
+        if kind != kinds[-1]:
+            raise ValueError(
+                f"source must not be compressed svmlight text, found {str(path)!r}: decompress it."
+            )
         for name in ("target", "weight", "filters", "categories"):
             if named[name] is not None:
                 raise broken("open_rows", name, "None or an array for svmlight text", named[name])

@@ -12,6 +12,7 @@ from skimp.data._arrow import Filters, load_arrow, plain, plain_type
 from skimp.data._block import Block, rechunk
 from skimp.data._layout import MOST_LEVELS, Layout, Names, categorical, choose_columns, listed
 from skimp.data._prefetch import prefetched
+from skimp.data._refusals import LARGEST_WEIGHT
 from skimp.data._rows import Rows
 
 _BATCH_BYTES = 2**23
@@ -134,10 +135,14 @@ class TableRows(Rows):
         arrow, parquet = load_arrow(), load_arrow("pyarrow.parquet")
         passing = parquet.filters_to_expression(self._filters)
         every = list(dict.fromkeys([*names, *filtered_names(self._filters)]))
+        place, first = "", 0
         for piece in self.pieces(every, batch_rows):
+            if piece.place != place:
+                place, first = piece.place, 0
             table = arrow.Table.from_batches([piece.batch]).filter(passing).select(names)
             for batch in table.combine_chunks().to_batches():
-                yield Piece(batch, f"the filtered rows of {piece.place}", 0)
+                yield Piece(batch, f"the filtered rows of {place}", first)
+                first += batch.num_rows
 
     def _find_levels(self, names: list[str]) -> dict[str, list[Any]]:
         """Return the distinct values of some columns, sorted."""
@@ -186,17 +191,22 @@ def _check(block: Block, piece: Piece, layout: Layout) -> None:
         names = {"X": layout.feature_names, "y": layout.targets, "weight": [layout.weight]}[role]
         value = "NaN" if np.isnan(values[place]) else "infinity"
         raise _bad_value(role, value, names[column[0] if column else 0], row, piece)
-    if block.weight is not None and block.size and block.weight.min() < 0:
-        row = int(block.weight.argmin())
-        value = f"the negative value {block.weight[row]:g}"
-        raise _bad_value("weight", value, layout.weight, row, piece)
+    if block.weight is None or not block.size:
+        return
+    for row, wrong in (
+        (int(block.weight.argmin()), block.weight.min() < 0),
+        (int(block.weight.argmax()), block.weight.max() > LARGEST_WEIGHT),
+    ):
+        if wrong:
+            value = f"the value {block.weight[row]:g}"
+            raise _bad_value("weight", value, layout.weight, row, piece)
 
 
 def _bad_value(role: str, value: str, name: str | None, row: int, piece: Piece) -> ValueError:
     remedy = {
         "X": "fill it before the data are written, or leave the column out with columns=[...]",
         "y": "drop the rows without a target, for instance with filters=[...]",
-        "weight": "give a finite number that is not negative for each row",
+        "weight": f"give a number from 0 to {LARGEST_WEIGHT:g} for each row",
     }[role]
     where = f"in row {piece.first + row:,} of {piece.place}"
     return ValueError(f"{role} contains {value} in column {name!r}, {where}: {remedy}.")

@@ -4,9 +4,11 @@ from dataclasses import replace
 from importlib.metadata import version
 from pickle import PicklingError
 from secrets import randbits
+from types import FunctionType
 from typing import Any
 
 import joblib
+from sklearn.base import BaseEstimator
 
 from skimp._params._memory import parse_bytes
 from skimp._params._rules import broken
@@ -39,7 +41,7 @@ def open_journal(model: Any, task: Task) -> tuple[Task, Journal | None]:
 def _open(model: Any, task: Task, parts: dict[str, str]) -> Journal:
     """Return the journal for the parameters of an estimator, in addition to ``parts``."""
     spec = task.spec
-    given = {name: v for name, v in model.get_params(deep=False).items() if name not in _FREE}
+    given = {name: v for name, v in model.get_params(deep=True).items() if name not in _FREE}
     given["memory_limit"] = parse_bytes(spec.memory_limit)
     given["number of threads"] = task.context.threads
     given["random_state"] = spec.random_state
@@ -49,8 +51,13 @@ def _open(model: Any, task: Task, parts: dict[str, str]) -> Journal:
 
 
 def _hash(value: Any) -> str:
+    """Return a hash of a parameter; of a function its code, because its name says too little."""
+    if isinstance(value, BaseEstimator):
+        return type(value).__qualname__
+    if isinstance(value, FunctionType):
+        code = value.__code__
+        value = [value.__qualname__, code.co_code, repr(code.co_consts), value.__defaults__]
     try:
         return str(joblib.hash(value))
     except (PicklingError, AttributeError, TypeError):
-        # a function without a name
         return repr(value)

@@ -15,6 +15,7 @@ from skimp.solvers._coordinates import Coordinates
 from skimp.solvers._costs import count_iterations, outline_of, pass_work, row_bytes
 from skimp.solvers._dual import Dual, DualPoint, most_shares
 from skimp.solvers._dual_memory import hold_dual, needed_bytes, streamed_rows, streaming_bytes
+from skimp.solvers._monitors import monitor_state, restore_monitor
 from skimp.solvers._row_buffer import buffered_bytes
 from skimp.solvers._slopes import slope_bytes
 
@@ -122,29 +123,38 @@ class DualCD(Solver):
         memory = hold_dual(mapped, problem, context)
         free, note = not self.penalize_intercept, memory.note
         dual = Dual(memory, problem, context, seed=self.random_state, free_intercept=free)
-        loop, history, sweeps, stopped = context.resumable("dual_cd"), [], 0, False
-        if loop.state is not None:
-            dual.restore(loop.state["dual"])
-            best = DualPoint(*loop.state["best"])
-            gap, sweeps = loop.state["gap"], loop.state["sweeps"]
-            history = list(loop.state["history"])
-        else:
-            start = None
-            if problem.start is not None:
-                c, b = problem.start
-                start = coordinates.from_coef(c), np.asarray(b, np.float64)
-            best, gap = dual.start(start, self.tol)
-            history = [] if start is None else [best.objective]
+        history: list[float] = []
+        sweeps, stopped = 0, False
 
         def state() -> dict[str, Any]:
             point = [best.objective, best.coef, best.b]
             found = {"best": point, "gap": gap, "history": history, "sweeps": sweeps}
+            found |= {"stopped": stopped, "monitor": monitor_state(problem.monitor)}
             return {"dual": dual.state(), **found}
 
         def model() -> tuple[Array, Array]:
             return coordinates.to_coef(best.coef), best.b.copy()
 
-        with context.phase("dual_cd", unit="sweeps", total=self.max_iter) as phase:
+        with (
+            context.resumable("dual_cd") as loop,
+            context.phase("dual_cd", unit="sweeps", total=self.max_iter) as phase,
+        ):
+            before = loop.take()
+            if before is not None:
+                dual.restore(before["dual"])
+                best, gap = DualPoint(*before["best"]), before["gap"]
+                history, sweeps = list(before["history"]), before["sweeps"]
+                stopped = before["stopped"]
+                restore_monitor(problem.monitor, before["monitor"])
+                # it has a copy of the dual variables
+                del before
+            else:
+                start = None
+                if problem.start is not None:
+                    c, b = problem.start
+                    start = coordinates.from_coef(c), np.asarray(b, np.float64)
+                best, gap = dual.start(start, self.tol)
+                history = [] if start is None else [best.objective]
             while sweeps < self.max_iter and gap > self.tol and not stopped:
                 dual.sweep(sweeps)
                 sweeps += 1

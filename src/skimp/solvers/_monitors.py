@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from skimp.losses import Loss
 from skimp.solvers._base import Solution, Status
 from skimp.solvers._objective import mean_loss
 
+Monitor = Callable[[Array, Array], bool]
 _PATIENCE = 3
 """Stop after this many iterations without a smaller loss."""
 
@@ -109,6 +110,14 @@ class EarlyStopping:
             self._best = coef.copy(), intercept.copy()
         return len(self.history) - 1 - best >= _PATIENCE
 
+    def state(self) -> dict[str, Any]:
+        """Return the checks so far and the best coefficients, for a checkpoint."""
+        return {"history": self.history, "best": self._best}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a `state`."""
+        self.history, self._best = list(state["history"]), state["best"]
+
     def best(self, solution: Solution) -> Solution:
         """Return the solution with the best coefficients rather than the last ones."""
         if self._best is None:
@@ -118,3 +127,14 @@ class EarlyStopping:
         message = f"{solution.message}, coefficients of check {at} of {len(self.history)}"
         message += ", best on held-out rows"
         return replace(solution, coef=coef, intercept=intercept, message=message)
+
+
+def monitor_state(monitor: Monitor | None) -> dict[str, Any] | None:
+    """Return what a checkpoint stores of a monitor."""
+    return monitor.state() if isinstance(monitor, EarlyStopping) else None
+
+
+def restore_monitor(monitor: Monitor | None, state: dict[str, Any] | None) -> None:
+    """Let a monitor continue from a state."""
+    if isinstance(monitor, EarlyStopping) and state is not None:
+        monitor.restore(state)

@@ -17,6 +17,7 @@ from skimp.solvers._coordinates import Coordinates
 from skimp.solvers._costs import count_iterations, outline_of, pass_work, row_bytes
 from skimp.solvers._features import n_outputs_of
 from skimp.solvers._metric import POWERS, RANK, SAMPLED, Metric, largest_leverage
+from skimp.solvers._monitors import monitor_state, restore_monitor
 from skimp.solvers._sarah_steps import HALVINGS, Iteration, Part, Point, Stream, extrapolate
 
 _USUAL = 5
@@ -129,22 +130,11 @@ class SARAH(Solver):
         if held.in_memory:
             whole = next(rows.reblocked(n).blocks())
             part = Part.of(whole.X, whole.y, whole.weights())
-        loop, status = context.resumable("sarah"), Status.MAX_ITER
-        if loop.state is None:
-            point = iteration.evaluate(rows, *iteration.start(coordinates, rows), context)
-            check_representable(point.G, point.g)
-            passes = 1 + (POWERS + 1) * len(sample.weight) / n
-            history = [] if problem.start is None else [point.objective]
-            points = [point]
-            count, step, zero = 0, 1.0, _ZERO * point.objective or 1.0
-        else:
-            points = [Point(**before) for before in loop.state["points"]]
-            point, history = points[-1], list(loop.state["history"])
-            count, passes = loop.state["count"], loop.state["passes"]
-            step, zero = loop.state["step"], loop.state["zero"]
+        status = Status.MAX_ITER
 
         def state() -> dict[str, Any]:
             found = {"points": [dict(vars(p)) for p in points], "history": history, "count": count}
+            found |= {"status": status.name, "monitor": monitor_state(problem.monitor)}
             return {**found, "passes": passes, "step": step, "zero": zero}
 
         def gap() -> float:
@@ -153,7 +143,25 @@ class SARAH(Solver):
         def model() -> tuple[Array, Array]:
             return coordinates.to_coef(point.V.T), point.b.copy()
 
-        with context.phase("sarah", unit="iterations", total=self.max_iter) as phase:
+        with (
+            context.resumable("sarah") as loop,
+            context.phase("sarah", unit="iterations", total=self.max_iter) as phase,
+        ):
+            before = loop.take()
+            if before is None:
+                point = iteration.evaluate(rows, *iteration.start(coordinates, rows), context)
+                check_representable(point.G, point.g)
+                passes = 1 + (POWERS + 1) * len(sample.weight) / n
+                history = [] if problem.start is None else [point.objective]
+                points = [point]
+                count, step, zero = 0, 1.0, _ZERO * point.objective or 1.0
+            else:
+                points = [Point(**each) for each in before["points"]]
+                point, history = points[-1], list(before["history"])
+                count, passes = before["count"], before["passes"]
+                step, zero = before["step"], before["zero"]
+                status = Status[before["status"]]
+                restore_monitor(problem.monitor, before["monitor"])
             while gap() > self.tol and count < self.max_iter and status is Status.MAX_ITER:
                 if not held.in_memory:
                     key = int(np.random.SeedSequence([seed, count]).generate_state(1)[0])

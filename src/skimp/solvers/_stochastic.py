@@ -19,6 +19,7 @@ from skimp.solvers._compiled import as_layout, compiled_loss
 from skimp.solvers._coordinates import Coordinates
 from skimp.solvers._costs import steps_bytes, visit_bytes
 from skimp.solvers._features import n_outputs_of
+from skimp.solvers._monitors import monitor_state, restore_monitor
 from skimp.solvers._objective import mean_loss
 from skimp.solvers._passes import LEAST, Passes, Visits, buffered_bytes
 
@@ -375,17 +376,17 @@ class Steps(Learner):
             sample = rows.sample(min(size, rows.n_rows), rule.seed, context)
             rows = ArrayRows(sample.X, sample.y, sample.weight)
             note += f", objective measured on {rows.n_rows:,} rows"
-        gap, status = np.inf, Status.MAX_ITER
-        if loop.state is not None:
-            history, gap = list(loop.state["history"]), loop.state["gap"]
-            self._restore(loop.state, passes)
+        gap, status, before = np.inf, Status.MAX_ITER, loop.take()
+        if before is not None:
+            history, gap, status = list(before["history"]), before["gap"], Status[before["status"]]
+            restore_monitor(problem.monitor, before["monitor"])
+            self._restore(before, passes)
         else:
             history = [np.inf if problem.start is None else self.objective(rows, context)]
-        if gap <= tol and self._t >= self._least_steps:
-            status = Status.CONVERGED
 
         def state() -> dict[str, Any]:
-            return {**self._state(passes), "history": history, "gap": gap}
+            found = {"history": history, "gap": gap, "status": status.name}
+            return {**self._state(passes), **found, "monitor": monitor_state(problem.monitor)}
 
         with context.phase(rule.name, unit="passes", total=max_iter) as phase:
             while len(history) <= max_iter and status is Status.MAX_ITER:
@@ -417,13 +418,13 @@ def solve_by_steps(
     passes = open_passes(steps, problem, context)
     k = n_outputs_of(problem.rows)
     batches = -(-problem.rows.n_rows // rule.batch_size)
-    loop = context.resumable(rule.name)
-    if loop.state is None:
-        steps.tune(passes, k, context)
-    else:
-        steps.rule = replace(rule, theta=loop.state["theta"])
-    steps.begin(k, problem.start, 0 if problem.start is None else batches)
-    return steps.solve(passes, tol, max_iter, loop, context)
+    with context.resumable(rule.name) as loop:
+        if loop.state is None:
+            steps.tune(passes, k, context)
+        else:
+            steps.rule = replace(rule, theta=loop.state["theta"])
+        steps.begin(k, problem.start, 0 if problem.start is None else batches)
+        return steps.solve(passes, tol, max_iter, loop, context)
 
 
 def open_passes(steps: Steps, problem: Problem, context: Context) -> Passes:
