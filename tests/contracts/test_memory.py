@@ -16,12 +16,12 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux limi
 
 LIMIT = 24 * 10**6
 ALLOWANCE = 40 * 2**20
-"""Stacks of two threads (8 MB each), blocks that are read ahead, and unused parts of the heap."""
+"""Blocks that are read ahead, stacks of threads (1 MB each), and unused parts of the heap."""
 FEW, MANY = 2**21, 2**23
 """Numbers of rows: 42 and 168 MB of data; a float64 number for each row takes 17 and 67 MB."""
 
 SCRIPT = """
-import gc, re, resource, sys, warnings
+import gc, re, resource, threading, warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
 import numpy as np
@@ -34,6 +34,7 @@ from skimp.solvers import *
 from skimp._params._errors import MemoryLimitError
 from tests.sources import GeneratedRows
 
+threading.stack_size(2**20)
 warnings.simplefilter("ignore", ConvergenceWarning)
 warnings.simplefilter("ignore", UserWarning)
 FEW = {{"alpha": 1e-5, "max_iter": 2}}
@@ -74,13 +75,13 @@ CASES = [
     ("KernelRegressor(Gaussian('median'), approximation=50, loss='huber', **FEW)", False),
     ("KernelRegressor('rbf', approximation=50, solver='pcg', **FEW)", False),
     ("KernelRegressor(approximation=RandomFourier(n_components=100))", False),
-    ("KernelRegressor(approximation=RandomBinning(n_grids=20), **FEW)", False),
+    ("KernelRegressor(approximation=RandomBinning(n_grids=10), **FEW)", False),
     ("KernelClassifier('rbf', approximation=50, **FEW)", True),
     ("KernelClassifier('rbf', approximation=50, loss='log', solver='newton', **FEW)", True),
     ("KernelClassifier('rbf', approximation=50, solver='dual_cd', **FEW)", True),
     ("KernelClassifier('rbf', approximation=50, solver='sgd', **FEW)", True),
     ("KernelClassifier('rbf', approximation=50, solver='sarah', **FEW)", True),
-    ("KernelClassifier('laplacian', approximation=RandomBinning(n_grids=20), **FEW)", True),
+    ("KernelClassifier('laplacian', approximation=RandomBinning(n_grids=10), **FEW)", True),
     ("KernelClassifier('rbf', approximation=50, class_weight='balanced', **FEW)", True),
     ("KernelRegressor('rbf', approximation=50, early_stopping=True, **FEW)", False),
     ("KernelClassifier(max_iter=2)", True),

@@ -85,6 +85,14 @@ def test_pieces_do_not_change_predictions(small_pieces, tmp_path):
         np.testing.assert_array_equal(found, model.predict(open_rows(X, block_rows=64)))
 
 
+def test_columns_have_their_names(small_pieces, tmp_path):
+    path = tmp_path / "x.parquet"
+    write_results(Owner(), X, path, lambda piece: piece, lambda _: ["a", "b", "c"])
+    found = parquet.read_table(path)
+    for name, column in zip(["a", "b", "c"], X.T, strict=True):
+        np.testing.assert_array_equal(found[name], column)
+
+
 def test_longer_strings_in_later_pieces(small_pieces, tmp_path):
     names = np.array(["a"] * 500 + ["long"] * 500)
 

@@ -17,10 +17,10 @@ MACHINES = [
     (KernelRegressor(approximation=RandomFourier(n_components=1000)), 3, 1),
     (KernelRegressor(approximation=1000), 4, 3),
     (KernelRegressor("rbf", approximation=300, loss="huber", alpha=1e-5), 4, 3),
-    (KernelRegressor(approximation=RandomBinning(n_grids=100)), 5, 2),
-    (KernelRegressor(), 6, 4),
-    (KernelClassifier(), 6, 4),
-    (KernelClassifier(loss="log"), 6, 4),
+    (KernelRegressor(approximation=RandomBinning(n_grids=100)), 5, 1),
+    (KernelRegressor(), 4, 4),
+    (KernelClassifier(), 5, 2),
+    (KernelClassifier(loss="log"), 5, 2),
 ]
 
 
