@@ -59,9 +59,12 @@ def test_open_rows_returns_rows_as_they_are():
 
 
 @pytest.mark.parametrize("given_too", [{"target": [1] * 5}, {"weight": [1] * 5}])
-def test_rows_bring_their_own_targets_and_weights(given_too):
-    with pytest.raises(ValueError, match="targets and weights must be None for Rows"):
-        open_rows(ChunkedRows(np.ones((5, 2))), **given_too)
+def test_arrays_replace_the_targets_and_weights_of_rows(given_too):
+    rows = ChunkedRows(np.ones((5, 2)), np.zeros(5), np.full(5, 2.0))
+    block = open_rows(rows, **given_too).collect()
+    expected = {"target": [0] * 5, "weight": [2] * 5} | given_too
+    assert block.y.tolist() == expected["target"]
+    assert block.weight.tolist() == expected["weight"]
 
 
 @pytest.mark.parametrize("given_too", [{"target": [1, 2]}, {"weight": [1, 2]}])

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from skimp import KernelRegressor
 from skimp.data import ParquetRows, open_rows
 from tests.problems import regression
 
@@ -69,6 +70,67 @@ def test_given_levels_keep_their_order_and_others_are_zero(path):
 def test_missing_categories_are_zero(tmp_path):
     pq.write_table(pa.table({"c": ["a", None, "b"]}), tmp_path / "c.parquet")
     assert open_rows(tmp_path / "c.parquet").collect().X.tolist() == [[1, 0], [0, 0], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"columns": ["x0", "x0"]}, "columns must name each column once, found 'x0' 2 times"),
+        ({"target": ["y", "y"]}, "target must name each column once"),
+        ({"target": "y", "weight": "y"}, "target and weight must be different columns"),
+        ({"categories": {"city": "Ulm"}}, "categories must list different levels of column 'city'"),
+        ({"categories": {"city": ["a", "a"]}}, "categories must list different levels"),
+        ({"categories": ["city"]}, "categories must be a dict of lists"),
+        ({"filters": ("x0", ">", 0)}, "filters must be a list of conditions"),
+        ({"filters": "x0 > 0"}, "filters must be a list of conditions"),
+        ({"filters": []}, "filters must be a list of conditions"),
+        ({"filters": [("x0", ">", "a")]}, "filters must compare columns with values of their type"),
+    ],
+)
+def test_options_of_the_wrong_form(path, options, message):
+    with pytest.raises(ValueError, match=message):
+        open_rows(path, **options).collect()
+
+
+def test_levels_that_repeat_a_name(tmp_path):
+    pq.write_table(pa.table({"c=a": [1.0], "c": ["a"]}), tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="different names, found 'c=a' twice"):
+        open_rows(tmp_path / "t.parquet")
+
+
+def test_files_with_more_columns(table, tmp_path):
+    pq.write_table(table.select(["x0", "y"]), tmp_path / "a.parquet")
+    pq.write_table(table.select(["x0", "y", "x1"]), tmp_path / "b.parquet")
+    (tmp_path / "readme.txt").write_text("not data")
+    with pytest.raises(ValueError, match=r"found 'x1' in .*b.parquet', but not in the first file"):
+        open_rows(tmp_path, target="y")
+    assert open_rows(tmp_path, target="y", columns=["x0"]).n_rows == 2 * N
+
+
+def test_predictions_do_not_replace_the_source(path, tmp_path):
+    rows = open_rows(path, target="y", columns=["x0", "x1"])
+    model = KernelRegressor("rbf", approximation=10, alpha=1e-3, random_state=0).fit(rows)
+    before = path.read_bytes()
+    for source, target in ((rows, path), (open_rows(tmp_path, columns=["x0", "x1"]), "new")):
+        with pytest.raises(ValueError, match="path must not be the file or in the folder"):
+            model.predict_to(source, (tmp_path / target).with_suffix(".parquet"))
+    with pytest.raises(ValueError, match=r"path must end in .parquet, got .*o.csv"):
+        model.predict_to(rows, tmp_path / "o.csv")
+    assert path.read_bytes() == before
+
+
+def test_columns_of_other_data_are_compared_by_name(path):
+    fitted = KernelRegressor("rbf", approximation=10, alpha=1e-3, random_state=0)
+    fitted.fit(open_rows(path, target="y", columns=["x0", "x1"]))
+    with pytest.raises(ValueError, match=r"missing \['x1'\] and unknown \['x2'\]: open the data"):
+        fitted.predict(open_rows(path, columns=["x0", "x2"]))
+    with pytest.raises(ValueError, match="found another order"):
+        fitted.predict(open_rows(path, columns=["x1", "x0"]))
+
+
+def test_a_repr_names_source_and_size(path):
+    rows = open_rows(path, columns=["x0"])
+    assert repr(rows) == "<ParquetRows: 120 rows of 1 columns, float32>"
 
 
 def test_too_many_levels(tmp_path):
@@ -144,7 +206,7 @@ def test_targets_and_weights_from_arrays(path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"target": "z"}, "target must name columns of the data, found 'z': the columns are x0"),
+        ({"target": "z"}, "target must name columns of the data, found 'z': the columns are 'x0'"),
         ({"weight": "city"}, "weight must hold numbers, found column 'city' of type string"),
         ({"columns": ["y"], "target": "y"}, "columns must not have the target or the weight"),
         ({"columns": []}, "must have at least one column of features"),

@@ -69,6 +69,25 @@ def test_readers_that_can_be_read_once():
         open_rows(reader)
 
 
+def test_rows_in_another_order():
+    parts = iter(
+        [pa.table({"a": [1.0, 2.0]}), pa.table({"a": [1.0, 2.0]}), pa.table({"a": [2.0, 1]})]
+    )
+    rows = open_rows(lambda: next(parts))
+    rows.collect()
+    with pytest.raises(ValueError, match="found other rows in another pass: fix their order"):
+        rows.collect()
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [(batches(), "found a generator: pass a function"), (pl.LazyFrame(COLUMNS), "a LazyFrame")],
+)
+def test_sources_that_are_read_once_or_not_at_all(source, message):
+    with pytest.raises(ValueError, match=message):
+        open_rows(source, target="y")
+
+
 def test_functions_that_return_other_rows():
     parts = iter([pa.table({"a": [1.0, 2.0]}), pa.table({"a": [1.0, 2.0]}), pa.table({"a": [1.0]})])
     rows = open_rows(lambda: next(parts))

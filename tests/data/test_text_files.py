@@ -108,6 +108,12 @@ def test_bad_svmlight(tmp_path, text, message):
         open_rows(tmp_path / "rows.svm")
 
 
+def test_other_separators_are_named(tmp_path):
+    (tmp_path / "rows.csv").write_text("x;y\n1;0\n")
+    with pytest.raises(ValueError, match="separated by commas, found the single column 'x;y'"):
+        open_rows(tmp_path / "rows.csv", target="y")
+
+
 def test_tabs(tmp_path):
     (tmp_path / "rows.tsv").write_text("x\ty\n1\t0\n2\t1\n")
     rows = open_rows(tmp_path / "rows.tsv", target="y")

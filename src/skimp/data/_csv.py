@@ -60,6 +60,12 @@ class CSVRows(TableRows):
             raise FileNotFoundError(f"source must be an existing file, found {self._path!r}.")
         with self._explained(), self._open(None) as reader:
             found = reader.schema
+        if len(found.names) == 1 and any(mark in found.names[0] for mark in ";\t|"):
+            raise ValueError(
+                f"columns must be separated by commas, found the single column {found.names[0]!r} "
+                f"in {self._path!r}: write the file with commas, or with tabs as .tsv."
+            )
+        self.source_path = Path(path).resolve()
         texts = [*listed(target), *(categories or {})]
         for field in found:
             number = arrow.types.is_integer(field.type) or arrow.types.is_null(field.type)
@@ -106,7 +112,10 @@ class CSVRows(TableRows):
         try:
             yield
         except load_arrow().ArrowInvalid as error:
+            advice = ""
+            if "conversion error" in str(error):
+                advice = " Types are those of the first 4 MB: write the column with one type, or "
+                advice += "leave it out with columns=[...]."
             raise ValueError(
-                f"{self._path!r} could not be read as CSV: {error}. Types are those of the first "
-                "4 MB; write the column with one type, or leave it out with columns=[...]."
+                f"{self._path!r} could not be read as CSV: {error}.{advice}"
             ) from error

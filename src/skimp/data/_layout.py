@@ -1,5 +1,6 @@
 """Which columns of a table are features, targets and weights, and how they become a block."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -106,6 +107,9 @@ class Layout:
             dtype = number_type(kind)
             assert dtype is not None, "the other types were refused"
             dtypes.append(dtype)
+        if len(set(names)) < len(names):
+            twice = next(name for name, n in Counter(names).items() if n > 1)
+            raise ValueError(f"features must have different names, found {twice!r} twice.")
         # levels are zeros and ones, exact in any precision; alone they are computed in float64
         dtype = as_compute_dtype(np.result_type(*dtypes) if dtypes else np.float64)
         single = target is None or isinstance(target, str)
@@ -133,17 +137,21 @@ def choose_columns(
     schema: Any, target: Names | None, weight: str | None, columns: Names | None
 ) -> list[str]:
     """Return the names of the columns that are features, and refuse unusable ones."""
-    repeated = {name for name in schema.names if schema.names.count(name) > 1}
-    apart = [*listed(target), *listed(weight)]
+    counts = Counter(schema.names)
+    apart = {*listed(target), *listed(weight)}
     used = [n for n in schema.names if n not in apart] if columns is None else listed(columns)
+    if set(listed(target)) & set(listed(weight)):
+        raise ValueError(f"target and weight must be different columns, found {weight!r} for both.")
     for role, names in (("target", listed(target)), ("weight", listed(weight)), ("columns", used)):
-        for name in names:
-            if name not in schema.names:
+        for name, n in Counter(names).items():
+            if n > 1:
+                raise ValueError(f"{role} must name each column once, found {name!r} {n} times.")
+            if name not in counts:
                 raise ValueError(
                     f"{role} must name columns of the data, found {name!r}: the columns are "
                     f"{shown(schema.names)}."
                 )
-            if name in repeated:
+            if counts[name] > 1:
                 raise ValueError(f"column names must be unique, found {name!r} more than once.")
     for name in used:
         if name in apart:
@@ -188,4 +196,5 @@ def listed(names: Names | None) -> list[str]:
 
 def shown(names: Sequence[str]) -> str:
     """Return a few names as text."""
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    found = ", ".join(map(repr, names[:8]))
+    return found + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -1,7 +1,7 @@
 """Validation of the data that users pass, and its conversion to `Rows`."""
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from numbers import Real
 from os import PathLike
@@ -99,12 +99,14 @@ def open_rows(
     if block_rows is not None and not _BLOCK_ROWS.test(block_rows):
         raise broken("open_rows", "block_rows", _BLOCK_ROWS.wording, block_rows)
     if isinstance(source, Rows):
-        if target is not None or weight is not None:
-            raise ValueError(
-                "targets and weights must be None for Rows, found arrays: pass them when you open "
-                "the Rows."
-            )
-        return source if block_rows is None else source.reblocked(block_rows)
+        rows = source if block_rows is None else source.reblocked(block_rows)
+        return _attach(rows, target, weight)
+    if isinstance(source, Iterator):
+        raise ValueError(
+            f"source must be readable more than once, found a {type(source).__name__}: pass a "
+            "function that returns a new one."
+        )
+    refuse(source, "source")
     named: dict[str, Any] = {"columns": columns, "filters": filters, "categories": categories}
     attached: dict[str, Any] = {}
     for name, given in (("target", target), ("weight", weight)):
@@ -279,13 +281,20 @@ def _check_columns(estimator: Any, rows: Rows, reset: bool) -> None:
         vars(estimator).pop("feature_names_in_", None)
         if names is not None:
             estimator.feature_names_in_ = np.asarray(names, dtype=object)
-    elif rows.n_features != estimator.n_features_in_:
+        return
+    expected = list(getattr(estimator, "feature_names_in_", names or []))
+    if names is not None and expected and names != expected:
+        missing = [name for name in expected if name not in set(names)]
+        added = [name for name in names if name not in set(expected)]
+        found = f"missing {missing[:5]}" if missing else ""
+        found += f"{' and ' if missing and added else ''}unknown {added[:5]}" if added else ""
+        raise ValueError(
+            f"The feature names of X must match those passed in fit, in the same order, found "
+            f"{found or 'another order'}: open the data with columns=[...], and text columns with "
+            "categories=rows.categories of the training rows."
+        )
+    if rows.n_features != estimator.n_features_in_:
         raise ValueError(
             f"X has {rows.n_features} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input."
-        )
-    elif names is not None and names != list(getattr(estimator, "feature_names_in_", names)):
-        raise ValueError(
-            "The feature names of X must match those passed in fit, in the same order, found "
-            f"{names[:5]}{'...' if len(names) > 5 else ''}."
         )

@@ -8,7 +8,9 @@ from typing import Any, final
 
 from skimp.data._arrow import Filters, load_arrow
 from skimp.data._layout import Names
-from skimp.data._table import Piece, TableRows, filtered_names, of_columns
+from skimp.data._table import Piece, TableRows, explain_filters, filtered_names, of_columns
+
+PARQUET = {".parquet", ".pq", ".parq"}
 
 _BUFFERS, _LEAST_BUFFER, _MOST_BUFFER = 2**23, 2**13, 2**18
 """Bytes of all columns, and of one, that are read at a time. Without buffers a row group is read as
@@ -64,7 +66,8 @@ class ParquetRows(TableRows):
         categories: Mapping[str, Sequence[Any]] | None = None,
         block_rows: int | None = None,
     ):
-        data, self._files, n_rows = _open_dataset(path, filters)
+        data, self._files, n_rows = _open_dataset(path, filters, every=columns is None)
+        self.source_path = Path(path).resolve()
         self._schema = data.schema
         self._n_rows = n_rows if filters is None else None
         self.arrange(
@@ -103,22 +106,33 @@ class ParquetRows(TableRows):
 
 
 def _open_dataset(
-    path: str | PathLike[str], filters: Filters | None
+    path: str | PathLike[str], filters: Filters | None, *, every: bool
 ) -> tuple[Any, list[_File], int]:
-    """Return a dataset, its files with the row groups to read, and their number of rows."""
+    """Return a dataset, its files with the row groups to read, and their number of rows.
+
+    ``every`` says that all columns are in use, so that all files must have the same ones.
+    """
     arrow, parquet = load_arrow(), load_arrow("pyarrow.parquet")
     dataset = load_arrow("pyarrow.dataset")
+    names = filtered_names(filters)
     passing = None if filters is None else parquet.filters_to_expression(filters)
+    paths = _parquet_files(Path(path))
     files: list[_File] = []
     n_rows, place = 0, repr(str(path))
     try:
-        data = dataset.dataset(str(Path(path)), format="parquet", partitioning="hive")
+        data = dataset.dataset(
+            paths,
+            format="parquet",
+            partitioning=dataset.partitioning(flavor="hive"),
+            partition_base_dir=str(path),
+        )
         # a filter on a column that does not exist is refused later, by its name
-        known = set(filtered_names(filters)) <= set(data.schema.names)
+        known = set(names) <= set(data.schema.names)
         for fragment in sorted(data.get_fragments(), key=lambda part: part.path):
             place = repr(fragment.path)
-            _refuse_other_types(fragment, data.schema)
-            kept = fragment.split_by_row_group(passing if known else None, schema=data.schema)
+            _refuse_other_columns(fragment, data.schema, every=every)
+            with explain_filters(filters):
+                kept = fragment.split_by_row_group(passing if known else None, schema=data.schema)
             groups = [part.row_groups[0] for part in kept]
             n_rows += sum(group.num_rows for group in groups)
             keys = dataset.get_partition_keys(fragment.partition_expression)
@@ -133,17 +147,33 @@ def _open_dataset(
         raise (FileNotFoundError if missing else OSError)(
             f"{place} could not be opened as Parquet, {advice}: {error}"
         ) from error
-    if not files:
-        raise FileNotFoundError(f"source must have Parquet files, found none in {place}.")
     return data, files, n_rows
 
 
-def _refuse_other_types(fragment: Any, schema: Any) -> None:
-    """Raise if a column has another type than in the first file, or is missing."""
+def _parquet_files(path: Path) -> list[str]:
+    """Return the Parquet files in a folder and its folders, without hidden ones."""
+    if not path.is_dir():
+        return [str(path)]
+    files = (file for file in path.rglob("*") if file.suffix.lower() in PARQUET)
+    shown = [f for f in files if not any(p[0] in "._" for p in f.relative_to(path).parts)]
+    if not shown:
+        raise FileNotFoundError(f"source must have Parquet files, found none in {str(path)!r}.")
+    return sorted(map(str, shown))
+
+
+def _refuse_other_columns(fragment: Any, schema: Any, *, every: bool) -> None:
+    """Raise if a column has another type than in the first file, or is not in it."""
     keys = load_arrow("pyarrow.dataset").get_partition_keys(fragment.partition_expression)
     found = fragment.physical_schema
+    more = [name for name in found.names if schema.get_field_index(name) < 0]
+    if every and more:
+        raise ValueError(
+            f"files must have the same columns, found {more[0]!r} in {fragment.path!r}, but not in "
+            "the first file: choose columns with columns=[...]."
+        )
+    present = set(found.names)
     for name in schema.names:
-        if name in keys or name not in found.names:
+        if name in keys or name not in present:
             continue
         if found.field(name).type != schema.field(name).type:
             raise ValueError(

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from operator import add
+from pathlib import Path
 from typing import Protocol, Self, cast, final
 
 import numpy as np
@@ -51,6 +52,8 @@ class Rows(ABC):
         Mean number of stored entries per row if all blocks are CSR matrices, else None.
     checked : bool
         Whether the source has validated its numbers; if not, each block is checked when read.
+    source_path : Path or None
+        The file or folder that is read, which results must not replace.
     """
 
     n_features: int
@@ -61,8 +64,16 @@ class Rows(ABC):
     coded: Codes | None = None
     entries: float | None = None
     checked: bool = False
+    source_path: Path | None = None
     _n_rows: int | None = None
     _order: list[int] | None = None
+
+    def __repr__(self) -> str:
+        """Return the kind of source, and its size as far as it is known."""
+        n = self.known_n_rows
+        rows = "an unknown number of" if n is None else f"{n:,}"
+        size = f"{rows} rows of {self.n_features:,} columns"
+        return f"<{type(self).__name__}: {size}, {self.dtype.name}>"
 
     @abstractmethod
     def read(self, block_rows: int) -> Iterator[Block]:
@@ -80,6 +91,7 @@ class Rows(ABC):
         )
         self.feature_names, self.labelled = source.feature_names, source.labelled
         self.coded, self.entries, self.checked = source.coded, source.entries, source.checked
+        self.source_path = source.source_path
 
     def finish(self, block: Block, scratch: Scratch) -> Block:
         """Complete a block on the worker that processes it, possibly in its scratch buffers."""

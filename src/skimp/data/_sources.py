@@ -9,12 +9,11 @@ import numpy as np
 from skimp._params._rules import broken, integer
 from skimp.data._csv import CSVRows
 from skimp.data._frame import is_frame
-from skimp.data._parquet import ParquetRows
+from skimp.data._parquet import PARQUET, ParquetRows
 from skimp.data._rows import Rows
 from skimp.data._streams import StreamRows, has_batches
 from skimp.data._svmlight import SVMLightRows
 
-_PARQUET = {".parquet", ".pq", ".parq"}
 _TEXT = {".csv", ".tsv"}
 _COMPRESSED = {".gz", ".bz2", ".zst", ".lz4"}
 _SVMLIGHT = {".svm", ".svmlight", ".libsvm"}
@@ -51,7 +50,7 @@ def open_table(
     kind = kinds[-1] if kinds else ""
     if kind in _COMPRESSED:
         kind = kinds[-2] if len(kinds) > 1 else ""
-    if path.is_dir() or kind in _PARQUET:
+    if path.is_dir() or kind in PARQUET:
         return ParquetRows(path, **named, **options)
     if kind in _TEXT:
         return CSVRows(path, **named, **options)

@@ -33,7 +33,7 @@ class SVMLightRows(Rows):
     r"""Rows of a text file with lines ``target column:value column:value ...``.
 
     The first number of a line is the target. Rows are sparse, in float64. A first pass counts rows
-    and columns. Columns are numbered from 0 if the number 0 occurs, else from 1.
+    and columns. Columns are numbered from 0 if the number 0 occurs in this file, else from 1.
 
     Parameters
     ----------
@@ -68,6 +68,7 @@ class SVMLightRows(Rows):
         self._path = Path(path)
         if not self._path.is_file():
             raise FileNotFoundError(f"source must be an existing file, found {str(path)!r}.")
+        self.source_path = self._path.resolve()
         size = self._measure()
         self._base = 0 if size.least == 0 else 1
         found = size.largest + 1 - self._base

@@ -2,12 +2,14 @@
 
 from abc import abstractmethod
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from skimp._core._blocks import block_rows_for
+from skimp._core._types import Array
 from skimp.data._arrow import Filters, load_arrow, plain, plain_type
 from skimp.data._block import Block, rechunk
 from skimp.data._layout import MOST_LEVELS, Layout, Names, categorical, choose_columns, listed
@@ -18,6 +20,8 @@ from skimp.data._rows import Rows
 _BATCH_BYTES = 2**23
 """Bytes of the features that are converted at a time."""
 _BATCH_BLOCKS = 16
+_COMPARED = 256
+"""Rows at the beginning of a pass that are compared with those of the first pass."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ class TableRows(Rows):
     categories: dict[str, list[Any]]
     _layout: Layout
     _filters: Filters | None = None
+    _first_rows: list[Array]
     _read_once: bool = False
     # batches are checked by `read`, which can say where a bad value is
     checked = True
@@ -78,14 +83,11 @@ class TableRows(Rows):
     ) -> None:
         """Choose the columns, and find the levels of categorical ones in a first pass."""
         used = choose_columns(schema, target, weight, columns)
-        self._filters = filters
+        self._filters, self._first_rows = filters, []
         for name in filtered_names(filters):
             if name not in schema.names:
                 raise ValueError(f"filters must name columns of the data, found {name!r}.")
-        given = {name: list(levels) for name, levels in (categories or {}).items()}
-        for name in given:
-            if name not in used:
-                raise ValueError(f"categories must name columns of features, found {name!r}.")
+        given = _checked_levels(categories or {}, used)
         unknown = [name for name in categorical(schema, used) if name not in given]
         self.categories = {**given, **(self._find_levels(unknown) if unknown else {})}
         self._layout = Layout.of(schema, target, weight, columns, self.categories)
@@ -118,6 +120,8 @@ class TableRows(Rows):
             block = Block(*layout.split(piece.batch), start)
             if not self._read_once:
                 _check(block, piece, layout)
+            if start == 0:
+                self._compare(block)
             start += block.size
             yield block
         if self._n_rows is not None and start != self._n_rows:
@@ -126,6 +130,18 @@ class TableRows(Rows):
                 f"{self._n_rows:,}."
             )
         self._n_rows, self._read_once = start, True
+
+    def _compare(self, first: Block) -> None:
+        """Raise if a pass begins with other rows than the first one."""
+        rows = first.X[:_COMPARED].copy()
+        if not self._first_rows:
+            self._first_rows.append(rows)
+        n = min(len(rows), len(self._first_rows[0]))
+        if not np.array_equal(rows[:n], self._first_rows[0][:n], equal_nan=True):
+            raise ValueError(
+                "the data must not change while they are read, found other rows in another pass: "
+                "fix their order, for instance with ORDER BY in SQL, and their random seeds."
+            )
 
     def _chosen(self, names: list[str], batch_rows: int) -> Iterator[Piece]:
         """Read some columns of the rows that pass the filters."""
@@ -139,7 +155,8 @@ class TableRows(Rows):
         for piece in self.pieces(every, batch_rows):
             if piece.place != place:
                 place, first = piece.place, 0
-            table = arrow.Table.from_batches([piece.batch]).filter(passing).select(names)
+            with explain_filters(self._filters):
+                table = arrow.Table.from_batches([piece.batch]).filter(passing).select(names)
             for batch in table.combine_chunks().to_batches():
                 yield Piece(batch, f"the filtered rows of {place}", first)
                 first += batch.num_rows
@@ -162,11 +179,49 @@ class TableRows(Rows):
 
 
 def filtered_names(filters: Filters | None) -> list[str]:
-    """Return the columns that filters compare."""
-    conditions: Any = filters or []
-    if conditions and not isinstance(conditions[0][0], str):
-        conditions = [condition for group in conditions for condition in group]
+    """Return the columns that filters compare; raise for other things than lists of conditions."""
+    if filters is None:
+        return []
+    groups: Any = filters
+    if isinstance(filters, list) and filters and isinstance(filters[0], tuple):
+        groups = [filters]
+    valid = isinstance(groups, list) and all(isinstance(group, list) and group for group in groups)
+    conditions = [condition for group in groups for condition in group] if valid else []
+    if not conditions or not all(
+        isinstance(c, tuple) and len(c) == 3 and isinstance(c[0], str) for c in conditions
+    ):
+        raise ValueError(
+            "filters must be a list of conditions (column, operator, value), such as "
+            f"[('year', '>=', 2020)], or a list of such lists, got {filters!r}."
+        )
     return [condition[0] for condition in conditions]
+
+
+@contextmanager
+def explain_filters(filters: Filters | None) -> Iterator[None]:
+    """Name the filters in an error about the types of their values."""
+    try:
+        yield
+    except load_arrow().ArrowException as error:
+        raise ValueError(
+            f"filters must compare columns with values of their type, got {filters!r}: {error}."
+        ) from error
+
+
+def _checked_levels(
+    categories: Mapping[str, Sequence[Any]], used: list[str]
+) -> dict[str, list[Any]]:
+    """Return the given levels of categorical columns as lists."""
+    if not isinstance(categories, Mapping):
+        raise ValueError(f"categories must be a dict of lists of levels, got {categories!r}.")
+    for name, levels in categories.items():
+        if name not in used:
+            raise ValueError(f"categories must name columns of features, found {name!r}.")
+        if isinstance(levels, str) or len(set(levels)) < len(levels):
+            raise ValueError(
+                f"categories must list different levels of column {name!r}, got {levels!r}."
+            )
+    return {name: list(levels) for name, levels in categories.items()}
 
 
 def _refuse_nulls(piece: Piece, layout: Layout) -> None:
@@ -238,9 +293,9 @@ def sliced(batch: Any, batch_rows: int) -> Iterator[Any]:
 
 def of_columns(batch: Any, names: list[str], schema: Any, place: str) -> Any:
     """Return some columns of a batch; raise if one is missing or has another type than before."""
-    arrow, columns = load_arrow(), []
+    arrow, columns, found = load_arrow(), [], set(batch.schema.names)
     for name in names:
-        if name not in batch.schema.names:
+        if name not in found:
             raise ValueError(f"column {name!r} is missing in {place}; the first part has it.")
         values, expected = plain(batch.column(name)), plain_type(schema.field(name).type)
         if arrow.types.is_null(values.type):

@@ -11,8 +11,10 @@ from scipy import sparse
 from skimp._core._files import written_aside
 from skimp.data._arrow import load_arrow
 from skimp.data._frame import is_frame
+from skimp.data._parquet import PARQUET
 from skimp.data._pieces import pieces
 from skimp.data._progress import reporting
+from skimp.data._rows import Rows
 
 Names = Callable[[Any], list[str]]
 """Returns the names of the columns for the results of the first piece."""
@@ -34,6 +36,7 @@ def write_results(
     estimator ``owner`` reports progress if its ``verbose`` is set. ``width`` is the number of
     result columns, if they are many.
     """
+    _refuse_path(X, Path(path))
     n_columns = max(width, getattr(owner, "n_features_in_", 1))
     with (
         reporting(type(owner).__name__, getattr(owner, "verbose", 0)) as progress,
@@ -47,6 +50,17 @@ def write_results(
                 writing.result = f"{done:,} rows to {Path(path).name}"
 
         return _write_parquet(path, results(), names)
+
+
+def _refuse_path(X: Any, path: Path) -> None:
+    """Raise unless a path is that of a Parquet file that is not a part of the source."""
+    if path.suffix.lower() not in PARQUET:
+        raise ValueError(f"path must end in .parquet, got {str(path)!r}.")
+    source, target = (X.source_path if isinstance(X, Rows) else None), path.resolve()
+    if source is not None and source in (target, *target.parents):
+        raise ValueError(
+            f"path must not be the file or in the folder that X is read from, got {str(path)!r}."
+        )
 
 
 def _write_parquet(path: str | PathLike[str], results: Iterator[Any], names: Names) -> Path:
