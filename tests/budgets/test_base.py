@@ -181,5 +181,5 @@ def test_there_must_be_a_row_that_counts(n_rows, size):
 def test_targets_must_fit_the_rows():
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         select(Last(), np.ones((5, 2)), y=np.ones(4))
-    with pytest.raises(ValueError, match="must be None for Rows"):
-        select(Last(), open_rows(np.ones((5, 2))), y=np.ones(5))
+    with pytest.raises(ValueError, match="one entry for each of the 5 rows, found 4"):
+        select(Last(), open_rows(np.ones((5, 2))), y=np.ones(4))

@@ -81,9 +81,9 @@ def test_no_row_counts():
         budget_quality(X[:3], KERNEL, ChunkedRows(X, weight=np.zeros(60)))
 
 
-def test_rows_bring_their_own_labels():
-    with pytest.raises(ValueError, match="must be None for Rows"):
-        budget_quality(X[:3], KERNEL, open_rows(X), np.arange(60) % 2)
+def test_labels_must_fit_the_rows():
+    with pytest.raises(ValueError, match="one entry for each of the 60 rows, found 59"):
+        budget_quality(X[:3], KERNEL, open_rows(X), np.arange(59) % 2)
 
 
 def test_kernel_values_that_overflow():

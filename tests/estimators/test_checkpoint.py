@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skimp import KernelClassifier, KernelRegressor
 from skimp.data import Checkpoint, Rows, open_rows, rechunk
 from skimp.features import RandomBinning, RandomFourier
+from tests.pairs import thorough
 from tests.problems import labelled, regression
 
 FOURIER = RandomFourier(n_components=40)
@@ -52,7 +53,7 @@ class Failing(Rows):
             yield block
 
 
-@pytest.mark.parametrize("after", [30, 60, 100, 180])
+@pytest.mark.parametrize("after", [60, *thorough(30, 100, 180)])
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_an_interrupted_fit_ends_with_the_same_model(tmp_path, model, after):
     X, y, weight = (labelled if is_classifier(model) else regression)()
@@ -170,6 +171,7 @@ import sys
 import numpy as np
 from skimp import KernelClassifier
 from skimp.data import Checkpoint
+from tests.pairs import thorough
 from tests.problems import labelled
 X, y, _ = labelled(n=3000, d=4)
 model = KernelClassifier("rbf", approximation=60, loss="log", random_state=0, memory_limit="4MB",

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from skimp import KernelClassifier, KernelRegressor
@@ -228,10 +229,13 @@ def test_rows_without_targets(estimator):
 
 
 @every_estimator
-def test_rows_bring_their_own_targets(estimator):
-    X, y, _ = labelled(20)
-    with pytest.raises(ValueError, match="must be None for Rows"):
-        estimator().fit(open_rows(X), y)
+def test_targets_and_weights_of_rows_may_be_arrays(estimator):
+    X, y, weight = labelled(60)
+    model = estimator(approximation=10, alpha=1e-3, random_state=0)
+    expected = clone(model).fit(X, y, weight)
+    np.testing.assert_array_equal(model.fit(open_rows(X), y, weight).coef_, expected.coef_)
+    with pytest.raises(ValueError, match="one entry for each of the 60 rows, found 59"):
+        model.fit(open_rows(X), y[1:])
 
 
 @every_estimator

@@ -1,7 +1,6 @@
 """Arrow types: what they are in NumPy, and how values become arrays."""
 
 from collections.abc import Sequence
-from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -13,7 +12,6 @@ Filters = Sequence[tuple[str, str, Any]] | Sequence[Sequence[tuple[str, str, Any
 """Conditions (column, operator, value) that all hold, or a list of such lists."""
 
 
-@cache
 def load_arrow(module: str = "pyarrow") -> Any:
     """Import pyarrow, or one of its modules, which `skimp` does not load before it is needed."""
     try:
