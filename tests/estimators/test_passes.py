@@ -7,6 +7,7 @@ from skimp import KernelClassifier, KernelRegressor
 from skimp.data import open_rows
 from skimp.estimators import _fit_machine
 from skimp.features import RandomBinning, RandomFourier
+from tests.pairs import thorough
 from tests.problems import regression
 from tests.sources import CountedRows
 
@@ -28,7 +29,7 @@ class SolverStarts(Exception):
     """Ends a fit."""
 
 
-@pytest.mark.parametrize("known", [True, False], ids=["known length", "unknown length"])
+@pytest.mark.parametrize("known", [False, *thorough(True)])
 @pytest.mark.parametrize(
     ("machine", "passes", "looks"), MACHINES, ids=[repr(row[0]) for row in MACHINES]
 )

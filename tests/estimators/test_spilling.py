@@ -127,6 +127,7 @@ def test_memory_does_not_grow_with_the_rows(tmp_path):
     assert not os.listdir(tmp_path)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="a signal of POSIX")
 def test_nothing_is_left_after_a_kill(tmp_path):
     with run(ENDLESS, tmp_path) as process:

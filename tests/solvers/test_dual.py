@@ -58,7 +58,10 @@ def test_a_file_is_kept_in_memory_or_read_in_order(tmp_path, limit):
     assert ("recomputed in every pass" in found.message) is (limit is not None)
 
 
-@pytest.mark.parametrize(("loss", "room"), [(hinge, 0), (log, 4000), (multiclass_hinge, 0)])
+@pytest.mark.parametrize(
+    ("loss", "room"),
+    [(hinge, 0), (log, 4000), pytest.param(multiclass_hinge, 0, marks=pytest.mark.thorough)],
+)
 def test_features_that_do_not_fit_are_computed_again(loss, room):
     X, Y, weight = data(loss, n=200)
     rows = ChunkedRows(X, Y, weight).mapped(Identity(4))

@@ -11,6 +11,7 @@ from skimp.data import ArrayRows, Codes, Context, FileArray, Loop
 from skimp.losses import epsilon_insensitive, hinge, log, multiclass_hinge, squared, squared_hinge
 from skimp.solvers import L1CD, SARAH, SGD, DualCD, Pegasos, Problem
 from tests.duals import Identity, data, least_memory
+from tests.pairs import in_turn
 from tests.sources import ChunkedRows
 
 
@@ -78,8 +79,7 @@ def test_dual_cd(loss, penalized):
     check(DualCD(1e-6, penalize_intercept=penalized, max_iter=12), problem, "dual_cd")
 
 
-@pytest.mark.parametrize("loss", [hinge, multiclass_hinge, epsilon_insensitive], ids=repr)
-@pytest.mark.parametrize("room", [0, 4000, 60_000])
+@in_turn(loss=[hinge, multiclass_hinge, epsilon_insensitive], room=[0, 4000, 60_000])
 def test_dual_cd_of_rows_that_do_not_fit(loss, room):
     X, Y, weight = data(loss, n=900)
     limit = least_memory(Y.shape[1], 4) + room

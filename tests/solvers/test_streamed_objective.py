@@ -173,7 +173,11 @@ def peak_of(fit):
 
 @pytest.mark.parametrize(
     ("loss", "wide"),
-    [(squared, False), (squared_hinge, False), (log, False), (softmax, False), (log, True)],
+    [
+        (log, False),
+        (log, True),
+        *(pytest.param(loss, False, marks=pytest.mark.thorough) for loss in (squared, softmax)),
+    ],
 )
 def test_memory_does_not_grow_with_the_number_of_rows(loss, wide):
     limit = 1_200_000 if wide else 500_000
