@@ -1,13 +1,13 @@
 """Rows of CSV files."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, final
 
-from skimp.data._arrow import Filters, load_arrow
-from skimp.data._layout import Names, listed
+from skimp.data._arrow import load_arrow
+from skimp.data._layout import listed
 from skimp.data._table import Piece, TableRows, of_columns, sliced
 
 _BLOCK_BYTES = 2**22
@@ -26,8 +26,9 @@ class CSVRows(TableRows):
     ----------
     path : str or path
         The file.
-    target, weight, columns, filters, categories, block_rows
-        See `open_rows`.
+    **options
+        ``target``, ``weight``, ``columns``, ``filters``, ``categories`` and ``block_rows``, as in
+        `open_rows`.
 
     Examples
     --------
@@ -42,17 +43,7 @@ class CSVRows(TableRows):
     (['x', 'kind=a', 'kind=b'], [[1.0, 1.0, 0.0], [2.0, 0.0, 1.0]])
     """
 
-    def __init__(
-        self,
-        path: str | PathLike[str],
-        *,
-        target: Names | None = None,
-        weight: str | None = None,
-        columns: Names | None = None,
-        filters: Filters | None = None,
-        categories: Mapping[str, Sequence[Any]] | None = None,
-        block_rows: int | None = None,
-    ):
+    def __init__(self, path: str | PathLike[str], **options: Any):
         arrow = load_arrow()
         self._path, self._types = str(Path(path)), {}
         self._delimiter = "\t" if ".tsv" in Path(path).suffixes else ","
@@ -66,22 +57,15 @@ class CSVRows(TableRows):
                 f"in {self._path!r}: write the file with commas, or with tabs as .tsv."
             )
         self.source_path = Path(path).resolve()
-        texts = [*listed(target), *(categories or {})]
+        categories = options.get("categories") or {}
+        texts = [*listed(options.get("target")), *categories]
         for field in found:
             number = arrow.types.is_integer(field.type) or arrow.types.is_null(field.type)
             kind = arrow.float64() if number and field.name not in texts else field.type
             # numbers of categories compare as text in every part of the file
-            self._types[field.name] = arrow.string() if field.name in (categories or {}) else kind
+            self._types[field.name] = arrow.string() if field.name in categories else kind
         self._schema = arrow.schema([(name, self._types[name]) for name in found.names])
-        self.arrange(
-            self._schema,
-            target=target,
-            weight=weight,
-            columns=columns,
-            filters=filters,
-            categories=categories,
-            block_rows=block_rows,
-        )
+        self.arrange(self._schema, **options)
 
     def _open(self, names: list[str] | None) -> Any:
         """Return a reader of some columns, all if None."""

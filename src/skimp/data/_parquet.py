@@ -1,13 +1,12 @@
 """Rows of Parquet files and folders."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, final
 
 from skimp.data._arrow import Filters, load_arrow
-from skimp.data._layout import Names
 from skimp.data._table import Piece, TableRows, explain_filters, filtered_names, of_columns
 
 PARQUET = {".parquet", ".pq", ".parq"}
@@ -39,8 +38,9 @@ class ParquetRows(TableRows):
     ----------
     path : str or path
         A file or a folder.
-    target, weight, columns, filters, categories, block_rows
-        See `open_rows`.
+    **options
+        ``target``, ``weight``, ``columns``, ``filters``, ``categories`` and ``block_rows``, as in
+        `open_rows`.
 
     Examples
     --------
@@ -55,30 +55,13 @@ class ParquetRows(TableRows):
     [[1.0], [2.0]]
     """
 
-    def __init__(
-        self,
-        path: str | PathLike[str],
-        *,
-        target: Names | None = None,
-        weight: str | None = None,
-        columns: Names | None = None,
-        filters: Filters | None = None,
-        categories: Mapping[str, Sequence[Any]] | None = None,
-        block_rows: int | None = None,
-    ):
-        data, self._files, n_rows = _open_dataset(path, filters, every=columns is None)
+    def __init__(self, path: str | PathLike[str], **options: Any):
+        filters, every = options.get("filters"), options.get("columns") is None
+        data, self._files, n_rows = _open_dataset(path, filters, every=every)
         self.source_path = Path(path).resolve()
         self._schema = data.schema
         self._n_rows = n_rows if filters is None else None
-        self.arrange(
-            data.schema,
-            target=target,
-            weight=weight,
-            columns=columns,
-            filters=filters,
-            categories=categories,
-            block_rows=block_rows,
-        )
+        self.arrange(data.schema, **options)
 
     def pieces(self, names: list[str], batch_rows: int) -> Iterator[Piece]:
         """Read some columns; see `TableRows.pieces`."""

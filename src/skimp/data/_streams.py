@@ -1,11 +1,10 @@
 """Rows of Arrow streams, data frames, and functions that return record batches."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, final
 
-from skimp.data._arrow import Filters, load_arrow
+from skimp.data._arrow import load_arrow
 from skimp.data._frame import arrow_slice, is_frame
-from skimp.data._layout import Names
 from skimp.data._table import Piece, TableRows, as_batches, of_columns, sliced
 
 
@@ -19,8 +18,9 @@ class StreamRows(TableRows):
         A pandas or polars frame, a `pyarrow.Table`, a DuckDB relation or another object with the
         method ``__arrow_c_stream__``; or a function without arguments that returns an iterable of
         record batches, the same ones in each call.
-    target, weight, columns, filters, categories, block_rows
-        See `open_rows`.
+    **options
+        ``target``, ``weight``, ``columns``, ``filters``, ``categories`` and ``block_rows``, as in
+        `open_rows`.
 
     Examples
     --------
@@ -34,31 +34,13 @@ class StreamRows(TableRows):
     ([[1.0], [2.0], [3.0]], [0, 1, 1])
     """
 
-    def __init__(
-        self,
-        source: Any,
-        *,
-        target: Names | None = None,
-        weight: str | None = None,
-        columns: Names | None = None,
-        filters: Filters | None = None,
-        categories: Mapping[str, Sequence[Any]] | None = None,
-        block_rows: int | None = None,
-    ):
+    def __init__(self, source: Any, **options: Any):
         self._batches, self._place = _reader(source)
         first = next(iter(self._batches(1)), None)
         if first is None:
             raise ValueError(f"{self._place} must have at least one record batch, found none.")
         self._schema = first.schema
-        self.arrange(
-            first.schema,
-            target=target,
-            weight=weight,
-            columns=columns,
-            filters=filters,
-            categories=categories,
-            block_rows=block_rows,
-        )
+        self.arrange(first.schema, **options)
 
     def pieces(self, names: list[str], batch_rows: int) -> Iterator[Piece]:
         """Read some columns; see `TableRows.pieces`."""

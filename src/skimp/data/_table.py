@@ -74,12 +74,12 @@ class TableRows(Rows):
         self,
         schema: Any,
         *,
-        target: Names | None,
-        weight: str | None,
-        columns: Names | None,
-        filters: Filters | None,
-        categories: Mapping[str, Sequence[Any]] | None,
-        block_rows: int | None,
+        target: Names | None = None,
+        weight: str | None = None,
+        columns: Names | None = None,
+        filters: Filters | None = None,
+        categories: Mapping[str, Sequence[Any]] | None = None,
+        block_rows: int | None = None,
     ) -> None:
         """Choose the columns, and find the levels of categorical ones in a first pass."""
         used = choose_columns(schema, target, weight, columns)
