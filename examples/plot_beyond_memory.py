@@ -81,15 +81,14 @@ for n_rows in sizes:
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.3), layout="constrained")
 left.plot(sizes, held, "o-", color=BLUE, ms=4)
 left.plot(sizes, [n * 19 * 4 / 1e6 for n in sizes], "--", color=FAINT)
-left.annotate("during the fit", (sizes[-2], held[-2]), (0, 7), textcoords="offset points", c=BLUE)
-left.annotate(
-    "the rows as an array", (sizes[-2], sizes[-2] * 76 / 1e6), (-95, 8), textcoords="offset points"
-)
+left.annotate("during the fit", (sizes[0], held[0]), (-4, -14), textcoords="offset points", c=BLUE)
+left.annotate("the rows as an array", (240_000, 15), c=INK)
 right.plot(sizes, seconds, "o-", color=RED, ms=4)
 for axes, title in ((left, "memory, MB"), (right, "seconds")):
     axes.set_title(title, loc="left")
     axes.set_xlabel("rows")
     axes.set_ylim(bottom=0)
+    axes.set_xticks(range(0, 500_000, 100_000))
     axes.xaxis.set_major_formatter("{x:,.0f}")
 
 # %%
