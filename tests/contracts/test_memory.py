@@ -6,6 +6,7 @@ allowance, less than the rows and less than one number for each of many rows. Th
 what needs an array of all rows must be refused before it allocates.
 """
 
+import os
 import sys
 
 import pytest
@@ -17,6 +18,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux limi
 LIMIT = 24 * 10**6
 ALLOWANCE = 40 * 2**20
 """Blocks that are read ahead, stacks of threads (1 MB each), and unused parts of the heap."""
+ALLOCATOR = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
+"""Memory that is freed goes back to the system; otherwise, what each thread keeps of it depends on
+the moments at which threads run."""
 FEW, MANY = 2**21, 2**23
 """Numbers of rows: 42 and 168 MB of data; a float64 number for each row takes 17 and 67 MB."""
 
@@ -63,7 +67,7 @@ except MemoryLimitError as error:
 def outcome(model, n, *, classes=False, limit=LIMIT):
     """Return what a fit printed in a process that may not use more memory."""
     script = SCRIPT.format(n=n, limit=limit, allowance=ALLOWANCE, model=model, classes=classes)
-    return run_python("-c", script).strip()
+    return run_python("-c", script, env={**os.environ, **ALLOCATOR}).strip()
 
 
 FAST = [
@@ -76,20 +80,16 @@ CASES = [
     ("KernelRegressor('rbf', approximation=50, solver='pcg', **FEW)", False),
     ("KernelRegressor(approximation=RandomFourier(n_components=100))", False),
     ("KernelRegressor(approximation=RandomBinning(n_grids=10), **FEW)", False),
-    ("KernelClassifier('rbf', approximation=50, **FEW)", True),
     ("KernelClassifier('rbf', approximation=50, loss='log', solver='newton', **FEW)", True),
     ("KernelClassifier('rbf', approximation=50, solver='dual_cd', **FEW)", True),
     ("KernelClassifier('rbf', approximation=50, solver='sgd', **FEW)", True),
     ("KernelClassifier('rbf', approximation=50, solver='sarah', **FEW)", True),
-    ("KernelClassifier('laplacian', approximation=RandomBinning(n_grids=10), **FEW)", True),
-    ("KernelClassifier('rbf', approximation=50, class_weight='balanced', **FEW)", True),
     ("KernelRegressor('rbf', approximation=50, early_stopping=True, **FEW)", False),
     ("KernelClassifier(max_iter=2)", True),
     ("BudgetedSGDClassifier(budget=50, max_iter=1)", True),
     ("BudgetedSGDRegressor(budget=50, max_iter=1)", False),
-    ("KRLS(approximation=50, alpha=1e-6)", False),
     ("KRLS(approximation=50)", False),
-    ("LocallyLinearClassifier(n_anchors=10, max_iter=2)", True),
+    ("LocallyLinearClassifier(n_anchors=5, max_iter=1)", True),
     ("KernelFactorization(5, budget=50, max_iter=10)", True),
 ]
 

@@ -127,6 +127,9 @@ class SARAH(Solver):
         batch = min(self.batch_size, capacity)
         metric = Metric.of(sample, problem, batch, seed)
         metric = metric.widened(sample.X, sample.weight, largest_leverage(batch, n))
+        n_sampled = len(sample.weight)
+        del sample
+        part: Part | None = None
         if held.in_memory:
             whole = next(rows.reblocked(n).blocks())
             part = Part.of(whole.X, whole.y, whole.weights())
@@ -151,7 +154,7 @@ class SARAH(Solver):
             if before is None:
                 point = iteration.evaluate(rows, *iteration.start(coordinates, rows), context)
                 check_representable(point.G, point.g)
-                passes = 1 + (POWERS + 1) * len(sample.weight) / n
+                passes = 1 + (POWERS + 1) * n_sampled / n
                 history = [] if problem.start is None else [point.objective]
                 points = [point]
                 count, step, zero = 0, 1.0, _ZERO * point.objective or 1.0
@@ -165,8 +168,10 @@ class SARAH(Solver):
             while gap() > self.tol and count < self.max_iter and status is Status.MAX_ITER:
                 if not held.in_memory:
                     key = int(np.random.SeedSequence([seed, count]).generate_state(1)[0])
-                    sample = rows.sample(capacity, key, context)
-                    part = Part.of(sample.X, sample.y, sample.weight)
+                    # release the last sample before the next one is drawn
+                    part = None
+                    part = self._draw(rows, capacity, key, context)
+                assert part is not None, "rows in memory are one part"
                 begin = extrapolate(points)
                 V, b, taken = iteration.run(part, begin, metric, step, [seed, count])
                 moved = iteration.evaluate(rows, V, b, context)
@@ -222,6 +227,11 @@ class SARAH(Solver):
         compiled_loss(loss, 2, owner=owner)
         if not problem.alpha > 0:
             raise broken(owner, "alpha", "a number > 0", problem.alpha)
+
+    def _draw(self, rows: Rows, size: int, seed: int, context: Context) -> Part:
+        """Return a random sample of rows, for mini-batches."""
+        drawn = rows.sample(size, seed, context)
+        return Part.of(drawn.X, drawn.y, drawn.weight)
 
     def _within_memory(self, rows: Rows, problem: Problem, context: Context) -> tuple[Held, int]:
         """Return rows, with features in memory if they fit, and how many rows fit."""
