@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skimp import KernelClassifier, KernelRegressor
 from skimp.data import Checkpoint, Rows, open_rows, rechunk
+from skimp.estimators._resuming import _hash
 from skimp.features import RandomBinning, RandomFourier
 from tests.pairs import thorough
 from tests.problems import labelled, regression
@@ -128,6 +129,29 @@ def test_other_parameters_or_data_are_refused(tmp_path, change, name):
     y[-1] += 1
     with pytest.raises(ValueError, match="unfinished fit with other data: pass what"):
         clone(model).fit(Failing(X, y, None))
+
+
+def product(scale):
+    """Return a kernel that holds another function."""
+
+    def kernel(x, y):
+        return (lambda value: scale * value)(float(x @ y))
+
+    return kernel
+
+
+def other_product():
+    def kernel(x, y):
+        return (lambda value: 2.0 * value)(float(x @ y))
+
+    return kernel
+
+
+def test_functions_count_by_their_code():
+    # equal code at another address, as in another process
+    assert _hash(product(1.0)) == _hash(product(1.0))
+    assert _hash(product(1.0)) != _hash(product(2.0))
+    assert _hash(product(1.0)) != _hash(other_product())
 
 
 @pytest.mark.parametrize("change", [{"warm_start": True}, {"time_limit": 9.0}])

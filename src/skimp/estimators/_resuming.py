@@ -4,7 +4,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from pickle import PicklingError
 from secrets import randbits
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import joblib
@@ -55,9 +55,15 @@ def _hash(value: Any) -> str:
     if isinstance(value, BaseEstimator):
         return type(value).__qualname__
     if isinstance(value, FunctionType):
-        code = value.__code__
-        value = [value.__qualname__, code.co_code, repr(code.co_consts), value.__defaults__]
+        held = [_hash(cell.cell_contents) for cell in value.__closure__ or ()]
+        value = [value.__qualname__, _code(value.__code__), value.__defaults__, held]
     try:
         return str(joblib.hash(value))
     except (PicklingError, AttributeError, TypeError):
         return repr(value)
+
+
+def _code(code: CodeType) -> list[Any]:
+    """Return the instructions of a function and of those inside it, without their addresses."""
+    constants = [_code(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return [code.co_code, code.co_names, constants]
