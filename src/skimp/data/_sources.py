@@ -30,41 +30,34 @@ def opens_by_name(source: Any, named: dict[str, Any]) -> bool:
     return has_batches(source)
 
 
-def open_table(
-    source: Any,
-    *,
-    target: Any,
-    weight: Any,
-    columns: Any,
-    filters: Any,
-    categories: Any,
-    **options: Any,
-) -> Rows:
-    """Open a file or folder, Arrow data, a frame with named columns, or a function."""
-    named = {"target": target, "weight": weight, "columns": columns, "filters": filters}
-    named["categories"] = categories
+def open_table(source: Any, **options: Any) -> Rows:
+    """Open a file or folder, Arrow data, a frame with named columns, or a function.
+
+    ``options`` are all those of `TableRows.arrange`.
+    """
     if not isinstance(source, str | PathLike):
-        return StreamRows(source, **named, **options)
+        return StreamRows(source, **options)
     path = Path(source)
     kinds = [suffix.lower() for suffix in path.suffixes]
     kind = kinds[-1] if kinds else ""
     if kind in _COMPRESSED:
         kind = kinds[-2] if len(kinds) > 1 else ""
     if path.is_dir() or kind in PARQUET:
-        return ParquetRows(path, **named, **options)
+        return ParquetRows(path, **options)
     if kind in _TEXT:
-        return CSVRows(path, **named, **options)
+        return CSVRows(path, **options)
     if kind in _SVMLIGHT:
         if kind != kinds[-1]:
             raise ValueError(
                 f"source must not be compressed svmlight text, found {str(path)!r}: decompress it."
             )
         for name in ("target", "weight", "filters", "categories"):
-            if named[name] is not None:
-                raise broken("open_rows", name, "None or an array for svmlight text", named[name])
+            if options[name] is not None:
+                raise broken("open_rows", name, "None or an array for svmlight text", options[name])
+        columns = options["columns"]
         if columns is not None and not _WIDTH.test(columns):
             raise broken("open_rows", "columns", "a number of columns for svmlight text", columns)
-        return SVMLightRows(path, n_features=columns, **options)
+        return SVMLightRows(path, n_features=columns, block_rows=options["block_rows"])
     if not path.exists():
         raise FileNotFoundError(f"source must be an existing file or folder, found {str(path)!r}.")
     raise ValueError(f"source must be a file that ends in {_KNOWN}, found {str(path)!r}.")
